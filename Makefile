@@ -1,0 +1,60 @@
+# Everything a person or CI does with the project. Needs Python 3.11+ and make; the rest it sets up itself.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test check format lint types imports bench lock clean
+
+run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
+	@$(BIN)/mooring --demo
+
+test: $(VENV)/.dev          ## set up and pass the tests
+	$(BIN)/python -m pytest $(PYTEST)
+
+check: lint types imports test    ## what CI holds every change to
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev        ## rewrite the code in the house style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev         ## measure the promises of speed
+	$(BIN)/python -m bench
+
+lock: $(VENV)/.dev          ## resolve the dependencies anew
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o locks/run.lock
+	$(BIN)/uv pip compile $(LOCK) --extra dev pyproject.toml -o locks/dev.lock
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url
+
+clean:
+	rm -rf $(VENV) .cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "mooring needs Python 3.11 or newer; name one with: make PYTHON=python3.12 run" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+# flit_core, the build backend, is in both locks so that nothing is downloaded outside them.
+$(VENV)/.run: locks/run.lock pyproject.toml | $(BIN)/python
+	@echo "setting up (once) ..." >&2
+	@$(BIN)/python -m pip install --quiet --require-hashes -r locks/run.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: locks/dev.lock pyproject.toml | $(BIN)/python
+	@echo "setting up for development (once) ..." >&2
+	@$(BIN)/python -m pip install --quiet --require-hashes -r locks/dev.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,117 @@
+"""What a configuration file says about one server."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from mooring.core.problem import Problem
+from mooring.core.template import Template
+
+Scope: TypeAlias = Literal["cli", "managed", "project", "user"]
+Transport: TypeAlias = Literal["stdio", "http", "sse", "auto"]
+Lifecycle: TypeAlias = Literal["lazy", "eager", "keep-alive"]
+
+
+class Origin(Struct, frozen=True):
+    """Where a definition was written: the tool, the level, the file and the keys that lead to it."""
+
+    tool: str
+    scope: Scope
+    path: str | None
+    key: tuple[str, ...] = ()
+    owned: bool = False
+    """Stands in the person's own file even though it speaks of a project, so it needs no approval."""
+
+
+class Stdio(Struct, frozen=True):
+    """A program to start and talk to over its pipes."""
+
+    command: Template
+    args: tuple[Template, ...] = ()
+    env: Mapping[str, Template] = {}
+    pass_env: tuple[str, ...] = ()
+    env_file: Template | None = None
+    cwd: Template | None = None
+
+    @property
+    def transport(self) -> Transport:
+        return "stdio"
+
+
+class Http(Struct, frozen=True):
+    """A server to reach by its address; `auto` tries streamable HTTP, then SSE."""
+
+    url: Template
+    headers: Mapping[str, Template] = {}
+    headers_helper: Template | None = None
+    transport: Transport = "auto"
+
+
+Connection: TypeAlias = Stdio | Http
+
+
+class OAuth(Struct, frozen=True):
+    """How to log in, where the configuration says so; `enabled=False` forbids trying."""
+
+    enabled: bool = True
+    client_id: str | None = None
+    client_secret: Template | None = None
+    callback_port: int | None = None
+    redirect_uri: str | None = None
+    scopes: tuple[str, ...] = ()
+    metadata_url: str | None = None
+    resource: str | None = None
+    grant: str | None = None
+
+    def __repr__(self) -> str:
+        return "OAuth(…)"
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """One usable definition of a server, nothing in it expanded.
+
+    Timeouts are seconds, infinity where the file asks for none, `None` where it is silent. `tools_allow` of
+    `None` offers every tool. `auto_approve` is what another tool was told to let through: information, never
+    a grant. `raw` is the entry as written; like every template it may hold secrets and stays out of the repr.
+    """
+
+    name: str
+    origin: Origin
+    connection: Connection
+    disabled_by: str | None = None
+    required: bool = False
+    start_timeout: float | None = None
+    call_timeout: float | None = None
+    tools_allow: tuple[str, ...] | None = None
+    tools_deny: tuple[str, ...] = ()
+    oauth: OAuth | None = None
+    always_load: bool = False
+    lifecycle: Lifecycle = "lazy"
+    auto_approve: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = {}
+
+    @property
+    def enabled(self) -> bool:
+        return self.disabled_by is None
+
+    @property
+    def transport(self) -> Transport:
+        return self.connection.transport
+
+    def __repr__(self) -> str:
+        return f"<ServerConfig {self.name!r}, {self.transport}, from {self.origin.path or self.origin.scope}>"
+
+
+class Broken(Struct, frozen=True, kw_only=True):
+    """A definition that cannot be used. It still owns its name."""
+
+    name: str
+    origin: Origin
+    problem: Problem
+    disabled_by: str | None = None
+    transport: Transport | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.disabled_by is None

@@ -1,0 +1,93 @@
+"""A configured string, parsed once: what is fixed in it and what is filled in when its server starts."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
+"""What becomes of a variable that is not set: its text stays, it vanishes, the entry goes, the start fails."""
+
+
+class Text(Struct, frozen=True):
+    """Characters that stand for themselves."""
+
+    text: str
+
+
+class Variable(Struct, frozen=True):
+    """An environment variable, as in `${NAME:-default}`."""
+
+    name: str
+    default: str | None = None
+    unset: Unset = "literal"
+
+
+class File(Struct, frozen=True):
+    """The trimmed contents of a file, as in `{file:~/.token}`."""
+
+    path: str
+
+
+class Command(Struct, frozen=True):
+    """What a shell command prints, as in `!op read …`."""
+
+    line: "tuple[Part, ...]"
+
+
+class Input(Struct, frozen=True):
+    """A value the person is asked for, as in `${input:token}`."""
+
+    id: str
+    description: str = ""
+    default: str | None = None
+    secret: bool = False
+    options: tuple[str, ...] = ()
+
+
+class Known(Struct, frozen=True):
+    """A place Mooring knows: the project's folder or the person's home."""
+
+    place: Literal["workspace", "workspace-name", "home", "separator"]
+
+
+class Foreign(Struct, frozen=True):
+    """A placeholder only its own tool can fill, as in `${config:editor.tabSize}`."""
+
+    text: str
+
+
+Part: TypeAlias = Text | Variable | File | Command | Input | Known | Foreign
+
+
+class Template(Struct, frozen=True):
+    """A string as it was written, and the parts it means.
+
+    Two templates with equal parts mean the same, whatever dialect wrote them. The text can be a
+    secret, so it never shows in a repr.
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Template) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return "Template(…)"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(part for part in self._flat() if isinstance(part, Variable))
+
+    def _flat(self) -> tuple[Part, ...]:
+        return tuple(
+            inner for part in self.parts for inner in (part.line if isinstance(part, Command) else (part,))
+        )
+
+
+def literal(text: str) -> Template:
+    """The template that means exactly its text."""
+    return Template(text, (Text(text),))

@@ -1,0 +1,58 @@
+"""Where things live on this machine: a value, so that tests and other platforms can be described, not patched."""
+
+import posixpath
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Platform: TypeAlias = Literal["linux", "darwin", "win32"]
+
+
+class Where(Struct, frozen=True):
+    """The person's folders, the platform and the environment, as given."""
+
+    home: str
+    env: Mapping[str, str] = {}
+    platform: Platform = "linux"
+
+    @property
+    def xdg_config(self) -> str:
+        """`$XDG_CONFIG_HOME` or `~/.config`: where most command-line tools keep their files, on every platform."""
+        return self._folder("XDG_CONFIG_HOME", ".config")
+
+    @property
+    def app_config(self) -> str:
+        """Where desktop programs keep their files: by platform."""
+        match self.platform:
+            case "linux":
+                return self.xdg_config
+            case "darwin":
+                return f"{self.home}/Library/Application Support"
+            case "win32":
+                return self.env.get("APPDATA") or f"{self.home}/AppData/Roaming"
+
+    @property
+    def config(self) -> str:
+        """Mooring's own configuration folder."""
+        return f"{self.app_config if self.platform == 'win32' else self.xdg_config}/mooring"
+
+    @property
+    def state(self) -> str:
+        """Mooring's memory of decisions and sessions."""
+        return self._own("XDG_STATE_HOME", ".local/state", "state")
+
+    @property
+    def cache(self) -> str:
+        """What Mooring can make anew."""
+        return self._own("XDG_CACHE_HOME", ".cache", "cache")
+
+    def _own(self, variable: str, fallback: str, kind: str) -> str:
+        if self.platform == "win32":
+            return f"{self.env.get('LOCALAPPDATA') or f'{self.home}/AppData/Local'}/mooring/{kind}"
+        return f"{self._folder(variable, fallback)}/mooring"
+
+    def _folder(self, variable: str, fallback: str) -> str:
+        given = self.env.get(variable, "")
+        # A relative value would let the folder one happens to stand in choose where decisions are kept.
+        return given if posixpath.isabs(given) else f"{self.home}/{fallback}"
