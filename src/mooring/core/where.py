@@ -15,6 +15,8 @@ class Where(Struct, frozen=True):
     home: str
     env: Mapping[str, str] = {}
     platform: Platform = "linux"
+    system: str = ""
+    """Stands before the machine's own files (`/etc/…`), so that a test can describe a managed machine."""
 
     @property
     def xdg_config(self) -> str:

@@ -1,0 +1,5 @@
+"""`python -m mooring`."""
+
+from mooring.cli import main
+
+main()

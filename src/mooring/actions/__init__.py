@@ -1,0 +1,1 @@
+"""One function per verb: an inventory goes in, a value comes out that any face can show."""

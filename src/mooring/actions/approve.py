@@ -1,0 +1,135 @@
+"""`approve` and `reject`: the person's word on what a project's files would start."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.actions.list import Source, source
+from mooring.core.config import Http, ServerConfig, Stdio
+from mooring.core.standing import Standing
+from mooring.core.where import Where
+from mooring.discovery.scan import Definition
+from mooring.errors import ConfigError
+from mooring.inventory import Inventory, now
+from mooring.permissions import trust
+
+UNCHECKED = "What scripts inside the repository do is not checked, now or later."
+
+
+class Question(Struct, frozen=True):
+    """What a person must see before they decide: exactly what would run or be reached, and who says so."""
+
+    name: str
+    standing: Standing
+    command: tuple[str, ...]
+    url: str | None
+    env: tuple[str, ...]
+    """Names only."""
+    headers: tuple[str, ...]
+    cwd: str | None
+    source: Source
+    target: str | None
+    """The executable that the command stands for now, or the address's origin."""
+    trusted_by: str | None
+    warning: str = UNCHECKED
+
+
+def questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[Question, ...]:
+    """What there is to decide about these names; no names means every project server not yet judged.
+
+    Raises:
+        UnknownServer: nothing goes by one of the names.
+        ConfigError: one of them needs no approval, or cannot be used at all.
+    """
+    wanted = list(names)
+    if wanted:
+        return tuple(_question(inventory, _candidate(inventory, name), where) for name in wanted)
+    return tuple(_question(inventory, definition, where) for definition in pending(inventory))
+
+
+def pending(inventory: Inventory) -> tuple[Definition, ...]:
+    """The project's definitions that wait for a word."""
+    candidates = (choice.proposed or choice.definition for choice in inventory.choices)
+    return tuple(
+        definition
+        for definition in candidates
+        if isinstance(definition.config, ServerConfig) and inventory.standing(definition) in ("unseen", "changed")
+    )
+
+
+def decide(inventory: Inventory, asked: Iterable[Question], where: Where, approve: bool) -> tuple[str, ...]:
+    """Put the answer on record; returns the names it concerns.
+
+    Raises:
+        FileError: the record cannot be written.
+    """
+    decisions = [_decision(inventory, question, approve) for question in asked]
+    trust.record(where, decisions)
+    return tuple(decision.name for decision in decisions)
+
+
+def _decision(inventory: Inventory, question: Question, approve: bool) -> trust.Decision:
+    config = _candidate(inventory, question.name).config
+    assert isinstance(config, ServerConfig)
+    return trust.Decision(
+        project=inventory.root,
+        name=config.name,
+        digest=trust.digest(config),
+        verdict="approved" if approve else "rejected",
+        target=question.target,
+        at=now(),
+    )
+
+
+def _candidate(inventory: Inventory, name: str) -> Definition:
+    """The project's definition of a name: the one proposed, in force, or kept out."""
+    choice = inventory.find(name)
+    everyone = (*([choice.proposed] if choice.proposed else []), choice.definition, *choice.shadowed)
+    definition = next((d for d in everyone if inventory.standing(d) != "own"), None)
+    if definition is None:
+        path = choice.definition.origin.path or "the command line"
+        raise ConfigError(f"{choice.name} stands in your own configuration ({path}); it needs no approval.")
+    if not isinstance(definition.config, ServerConfig):
+        problem = definition.config.problem
+        raise ConfigError(f"{choice.name} cannot be approved: it {problem.message} ({problem.path}).")
+    return definition
+
+
+def _question(inventory: Inventory, definition: Definition, where: Where) -> Question:
+    config = definition.config
+    assert isinstance(config, ServerConfig)
+    stdio = config.connection if isinstance(config.connection, Stdio) else None
+    http = config.connection if isinstance(config.connection, Http) else None
+    return Question(
+        config.name,
+        inventory.standing(definition),
+        (stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
+        http.url.text if http else None,
+        tuple(stdio.env) if stdio else (),
+        tuple(http.headers) if http else (),
+        stdio.cwd.text if stdio and stdio.cwd else None,
+        source(config.origin),
+        _executable(stdio, inventory.root, where.env) if stdio else _origin(http.url.text) if http else None,
+        definition.marked_by,
+    )
+
+
+def _executable(stdio: Stdio, root: str, env: Mapping[str, str]) -> str | None:
+    """What the command stands for now; unknown where it has placeholders."""
+    if stdio.command.variables or len(stdio.command.parts) != 1:
+        return None
+    found = files.which(stdio.command.text, env.get("PATH", os.defpath), root)
+    return os.path.realpath(found) if found else None
+
+
+def _origin(url: str) -> str | None:
+    from urllib.parse import urlsplit  # only when someone decides about an address
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}" if host else None

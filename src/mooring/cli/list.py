@@ -1,0 +1,87 @@
+"""`mooring mcp list`."""
+
+from collections.abc import Iterator
+
+import click
+
+from mooring.actions.list import Listing, Row, list_servers
+from mooring.cli.base import Command, Globals, current, print_json
+from mooring.core.problem import Problem
+from mooring.render import columns, safe, short_path
+
+_COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
+_MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}
+
+NOTHING = """No MCP servers are configured here.
+  Try the bundled one:   mooring --demo
+  Add one of your own:   mooring mcp add NAME -- COMMAND"""
+
+
+@click.command("list", cls=Command)
+@click.option("--all", "everything", is_flag=True, help="Also show shadowed definitions.")
+@click.pass_context
+def command(ctx: click.Context, everything: bool) -> None:
+    """Every server, where it comes from, and what is wrong. Nothing is started."""
+    show(current(ctx), everything)
+
+
+def show(options: Globals, everything: bool = False) -> None:
+    """Print the list as text or data."""
+    listing = list_servers(options.inventory(), all=everything)
+    if options.json:
+        print_json(as_json(listing))
+        return
+    home = options.request().where.home
+    _print_rows(listing, home)
+    if not options.quiet:
+        for line in notes(listing, home):
+            click.echo(line, err=True)
+
+
+def as_json(listing: Listing) -> dict[str, object]:
+    keys = ("path", "server", "line", "message", "hint")
+    problems = [{key: getattr(problem, key) or None for key in keys} for problem in listing.problems]
+    return {"version": listing.version, "servers": listing.servers, "problems": problems}
+
+
+def _print_rows(listing: Listing, home: str) -> None:
+    if not listing.servers:
+        click.echo(NOTHING)
+        return
+    header = ("", "NAME", "STATUS", "TYPE", "TOOLS", "FROM")
+    lines = columns([header, *(_cells(row, home) for row in listing.servers)])
+    click.echo(click.style(lines[0], dim=True))
+    for row, line in zip(listing.servers, lines[1:], strict=True):
+        status = "shadowed" if row.shadowed_by else row.status
+        click.echo(click.style(line, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed")))
+
+
+def _cells(row: Row, home: str) -> tuple[str, ...]:
+    mark = "·" if row.shadowed_by else _MARKS.get(row.status, "○")
+    path = short_path(row.source.path, home) if row.source.path else "command line"
+    origin = f"{row.source.tool}, {row.source.scope}: {path}"
+    status = "shadowed" if row.shadowed_by else row.status
+    tools = "–" if row.tools is None else str(row.tools)
+    return mark, safe(row.name), status, row.transport or "–", tools, origin
+
+
+def notes(listing: Listing, home: str) -> Iterator[str]:
+    """What a person should know below the list: proposals, approvals to give, problems."""
+    for row in listing.servers:
+        if row.proposed and row.proposed.source.path:
+            path = short_path(row.proposed.source.path, home)
+            yield f"\n{path} would put its own {safe(row.name)} in place of yours: mooring mcp approve {safe(row.name)}"
+    waiting = [safe(row.name) for row in listing.servers if row.status == "unapproved" and not row.shadowed_by]
+    if waiting:
+        yield f"\nThe project's files define {', '.join(waiting)}. To look and decide: mooring mcp approve --all"
+    if listing.problems:
+        yield "\nProblems:"
+        yield from (problem_line(problem, home) for problem in listing.problems)
+
+
+def problem_line(problem: Problem, home: str) -> str:
+    where = short_path(problem.path, home) if problem.path else "command line"
+    place = f"{where}:{problem.line}" if problem.line else where
+    server = f"{safe(problem.server)} " if problem.server else ""
+    hint = f"; {problem.hint}" if problem.hint else ""
+    return f"  {place}  {server}{safe(problem.message)}{safe(hint)}"

@@ -1,0 +1,20 @@
+"""`mooring mcp`: the verbs about servers."""
+
+from mooring.cli.base import LazyGroup, Table
+
+TABLE: Table = {
+    "list": ("mooring.cli.list:command", "Every server, where it comes from, and what is wrong."),
+    "get": ("mooring.cli.get:command", "One server's definition in full, secrets masked."),
+    "why": ("mooring.cli.why:command", "Which definitions of a name exist and why one counts."),
+    "approve": ("mooring.cli.approve:approve", "Let a project's server be started."),
+    "reject": ("mooring.cli.approve:reject", "Refuse a project's server until it changes."),
+    "doctor": ("mooring.cli.doctor:command", "What to mend, each with the command that mends it."),
+}
+
+group = LazyGroup(
+    "mcp",
+    table=TABLE,
+    aliases={"ls": "list"},
+    help="See and judge the configured MCP servers.",
+    no_args_is_help=True,
+)

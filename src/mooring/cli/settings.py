@@ -1,0 +1,51 @@
+"""`mooring settings`."""
+
+import json
+from collections.abc import Mapping
+
+import click
+
+from mooring.cli.base import Command, current, print_json
+from mooring.cli.list import problem_line
+from mooring.discovery.scan import context
+from mooring.errors import ConfigError
+from mooring.render import columns, safe, short_path
+from mooring.settings import SETTINGS, Value, load
+
+
+def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    return [key for key in SETTINGS if key.startswith(incomplete)]
+
+
+@click.command("settings", cls=Command)
+@click.argument("key", required=False, shell_complete=_complete)
+@click.pass_context
+def command(ctx: click.Context, key: str | None) -> None:
+    """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
+    options = current(ctx)
+    request = options.request()
+    root = context(request.where, request.cwd).root if request.project else None
+    settings = load(request.where, root)
+    if key is not None and key not in settings.values:
+        raise ConfigError(f"{key} is no setting. The settings are: {', '.join(SETTINGS)}.")
+    values = {key: settings.values[key]} if key else settings.values
+    if options.json:
+        print_json({name: _data(name, value) for name, value in values.items()})
+        return
+    for line in columns([_line(name, value, request.where.home) for name, value in values.items()]):
+        click.echo(line)
+    for problem in settings.problems:
+        click.echo(problem_line(problem, request.where.home), err=True)
+
+
+def _data(name: str, value: Value) -> Mapping[str, object]:
+    return {"value": _shown(name, value), "origin": value.level, "path": value.path}
+
+
+def _shown(name: str, value: Value) -> object:
+    return dict.fromkeys(value.value, "•••") if name == "env" else value.value
+
+
+def _line(name: str, value: Value, home: str) -> tuple[str, str, str]:
+    origin = short_path(value.path, home) if value.path else value.level
+    return name, safe(json.dumps(_shown(name, value), ensure_ascii=False)), origin

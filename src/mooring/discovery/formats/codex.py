@@ -1,0 +1,61 @@
+"""OpenAI Codex: TOML, times in seconds, secrets only by the names of variables, no placeholders."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.discovery.dialect import PLAIN
+from mooring.discovery.entry import Refused
+from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, fields, project, system, user
+
+_CONFIG = user("${CODEX_HOME:-~/.codex}/config.toml")
+
+
+def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "bearer_token" in raw:
+        hint = "put the token into an environment variable and name it in `bearer_token_env_var`"
+        raise Refused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
+    return raw
+
+
+FORMAT = Format(
+    tool="codex",
+    title="OpenAI Codex",
+    places=(
+        project(".codex/config.toml"),
+        _CONFIG,
+        *system(
+            "user",
+            linux="/etc/codex/config.toml",
+            darwin="/etc/codex/config.toml",
+            win32="C:/ProgramData/OpenAI/Codex/config.toml",
+        ),
+    ),
+    key=("mcp_servers",),
+    fields=fields(
+        command="command",
+        args="args",
+        env="env",
+        env_vars="pass_env",
+        cwd="cwd",
+        url="url",
+        http_headers="headers",
+        env_http_headers="env_headers",
+        bearer_token_env_var="bearer_env",
+        http_headers_helper="headers_helper",
+        enabled="enabled",
+        required="required",
+        startup_timeout_sec=Field("start_timeout", SECONDS),
+        startup_timeout_ms="start_timeout",
+        tool_timeout_sec=Field("call_timeout", SECONDS),
+        enabled_tools="tools_allow",
+        disabled_tools="tools_deny",
+        default_tools_approval_mode="auto_approve",
+        oauth="oauth",
+        scopes="oauth_scopes",
+        oauth_resource="oauth_resource",
+    ),
+    untyped="http",
+    dialect=PLAIN,
+    prepare=_prepare,
+    trust_marks=(Switch(_CONFIG, ("projects", PROJECT, "trust_level")),),
+)

@@ -1,0 +1,120 @@
+"""OpenCode: layers merged key by key, as it does itself; a person's own layers, then a project's over them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mooring.core.config import Origin, Scope
+from mooring.discovery.dialect import CURLY
+from mooring.discovery.format import COMMON, Context, Entry, Format, Place, Sheet, fields, project, system, user
+
+
+def _both(make: Any, stem: str) -> tuple[Place, Place]:
+    return make(f"{stem}.json"), make(f"{stem}.jsonc")
+
+
+_BASE = (user("{xdg}/opencode/config.json"), *_both(user, "{xdg}/opencode/opencode"), user("${OPENCODE_CONFIG}"))
+_PLAIN = _both(project, "opencode")
+_FOLDER = _both(project, ".opencode/opencode")
+_LATE = (*_both(user, "~/.opencode/opencode"), *_both(user, "${OPENCODE_CONFIG_DIR}/opencode"))
+_MANAGED = tuple(
+    place
+    for suffix in ("json", "jsonc")
+    for place in system(
+        "managed",
+        linux=f"/etc/opencode/opencode.{suffix}",
+        darwin=f"/Library/Application Support/opencode/opencode.{suffix}",
+        win32=f"C:/ProgramData/opencode/opencode.{suffix}",
+    )
+)
+_PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED)
+_SEEN: Mapping[Scope, frozenset[Scope]] = {
+    "user": frozenset({"user"}),
+    "project": frozenset({"user", "project"}),
+    "managed": frozenset({"user", "project", "managed"}),
+}
+"""Whose layers make up a definition of each scope."""
+
+
+def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+    layers = [(sheet, *_servers(sheet)) for sheet in sorted(sheets, key=lambda sheet: _height(sheet, context))]
+    for scope, seen in _SEEN.items():
+        merged: dict[str, Any] = {}
+        last: dict[str, tuple[Sheet, tuple[str, ...]]] = {}
+        for sheet, key, servers in layers:
+            if sheet.place.scope in seen:
+                merged = _merge(merged, servers)
+            if sheet.place.scope == scope:
+                last.update(dict.fromkeys(servers, (sheet, key)))
+        for name, (sheet, key) in last.items():
+            if name and not _only_a_switch(merged[name]):
+                origin = Origin(format.tool, scope, sheet.path, (*key, name))
+                yield Entry(name, merged[name], origin, sheet.document, 0)
+
+
+def _height(sheet: Sheet, context: Context) -> tuple[int, int, int]:
+    """Where a layer stands in OpenCode's pile: of plain files the nearer is higher, of `.opencode` the farther."""
+    index = _PLACES.index(sheet.place)
+    distance = next((at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/")), 0)
+    if sheet.place in _PLAIN:
+        return 1, -distance, index
+    if sheet.place in _FOLDER:
+        return 2, distance, index
+    return (0 if sheet.place in _BASE else 3), 0, index
+
+
+def _servers(sheet: Sheet) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The map of servers and the keys that lead to it, in the first or the second shape of the file."""
+    data = sheet.document.data
+    mcp = data.get("mcp") if isinstance(data, Mapping) else None
+    if not isinstance(mcp, Mapping):
+        return ("mcp",), {}
+    inner = mcp.get("servers")
+    if isinstance(inner, Mapping) and not {"type", "command", "url", "enabled"} & inner.keys():
+        default = {"timeout": mcp["timeout"]} if isinstance(mcp.get("timeout"), Mapping) else {}
+        return ("mcp", "servers"), {name: _merge(default, raw) for name, raw in inner.items()}
+    return ("mcp",), dict(mcp)
+
+
+def _merge(low: Any, high: Any) -> Any:
+    if not (isinstance(low, Mapping) and isinstance(high, Mapping)):
+        return high
+    return {**low, **{key: _merge(low[key], value) if key in low else value for key, value in high.items()}}
+
+
+def _only_a_switch(raw: Any) -> bool:
+    """An entry that turns off what some other layer would define, and none does."""
+    return isinstance(raw, Mapping) and bool(raw) and raw.keys() <= {"enabled", "disabled"}
+
+
+def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    entry = dict(raw)
+    match entry.get("command"):
+        case str(line):
+            program, *rest = line.split() or [""]
+            entry |= {"command": program, "args": [*rest, *_args(raw)]}
+        case [program, *rest]:
+            entry |= {"command": program, "args": [*rest, *_args(raw)]}
+        case []:
+            del entry["command"]
+        case _:
+            pass
+    if isinstance(times := entry.get("timeout"), Mapping):
+        entry |= {"timeout": None, "startup": times.get("startup"), "request": times.get("request")}
+    return entry
+
+
+def _args(raw: Mapping[str, Any]) -> list[Any]:
+    return raw["args"] if isinstance(raw.get("args"), list) else []
+
+
+FORMAT = Format(
+    tool="opencode",
+    title="OpenCode",
+    places=_PLACES,
+    key=("mcp",),
+    fields={**fields(environment="env"), **COMMON, **fields(startup="start_timeout", request="call_timeout")},
+    types={"local": "stdio", "remote": "auto", "stdio": "stdio", "http": "http", "sse": "sse"},
+    dialect=CURLY,
+    prepare=_prepare,
+    gather=_gather,
+)

@@ -1,0 +1,85 @@
+"""A configured string into a template, once, by its tool's dialect."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Template, Text, Unset, Variable
+from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant as it is.
+_SURELY_A_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+
+_PLACES: dict[str, Known] = {
+    "workspaceFolder": Known("workspace"),
+    "workspaceFolderBasename": Known("workspace-name"),
+    "userHome": Known("home"),
+    "pathSeparator": Known("separator"),
+    "/": Known("separator"),
+}
+
+
+def template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None = None) -> Template:
+    """What a string means where it stands."""
+    if field in VALUES:
+        if dialect.commands and text.startswith("!"):
+            return Template(text, (Command(_parts(text[1:], dialect, field, inputs)),))
+        if dialect.names and _BARE.match(text):
+            unset: Unset = "omit" if _SURELY_A_NAME.match(text) else "literal"
+            return Template(text, (Variable(text, unset=unset),))
+    if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
+        return Template(text, (Known("home"), *_parts(text[1:], dialect, field, inputs)))
+    return Template(text, _parts(text, dialect, field, inputs))
+
+
+def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
+    if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
+        return (Text(text),)
+    return tuple(_split(text, dialect, inputs or {})) or (Text(""),)
+
+
+def _split(text: str, dialect: Dialect, inputs: Inputs) -> Iterator[Part]:
+    end = 0
+    for found in _compiled(dialect.pattern or "").finditer(text):
+        if found.start() > end:
+            yield Text(text[end : found.start()])
+        yield _part(found, dialect.unset, inputs)
+        end = found.end()
+    if end < len(text):
+        yield Text(text[end:])
+
+
+def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
+    match {key: value for key, value in found.groupdict().items() if value is not None}:
+        case {"file": path}:
+            return File(path)
+        case {"input": id}:
+            return _input(id, inputs)
+        case {"known": place}:
+            return _PLACES[place]
+        case {"foreign": _}:
+            return Foreign(found[0])
+        case {"name": name, **rest}:
+            return Variable(name, rest.get("default"), unset)
+        case {"bare": name}:
+            return Variable(name, None, unset)
+        case _:
+            return Text(found[0])
+
+
+def _input(id: str, inputs: Inputs) -> Input:
+    asked = inputs.get(id, {})
+    description, default, options = asked.get("description"), asked.get("default"), asked.get("options")
+    return Input(
+        id,
+        description if isinstance(description, str) else "",
+        default if isinstance(default, str) else None,
+        asked.get("password") is True,
+        tuple(str(option) for option in options) if isinstance(options, list) else (),
+    )
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

@@ -1,0 +1,233 @@
+"""The only code that touches disk: bounded reads, locks, and writes that leave the old file or the new one.
+
+Reads never block and never follow a surprise: a FIFO, a device, a folder or a file beyond its limit is a
+`FileError` with the reason, a missing file is `None`.
+"""
+
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from mooring.errors import FileError
+
+MIB = 1024 * 1024
+LIMIT = MIB
+LOCK_SECONDS = 10.0
+STALE_SECONDS = 3600.0
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | getattr(os, "O_BINARY", 0)
+
+
+def read(path: str, limit: int = LIMIT) -> bytes | None:
+    """The bytes of a regular file, or `None` where there is none.
+
+    Raises:
+        FileError: it is no regular file, is larger than `limit`, or cannot be read.
+    """
+    try:
+        handle = os.open(path, _READ)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise FileError(path, _reason(error)) from None
+    try:
+        return _read_regular(handle, path, limit)
+    except OSError as error:
+        raise FileError(path, _reason(error)) from None
+    finally:
+        os.close(handle)
+
+
+def matches(pattern: str, most: int) -> list[str]:
+    """The existing paths a pattern with one `*` as a folder or file name stands for, sorted, at most `most`."""
+    folder, _, rest = pattern.partition("/*")
+    suffix, _, below = rest.partition("/")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(suffix))
+    except (OSError, ValueError):
+        return []
+    return [os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in names[:most]]
+
+
+def which(command: str, path: str, cwd: str) -> str | None:
+    """The file a command stands for: looked up along `path`, or from `cwd` where it names a folder."""
+    if os.path.dirname(command):
+        candidates = [os.path.join(cwd, os.path.expanduser(command))]
+    else:
+        candidates = [os.path.join(folder, command) for folder in path.split(os.pathsep) if folder]
+    return next((found for found in candidates if os.path.isfile(found) and os.access(found, os.X_OK)), None)
+
+
+def write(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file's contents in one step; a crash leaves the old file or the new one, never a torn one.
+
+    An existing file keeps its mode; a symbolic link is followed once, so that a linked dotfile stays linked.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _sweep(folder, os.path.basename(target))
+        _replace(target, folder, data, mode)
+    except OSError as error:
+        raise FileError(path, _reason(error)) from None
+
+
+@contextmanager
+def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold the one lock that goes with a file, across processes.
+
+    Raises:
+        FileError: another process holds it for longer than `seconds`, or it cannot be made.
+    """
+    name = _beside(os.path.realpath(path), "lock")
+    try:
+        os.makedirs(os.path.dirname(name), mode=0o700, exist_ok=True)
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+    except OSError as error:
+        raise FileError(path, _reason(error)) from None
+    try:
+        _acquire(handle, path, seconds)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read_regular(handle: int, path: str, limit: int) -> bytes:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
+    if status.st_size > limit:
+        raise FileError(path, f"is larger than {_size(limit)}")
+    chunks, total = [], 0
+    while chunk := os.read(handle, min(limit + 1 - total, MIB)):
+        chunks.append(chunk)
+        total += len(chunk)
+        if total > limit:
+            raise FileError(path, f"is larger than {_size(limit)}")
+    return b"".join(chunks)
+
+
+def _replace(target: str, folder: str, data: bytes, mode: int) -> None:
+    temporary = _beside(target, f"{os.urandom(8).hex()}.tmp")
+    handle = os.open(temporary, _WRITE, 0o600)
+    try:
+        try:
+            _write_all(handle, data)
+            if hasattr(os, "fchmod"):
+                os.fchmod(handle, _mode(target, mode))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _mode(target: str, mode: int) -> int:
+    try:
+        return stat.S_IMODE(os.stat(target).st_mode)
+    except FileNotFoundError:
+        return mode
+
+
+def _sync_folder(folder: str) -> None:
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sweep(folder: str, name: str) -> None:
+    """Remove what a killed writer left behind long ago."""
+    for entry in os.scandir(folder):
+        if entry.name.startswith(f".{name}.") and entry.name.endswith(".tmp"):
+            with suppress(OSError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
+                    os.unlink(entry.path)
+
+
+def _beside(target: str, suffix: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{suffix}")
+
+
+def _acquire(handle: int, path: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not _try_lock(handle):
+        if time.monotonic() > deadline:
+            raise FileError(path, f"is locked by another process for more than {seconds:g} seconds")
+        time.sleep(0.01)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        _lock(handle)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case IsADirectoryError():
+            return "is a folder, not a file"
+        case PermissionError():
+            return "cannot be opened: permission denied"
+        case OSError(errno=errno.ENXIO):
+            return "is a socket or an unconnected pipe, not a file"
+        case OSError(strerror=str(text)) if text:
+            return text[0].lower() + text[1:]
+        case _:
+            return "is not a usable path"
+
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
+def _size(limit: int) -> str:
+    return f"{limit // MIB} MiB" if limit >= MIB else f"{limit} bytes"

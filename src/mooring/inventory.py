@@ -1,0 +1,149 @@
+"""Scan, approvals and choice together: what `discover`, the actions and the host share."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.config import Origin, Scope, ServerConfig, Stdio
+from mooring.core.problem import Problem
+from mooring.core.standing import Standing
+from mooring.core.template import literal
+from mooring.core.where import Where
+from mooring.discovery.choose import Choice, choose
+from mooring.discovery.format import Format, Place
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.scan import Definition, Scan, context, scan
+from mooring.errors import ConfigError, FileError, UnknownServer
+from mooring.permissions import trust
+from mooring.settings import Settings
+from mooring.settings import load as load_settings
+
+
+class Inventory(Struct, frozen=True):
+    """Everything configured for one folder: which definition of each name counts, and what is wrong."""
+
+    root: str
+    choices: tuple[Choice, ...]
+    problems: tuple[Problem, ...]
+    files: tuple[str, ...]
+    """The files that were found and read."""
+    ledger: trust.Ledger
+
+    def find(self, name: str) -> Choice:
+        """The choice of that name: as written, or, where only one fits, without regard to case.
+
+        Raises:
+            UnknownServer: there is none, or the case would have to decide between several.
+        """
+        exact = [choice for choice in self.choices if choice.name == name]
+        folded = [choice for choice in self.choices if choice.name.casefold() == name.casefold()]
+        if len(found := exact or folded) == 1:
+            return found[0]
+        raise UnknownServer(name, [choice.name for choice in folded] or self._near(name))
+
+    def standing(self, definition: Definition) -> Standing:
+        return _standing(self.ledger, self.root, definition)
+
+    def _near(self, name: str) -> list[str]:
+        from difflib import get_close_matches  # only on the way to an error
+
+        return get_close_matches(name, [choice.name for choice in self.choices], 3)
+
+
+class Request(Struct, frozen=True):
+    """What to look at: the machine, the folder, and what the command line adds."""
+
+    where: Where
+    cwd: str
+    project: bool = True
+    demo: bool = False
+    configs: tuple[str, ...] = ()
+    """Files in the common shape that count before everything else."""
+
+
+def discover(cwd: str | None = None) -> Inventory:
+    """Everything configured for a folder (this one, if none is named), on this machine, for this person."""
+    return load(Request(here(os.environ), os.path.abspath(cwd or os.curdir)))
+
+
+def here(env: Mapping[str, str]) -> Where:
+    """This machine and this person."""
+    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    platform = sys.platform if sys.platform in ("darwin", "win32") else "linux"
+    return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
+
+
+def load(request: Request, *, remember: bool = True) -> Inventory:
+    """Read everything and decide. Starts nothing, expands nothing, opens nothing but configuration files.
+
+    With `remember`, approvals that another tool recorded are bound to the definition as it is now.
+
+    Raises:
+        ConfigError: a file named on the command line does not exist.
+    """
+    place = context(request.where, request.cwd, request.project)
+    settings = load_settings(request.where, place.root if request.project else None)
+    found = scan(place, [*_command_line(request), *_wanted(settings)])
+    ledger, damage = trust.load(request.where)
+    root = trust.identity(place.root)
+    definitions = (*_demo(request), *found.definitions)
+    problems = [*settings.problems, *found.problems, *([damage] if damage else [])]
+    if remember and not damage:
+        ledger, failure = _adopt(request.where, root, ledger, found)
+        problems += [failure] if failure else []
+    choices = choose(definitions, lambda definition: _standing(ledger, root, definition))
+    return Inventory(root, choices, tuple(problems), found.files, ledger)
+
+
+def _standing(ledger: trust.Ledger, root: str, definition: Definition) -> Standing:
+    return ledger.standing(root, definition.config, definition.vouched_by is not None)
+
+
+def _wanted(settings: Settings) -> Iterable[Format]:
+    return (format for format in FORMATS if settings["sources"].get(format.tool, True))
+
+
+def _command_line(request: Request) -> Iterable[Format]:
+    for path in request.configs:
+        absolute = os.path.join(request.cwd, path)
+        if not os.path.exists(absolute):
+            raise ConfigError(f"{path} does not exist; --config takes a file in the shape of .mcp.json.")
+        yield replace(OWN, places=(Place("cli", absolute),), bare=True)
+
+
+def _demo(request: Request) -> Iterable[Definition]:
+    if request.demo:
+        # -I: neither the folder we stand in nor PYTHONPATH can put another program in its place.
+        program = Stdio(literal(sys.executable), tuple(map(literal, ("-I", "-m", "mooring.demo"))))
+        scope: Scope = "cli"
+        yield Definition(
+            ServerConfig(name="demo", origin=Origin("mooring", scope, None), connection=program), (0, 0, 0)
+        )
+
+
+def _adopt(where: Where, root: str, ledger: trust.Ledger, found: Scan) -> tuple[trust.Ledger, Problem | None]:
+    """Bind approvals recorded by a definition's own tool to what that definition is when first seen."""
+    fresh = [
+        trust.Decision(root, d.name, trust.digest(d.config), "approved", d.origin.tool, None, now())
+        for d in found.definitions
+        if d.vouched_by
+        and isinstance(d.config, ServerConfig)
+        and ledger.standing(root, d.config) == "unseen"
+        and ledger.find(root, d.name) is None
+    ]
+    if not fresh:
+        return ledger, None
+    try:
+        trust.record(where, fresh)
+    except FileError as error:
+        return ledger, Problem(error.path, f"An approval could not be kept: {error.reason}", "", level="warning")
+    return trust.Ledger(decisions=(*ledger.decisions, *fresh)), None
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,336 @@
+"""The command line's promises: data on stdout, words on stderr, exit codes, and one clear sentence for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli, Home
+
+MOORING = str(Path(sys.executable).parent / "mooring")
+GOOD = {"command": "good"}
+
+
+def real(home: Home, *args: str, **options: object) -> "subprocess.CompletedProcess[str]":
+    env = {**home.env, **options.pop("env", {})}  # type: ignore[dict-item]
+    return subprocess.run(
+        [MOORING, *args], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30, **options
+    )  # type: ignore[call-overload,no-any-return]
+
+
+def test_where_nothing_is_configured_the_list_says_what_to_try(cli: Cli) -> None:
+    result = cli("mcp", "list")
+    assert result.code == 0
+    assert "No MCP servers are configured" in result.out
+    assert "mooring --demo" in result.out
+    assert "mooring mcp add" in result.out
+
+
+def test_without_a_command_it_is_the_list(cli: Cli) -> None:
+    assert cli("--demo").out == cli("mcp", "list", "--demo").out == cli("mcp", "--demo", "ls").out
+    assert "demo" in cli("--demo").out
+
+
+def test_the_json_of_the_list_has_exactly_the_promised_keys(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": {**GOOD, "timeout": 60000}, "b": {"url": "https://x"}}})
+    cli.home.write("home/.copilot/mcp-config.json", {"mcpServers": {"a": GOOD}})
+    data = cli("mcp", "list", "--json").data
+    assert list(data) == ["version", "servers", "problems"]
+    a, b = data["servers"]
+    assert list(a) == [
+        "name", "transport", "command", "args", "url", "source", "enabled", "approved", "status", "error",
+        "serverInfo", "tools", "timeout", "shadows", "shadowedBy", "proposed", "aliases",
+    ]  # fmt: skip
+    assert list(data["problems"][0]) == ["path", "server", "line", "message", "hint"]
+    assert a["source"] == {"tool": "copilot-cli", "scope": "user", "path": f"{cli.home.home}/.copilot/mcp-config.json"}
+    assert a["shadows"] == [{"tool": "claude-code", "path": f"{cli.home.home}/.mcp.json"}]
+    assert (b["command"], b["args"], b["url"], b["transport"]) == (None, [], "https://x", "auto")
+
+
+def test_all_adds_a_row_for_each_shadowed_definition(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": {**GOOD, "timeout": 60000}}})
+    cli.home.write("home/.copilot/mcp-config.json", {"mcpServers": {"a": GOOD}})
+    winner, shadowed = cli("mcp", "list", "--all", "--json").data["servers"]
+    assert winner["shadowedBy"] is None
+    assert shadowed["shadowedBy"] == winner["source"]
+    assert shadowed["timeout"] == 60.0
+    assert len(cli("mcp", "list", "--json").data["servers"]) == 1
+
+
+def test_an_unapproved_server_beside_the_persons_own_is_shown_as_a_proposal(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": GOOD}})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"a": {"command": "theirs"}, "b": GOOD}})
+    a, b = cli("mcp", "list", "--json").data["servers"]
+    assert (a["source"]["scope"], a["status"], a["approved"]) == ("user", "idle", True)
+    assert a["proposed"]["command"] == "theirs"
+    assert a["proposed"]["source"]["path"] == f"{cli.home.project}/.mcp.json"
+    assert (b["enabled"], b["approved"], b["status"]) == (True, False, "unapproved")
+
+
+def test_problems_stand_below_the_list_with_file_line_and_hint_and_do_not_fail_it(cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", '{"mcpServers": {\n "a": {"command": "x", "url": "y"}\n}}')
+    result = cli("mcp", "list")
+    assert result.code == 0
+    assert ".mcp.json:2  a has both a command and a url; keep the one that is meant" in result.err
+    assert "Problems" not in cli("mcp", "list", "-q").err
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_global_options_are_accepted_before_and_after_the_command(before: bool, cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": GOOD}})
+    options = ["--json", "--demo", "--no-project", "--cwd", str(cli.home.project)]
+    words = ["mcp", "list"]
+    data = cli(*(options + words if before else words + options)).data
+    assert [server["name"] for server in data["servers"]] == ["demo"]
+
+
+def test_a_file_named_on_the_command_line_counts_before_everything(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": GOOD}})
+    given = cli.home.write("project/extra.json", {"mcpServers": {"a": {"command": "given"}}})
+    [row] = cli("mcp", "list", "--json", "--config", "extra.json").data["servers"]
+    assert row["command"] == "given"
+    assert row["source"] == {"tool": "mooring", "scope": "cli", "path": str(given)}
+    assert row["approved"]
+    missing = cli("mcp", "list", "--config", "nope.json")
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
+    assert "nope.json does not exist" in missing.err
+
+
+def test_names_match_without_regard_to_case_unless_that_is_ambiguous(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"GitHub": GOOD, "x": GOOD, "X": GOOD}})
+    assert "GitHub" in cli("mcp", "get", "github").out
+    assert cli("mcp", "get", "X", "--json").data["server"]["name"] == "X"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("mcp", "get", "githb"), "No server is called 'githb'. Did you mean github?"),
+        (("mcp", "why", "zzz"), "`mooring mcp list` shows the known ones"),
+        (("mcp", "fly"), "no command 'fly'"),
+        (("fly",), "no command 'fly'"),
+        (("mcp", "list", "--colour"), "--colour"),
+        (("mcp", "get"), "NAME"),
+        (("mcp", "approve"), "Name the servers to decide about, or give --all."),
+        (("mcp", "list", "--cwd", "nowhere"), "nowhere is not a folder"),
+        (("settings", "colour"), "colour is no setting"),
+        (("completion", "powershell"), "powershell"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(args: tuple[str, ...], words: str, cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"github": GOOD}})
+    result = cli(*args)
+    assert result.code == 2
+    assert result.out == ""
+    assert words in result.err
+    assert result.err.startswith("mooring: ")
+    assert "Traceback" not in result.err
+
+
+def test_get_masks_every_value_and_names_missing_variables(cli: Cli) -> None:
+    env = {"A": "hidden-a", "B": "${UNSET_ONE}", "C": "${X:-hidden-c}"}
+    cli.home.write("home/.mcp.json", {"mcpServers": {"x": {**GOOD, "env": env}}})
+    out = cli("mcp", "get", "x").out
+    assert "A=•••" in out
+    assert "B=${UNSET_ONE}" in out
+    assert "C=${X:-•••}" in out
+    assert "UNSET_ONE is not set" in out
+    assert "hidden" not in out
+
+
+def test_why_says_which_definition_counts_and_by_which_rule(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"x": GOOD}})
+    cli.home.write("home/.omp/mcp.json", {"mcpServers": {"x": GOOD}})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "theirs"}}})
+    data = cli("mcp", "why", "x", "--json").data
+    assert [(c["source"]["tool"], c["wins"]) for c in data["candidates"]] == [
+        ("claude-code", False), ("omp", True), ("claude-code", False),
+    ]  # fmt: skip
+    text = cli("mcp", "why", "x").out
+    assert "not approved" in text
+    assert "omp counts before .mcp.json" in text
+
+
+def test_doctor_names_what_is_wrong_and_the_command_that_mends_it(cli: Cli) -> None:
+    servers = {"a": {"command": "no-such-program"}, "b": {"command": "sh", "env": {"T": "${UNSET_TWO}"}}}
+    cli.home.write("home/.mcp.json", {"mcpServers": servers})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"c": GOOD}})
+    result = cli("mcp", "doctor")
+    assert result.code == 1
+    assert "no-such-program is not on PATH" in result.out
+    assert "export UNSET_TWO=…" in result.out
+    assert "mooring mcp approve c" in result.out
+    fixes = [finding["fix"] for finding in cli("mcp", "doctor", "--json").data["findings"]]
+    assert all(fixes)
+
+
+def test_doctor_is_content_with_a_sound_home(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": {"command": "sh"}}})
+    result = cli("mcp", "doctor")
+    assert (result.code, "Nothing to mend" in result.out) == (0, True)
+
+
+def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "npx", "args": ["a b"]}}})
+    result = cli("mcp", "approve", "x")
+    assert result.out == "approved: x\n"
+    assert "npx 'a b'" in result.err
+    assert "scripts inside the repository" in result.err
+    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "idle"
+    assert cli("mcp", "reject", "x").out == "rejected: x\n"
+    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
+    assert cli("mcp", "approve", "--all", "--json").data == {"approved": []}
+
+
+def test_settings_show_each_value_with_its_origin_and_no_value_of_env(cli: Cli) -> None:
+    path = cli.home.write("home/.config/mooring/settings.json", {"model": "m", "env": {"K": "hidden"}})
+    data = cli("settings", "--json").data
+    assert data["model"] == {"value": "m", "origin": "user", "path": str(path)}
+    assert data["env"]["value"] == {"K": "•••"}
+    assert cli("settings", "model").out.split() == ["model", '"m"', "~/.config/mooring/settings.json"]
+
+
+def test_hostile_names_and_paths_cannot_steer_the_terminal(cli: Cli) -> None:
+    name = "a\x1b[2J\x07\u202eb\x9b\u200b"
+    cli.home.write("project/.mcp.json", {"mcpServers": {name: {"command": "\x1b]52;c;x\x07"}}})
+    for args in (
+        ["mcp", "list"],
+        ["mcp", "get", name],
+        ["mcp", "why", name],
+        ["mcp", "doctor"],
+        ["mcp", "approve", name],
+    ):
+        result = cli(*args)
+        printed = result.out + result.err
+        assert not [c for c in printed if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 or c in "\u202e\u200b"]
+    assert "\\x1b[2J" in cli("mcp", "list").out
+
+
+def test_lone_surrogates_break_nothing(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", '{"mcpServers": {"\\ud800": {"command": "\\udfff"}}}')
+    assert cli("mcp", "list").code == 0
+    assert cli("mcp", "list", "--json").data["servers"][0]["name"] == "\ud800"
+
+
+# --- as a real process --------------------------------------------------------------------------------------
+
+
+def test_version_and_help(home: Home) -> None:
+    assert real(home, "--version").stdout.startswith("mooring 0.")
+    help = real(home, "--help").stdout
+    assert all(word in help for word in ("mcp", "settings", "completion", "--demo", "--json"))
+    assert "approve" in real(home, "mcp", "--help").stdout
+
+
+def test_help_lists_commands_without_loading_them(home: Home) -> None:
+    code = (
+        "import sys; from mooring.cli.app import run; run(['mcp', '--help'])\n"
+        "print([name for name in sys.modules if name.startswith('mooring.actions')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=30)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {f"s{n}": GOOD for n in range(1000)}})
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{MOORING} mcp list --json | head -1"],
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+
+
+def test_no_color_and_dumb_terminals_get_plain_text(home: Home) -> None:
+    out = real(home, "--demo", env={"NO_COLOR": "1"}).stdout
+    assert "\x1b" not in out
+
+
+def test_an_ascii_terminal_gets_no_traceback(home: Home) -> None:
+    done = real(home, "--demo", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:
+    script = f"mkdir gone && cd gone && rmdir ../gone && {MOORING} mcp list"
+    done = subprocess.run(["sh", "-c", script], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr == "mooring: The folder you stand in no longer exists; name another with --cwd.\n"
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:
+    code = (
+        "import os, signal, sys; from mooring.cli import app, base\n"
+        "def interrupt(*_, **__): os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
+        "base.load = interrupt\n"
+        "sys.exit(app.run(['mcp', 'list']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr.strip()) == (130, "")
+
+
+# --- completion ---------------------------------------------------------------------------------------------
+
+
+def complete(home: Home, shell: str, words: list[str]) -> list[str]:
+    """What a shell is offered for the last of the words."""
+    env = {"_MOORING_COMPLETE": f"{shell}_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    if shell == "fish":
+        env["COMP_CWORD"] = words[-1]
+    out = real(home, env=env).stdout
+    if shell == "zsh":  # type, value and help on three lines
+        return out.splitlines()[1::3]
+    return [line.split(",", 1)[1].split("\t")[0] for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_commands_and_server_names(shell: str, home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"github": GOOD, "gitlab": GOOD, "other": GOOD}})
+    assert "why" in complete(home, shell, ["mooring", "mcp", "w"])
+    assert complete(home, shell, ["mooring", "mcp", "get", "gi"]) == ["github", "gitlab"]
+    assert complete(home, shell, ["mooring", "settings", "mo"]) == ["model"]
+    script = real(home, "completion", shell).stdout
+    assert "_MOORING_COMPLETE" in script
+
+
+def test_a_real_bash_completes_server_names(home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"github": GOOD, "gitlab": GOOD}})
+    script = f"""
+        PATH={Path(MOORING).parent}:$PATH
+        eval "$(mooring completion bash)"
+        COMP_WORDS=(mooring mcp get git) COMP_CWORD=3
+        _mooring_completion mooring && echo "${{COMPREPLY[@]}}"
+    """
+    env = {**home.env, "PATH": os.environ["PATH"]}
+    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    assert done.stdout.split() == ["github", "gitlab"], done.stderr
+
+
+def test_completion_offers_no_name_that_a_shell_would_run(home: Home) -> None:
+    home.write(
+        "home/.mcp.json", {"mcpServers": {"ok": GOOD, "$(reboot)": GOOD, "a;b": GOOD, "c d": GOOD, "e\nf": GOOD}}
+    )
+    assert complete(home, "bash", ["mooring", "mcp", "get", ""]) == ["ok"]
+
+
+def test_completion_is_silent_about_errors(home: Home) -> None:
+    env = {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring --cwd nope mcp get ", "COMP_CWORD": "5"}
+    done = real(home, env=env)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_completion_records_nothing(home: Home) -> None:
+    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    home.write("project/.mcp.json", {"mcpServers": {"x": GOOD}})
+    assert complete(home, "bash", ["mooring", "mcp", "get", ""]) == ["x"]
+    assert not (home.home / ".local").exists()
+
+
+def test_json_is_plain_ascii(home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"ü": GOOD}})
+    out = real(home, "mcp", "list", "--json").stdout
+    assert out.isascii()
+    assert json.loads(out)["servers"][0]["name"] == "ü"

@@ -1,0 +1,47 @@
+"""What a listing loads: the list of modules is kept, so that start-up cannot grow unnoticed."""
+
+import json
+import subprocess
+import sys
+
+from conftest import Home
+
+HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
+         "importlib.metadata", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
+         "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml"]  # fmt: skip
+
+OURS = [
+    "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
+    "mooring.cli.list", "mooring.cli.mcp", "mooring.core", "mooring.core.config", "mooring.core.problem",
+    "mooring.core.standing", "mooring.core.template", "mooring.core.where", "mooring.discovery",
+    "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
+    "mooring.discovery.formats", "mooring.discovery.scan", "mooring.discovery.template", "mooring.errors",
+    "mooring.files", "mooring.inventory", "mooring.permissions", "mooring.permissions.trust", "mooring.render",
+    "mooring.settings", "mooring.syntax",
+]  # fmt: skip
+
+CODE = """
+import sys, json, contextlib, io
+from mooring.cli.app import run
+with contextlib.redirect_stdout(io.StringIO()):
+    run(["mcp", "list"])
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def loaded(home: Home) -> list[str]:
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30, check=True
+    )
+    names: list[str] = json.loads(done.stdout)
+    return names
+
+
+def test_a_listing_loads_nothing_heavy(home: Home) -> None:
+    assert [name for name in loaded(home) if name in HEAVY] == []
+
+
+def test_a_listing_loads_exactly_these_modules_of_ours(home: Home) -> None:
+    ours = [name for name in loaded(home) if name.split(".")[0] == "mooring"]
+    assert [name for name in ours if not name.startswith("mooring.discovery.formats.")] == OURS

@@ -1,0 +1,227 @@
+"""Reading every tool's files: whatever they hold, what is good is found and what is bad is said."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conftest import Home
+from mooring.core.config import Broken, ServerConfig
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.scan import Scan, context, scan
+
+GOOD = {"command": "good", "args": ["a"]}
+
+
+def find(home: Home) -> Scan:
+    return scan(context(home.where, str(home.cwd)), FORMATS)
+
+
+def names(found: Scan) -> dict[str, ServerConfig | Broken]:
+    return {definition.name: definition.config for definition in found.definitions}
+
+
+FILES = {
+    "mooring": ("home/.config/mooring/mcp.json", lambda servers: {"mcpServers": servers}),
+    "omp": ("project/.omp/mcp.json", lambda servers: {"mcpServers": servers}),
+    "opencode": ("project/opencode.json", lambda servers: {"mcp": servers}),
+    "copilot": ("project/.github/mcp-config.json", lambda servers: {"mcpServers": servers}),
+    "claude": ("home/.claude.json", lambda servers: {"mcpServers": servers}),
+    "vscode": ("project/.vscode/mcp.json", lambda servers: {"servers": servers}),
+    "generic": ("project/mcp.json", lambda servers: {"mcpServers": servers}),
+    "dot_mcp": ("project/.mcp.json", lambda servers: {"mcpServers": servers}),
+    "codex": ("home/.codex/config.toml", None),
+}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=12,
+)
+keys = st.sampled_from(
+    ["command", "args", "env", "url", "headers", "type", "enabled", "disabled", "timeout", "cwd", "oauth", "tools",
+     "environment", "envFile", "auth", "alwaysLoad", "lifecycle", "transport", "trust", "headersHelper", "required"]
+)  # fmt: skip
+entries = st.dictionaries(keys, json_values, max_size=5) | json_values
+
+
+@pytest.mark.parametrize("format", [name for name, (_, wrap) in FILES.items() if wrap])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(bad=entries)
+def test_a_bad_entry_never_removes_a_good_neighbour(format: str, bad: Any, home: Home) -> None:
+    path, wrap = FILES[format]
+    home.write(path, wrap({"good": GOOD, "bad": bad}))
+    good = names(find(home))["good"]
+    assert isinstance(good, ServerConfig)
+    assert good.connection.command.text == "good"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("format", FILES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=300)
+    | st.text(alphabet='{}[]":,/*\\ \n\t="\'#.ab0-mcpServers', max_size=300).map(str.encode)
+)
+def test_no_bytes_make_a_scan_raise(format: str, data: bytes, home: Home) -> None:
+    path, _ = FILES[format]
+    home.write(path, data)
+    found = find(home)
+    assert len(found.files) <= 1
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(document=json_values)
+def test_no_shape_makes_a_scan_raise(document: Any, home: Home) -> None:
+    for path, wrap in FILES.values():
+        if wrap:
+            home.write(path, json.dumps(document))
+    find(home)
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_a_file_that_is_no_file_is_a_problem_and_no_hang(format: str, home: Home) -> None:
+    path = home.folder / FILES[format][0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    found = find(home)
+    assert [(problem.path, "named pipe" in problem.message) for problem in found.problems] == [(str(path), True)]
+
+
+def test_a_broken_file_says_where_and_costs_no_other_file(home: Home) -> None:
+    home.write("project/.mcp.json", '{\n  "mcpServers": {\n    "a": oops\n  }\n}')
+    home.write("project/mcp.json", {"mcpServers": {"b": GOOD}})
+    found = find(home)
+    assert list(names(found)) == ["b"]
+    assert [(problem.line, problem.path) for problem in found.problems] == [(3, str(home.project / ".mcp.json"))]
+
+
+def test_a_claude_file_of_many_megabytes_is_read_in_parts(home: Home) -> None:
+    filler = {"history": [{"display": "x" * 1000, "n": n} for n in range(30_000)]}
+    project = {"mcpServers": {"private": GOOD}, "disabledMcpServers": ["off"], **filler}
+    projects = {str(home.project): project, "/else": {"mcpServers": {"other": GOOD}}}
+    body = json.dumps({"tips": filler, "mcpServers": {"mine": GOOD, "off": GOOD}, "projects": projects})
+    assert len(body) > 50 * 1024 * 1024
+    home.write("home/.claude.json", body)
+    started = time.process_time()
+    found = find(home)
+    assert time.process_time() - started < 2.5
+    assert sorted(names(found)) == ["mine", "off", "private"]
+    assert not names(found)["off"].enabled
+    assert found.problems == ()
+
+
+def test_any_other_file_of_that_size_is_a_problem(home: Home) -> None:
+    home.write("project/.mcp.json", b" " * (1024 * 1024 + 1))
+    assert "larger than 1 MiB" in find(home).problems[0].message
+
+
+def test_a_thousand_servers_are_read_and_the_rest_is_left_out_aloud(home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {f"s{n}": GOOD for n in range(1001)}})
+    found = find(home)
+    assert len(found.definitions) == 1000
+    assert "more than 1000" in found.problems[0].message
+
+
+def test_a_thousand_bad_entries_are_each_said_with_their_line_in_linear_time(home: Home) -> None:
+    text = json.dumps(
+        {"mcpServers": {f"s{n}": {"command": "x", "url": "y", "pad": "z" * 900} for n in range(1000)}}, indent=1
+    )
+    home.write("project/.mcp.json", text)
+    started = time.process_time()
+    found = find(home)
+    assert time.process_time() - started < 5
+    lines = text.splitlines()
+    assert all(f'"{problem.server}"' in lines[(problem.line or 0) - 3] for problem in found.problems)
+    assert len(found.problems) == 1000
+
+
+@pytest.mark.parametrize("value", [["x"] * 257, ["y" * 70_000], ["nul\0"]])
+def test_arguments_beyond_reason_break_the_entry(value: list[str], home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"a": {"command": "x", "args": value}}})
+    assert isinstance(names(find(home))["a"], Broken)
+
+
+def test_a_person_standing_at_home_has_no_project_there(home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"mine": GOOD}})
+    home.write("home/.copilot/mcp-config.json", {"mcpServers": {"also": GOOD}})
+    found = scan(context(home.where, str(home.home)), FORMATS)
+    assert [definition.origin.scope for definition in found.definitions] == ["user", "user"]
+
+
+def test_the_project_ends_at_the_nearest_git_folder(home: Home) -> None:
+    deep = home.project / "a" / "b"
+    deep.mkdir(parents=True)
+    for folder in (deep, home.project, home.folder):
+        (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {folder.name: GOOD}}))
+    found = scan(context(home.where, str(deep)), FORMATS)
+    assert [definition.name for definition in found.definitions] == ["b", "project"]
+
+
+def test_without_git_the_project_is_the_folder_alone(tmp_path: Path, home: Home) -> None:
+    outer = tmp_path / "outer" / "inner"
+    outer.mkdir(parents=True)
+    (outer.parent / ".mcp.json").write_text(json.dumps({"mcpServers": {"outer": GOOD}}))
+    (outer / ".mcp.json").write_text(json.dumps({"mcpServers": {"inner": GOOD}}))
+    found = scan(context(home.where, str(outer)), FORMATS)
+    assert list(names(found)) == ["inner"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "über", "x" * 300, "__proto__", "a/b", "\x1b[2J"])
+def test_any_name_is_read_but_the_empty_one(name: str, home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {name: GOOD, "good": GOOD}})
+    assert set(names(find(home))) == ({"good", name} if name else {"good"})
+
+
+@pytest.mark.parametrize(
+    ("platform", "env", "expected"),
+    [
+        ("linux", {}, "home/.config/Code/User/mcp.json"),
+        ("linux", {"XDG_CONFIG_HOME": "{home}/xdg"}, "home/xdg/Code/User/mcp.json"),
+        ("darwin", {}, "home/Library/Application Support/Code/User/mcp.json"),
+        ("win32", {"APPDATA": "{home}/AppData/Roaming"}, "home/AppData/Roaming/Code/User/mcp.json"),
+    ],
+)
+def test_editors_keep_their_files_where_the_platform_says(
+    platform: Any, env: dict[str, str], expected: str, home: Home
+) -> None:
+    from msgspec.structs import replace
+
+    home.write(expected, {"servers": {"x": GOOD}})
+    values = {key: value.format(home=home.home) for key, value in env.items()}
+    where = replace(home.where, platform=platform, env=values)
+    assert list(names(scan(context(where, str(home.cwd)), FORMATS))) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "file"),
+    [
+        ("CODEX_HOME", "{home}/c", "home/c/config.toml"),
+        ("CLAUDE_CONFIG_DIR", "{home}/cl", "home/cl/.claude.json"),
+        ("COPILOT_HOME", "{home}/co", "home/co/mcp-config.json"),
+        ("OPENCODE_CONFIG", "{home}/oc.json", "home/oc.json"),
+        ("OPENCODE_CONFIG_DIR", "{home}/ocd", "home/ocd/opencode.json"),
+        ("XDG_CONFIG_HOME", "{home}/x", "home/x/mooring/mcp.json"),
+    ],
+)
+def test_a_tools_own_variables_move_its_files(variable: str, value: str, file: str, home: Home) -> None:
+    from msgspec.structs import replace
+
+    container = "mcp" if "oc" in file else "mcpServers"
+    body = '[mcp_servers.x]\ncommand = "good"\n' if file.endswith("toml") else json.dumps({container: {"x": GOOD}})
+    home.write(file, body)
+    where = replace(home.where, env={variable: value.format(home=home.home)})
+    assert list(names(scan(context(where, str(home.cwd)), FORMATS))) == ["x"]
+
+
+def test_a_relative_variable_does_not_move_our_own_folders(home: Home) -> None:
+    from msgspec.structs import replace
+
+    where = replace(home.where, env={"XDG_CONFIG_HOME": "x", "XDG_STATE_HOME": "./state", "XDG_CACHE_HOME": "c"})
+    assert where.config == f"{home.home}/.config/mooring"
+    assert where.state == f"{home.home}/.local/state/mooring"
+    assert where.cache == f"{home.home}/.cache/mooring"

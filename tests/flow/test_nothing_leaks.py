@@ -1,0 +1,100 @@
+"""No value of env, headers, tokens or OAuth reaches any output, and a listing touches nothing but configuration."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from conftest import Cli, Home
+
+CANARY = re.compile(r"canary-[a-z0-9-]+")
+
+
+def commands(home: Home) -> list[list[str]]:
+    # The command line sees the real machine, not the sample's own managed files.
+    names = [choice.name for choice in home.inventory(where=replace(home.where, system="")).choices]
+    each = [[verb, name] for name in names for verb in ("get", "why")]
+    reads = [["list"], ["list", "--all"], ["doctor"], ["doctor", "-v"], *each]
+    return [
+        *(["mcp", *words, *flag] for words in reads for flag in ([], ["--json"])),
+        ["settings"],
+        ["settings", "--json"],
+    ]
+
+
+def test_the_sample_homes_hold_canaries() -> None:
+    homes = Path(__file__).parents[1] / "homes"
+    found = {canary for path in homes.rglob("*") if path.is_file() for canary in CANARY.findall(path.read_text())}
+    assert len(found) >= 25
+
+
+def test_no_secret_value_is_printed_by_any_command(sample_cli: Cli) -> None:
+    for args in commands(sample_cli.home):
+        result = sample_cli(*args)
+        assert CANARY.findall(result.out + result.err) == [], args
+        assert result.code in (0, 1)
+
+
+def test_no_secret_value_is_printed_when_asked_for_approval(sample_cli: Cli) -> None:
+    result = sample_cli("mcp", "approve", "--all")
+    assert CANARY.findall(result.out + result.err) == []
+    state = sample_cli.home.home / ".local/state/mooring/approvals.json"
+    assert not state.exists() or CANARY.findall(state.read_text()) == []
+
+
+def test_no_secret_value_is_in_the_repr_of_what_was_found(sample: Home) -> None:
+    inventory = sample.inventory()
+    assert CANARY.findall(repr(inventory)) == []
+    assert CANARY.findall(str(inventory.problems)) == []
+
+
+WATCHED = """
+import contextlib, io, json, os, sys
+events = []
+STARTS = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system", "os.startfile",
+          "socket.connect", "socket.bind", "pty.spawn", "ctypes.dlopen")
+def hook(event, args):
+    if event == "open":
+        events.append(["open", os.fsdecode(args[0]) if isinstance(args[0], (str, bytes)) else ""])
+    elif event in STARTS:
+        events.append([event, ""])
+from mooring.cli.app import run
+import mooring.cli.get, mooring.cli.why, mooring.cli.doctor, mooring.cli.settings, click.shell_completion
+sys.addaudithook(hook)
+sink = io.TextIOWrapper(io.BytesIO())
+with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+    for args in json.loads(sys.argv[1]):
+        run(args)
+    os.environ |= {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp get ", "COMP_CWORD": "3"}
+    with contextlib.suppress(SystemExit):
+        run([])
+print(json.dumps(events))
+"""
+
+REFERENCED = [".secrets/a", ".files.env", ".env", "bin/tool", "bin/files"]
+
+
+def test_reading_starts_no_process_and_opens_no_file_that_a_definition_names(sample: Home) -> None:
+    for folder in (sample.home, sample.project):
+        for name in REFERENCED:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("#!/bin/sh\ntouch marker\n")
+            path.chmod(0o755)
+    known = {*sample.inventory().files}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, json.dumps(commands(sample))],
+        cwd=sample.cwd, env=sample.env, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    events = json.loads(done.stdout)
+    assert [event for event, _ in events if event != "open"] == []
+    opened = {path for _, path in events if path.startswith(str(sample.folder))}
+    assert [path for path in opened if path.endswith(tuple(f"/{name}" for name in REFERENCED))] == []
+    assert known - opened == {path for path in known if "/system/" in path}
+    assert not list(sample.folder.rglob("marker"))
+    unknown = opened - known
+    assert all(re.search(r"(json|jsonc|toml)$", path) for path in unknown), unknown

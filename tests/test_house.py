@@ -1,0 +1,28 @@
+"""Rules of the house that no tool checks: what is exported, what is in the tree of errors."""
+
+import inspect
+
+import mooring
+from mooring import errors
+
+
+def test_the_public_names_are_exactly_those_meant() -> None:
+    assert dir(mooring) == [
+        "ConfigError", "FileError", "Inventory", "MooringError", "ParseError", "Problem", "ServerConfig",
+        "UnknownServer", "discover",
+    ]  # fmt: skip
+    assert all(getattr(mooring, name) is not None for name in mooring.__all__)
+
+
+def test_every_error_stands_in_the_tree() -> None:
+    tree = inspect.getdoc(errors) or ""
+    found = [
+        member for _, member in inspect.getmembers(errors, inspect.isclass) if member.__module__ == errors.__name__
+    ]
+    assert all(issubclass(error, errors.MooringError) for error in found)
+    assert [error.__name__ for error in found if f" {error.__name__} " not in f" {tree} ".replace("\n", " ")] == []
+
+
+def test_discover_reads_the_folder_it_is_given() -> None:
+    inventory = mooring.discover("/")
+    assert inventory.root == "/"

@@ -1,0 +1,84 @@
+"""Settings: each value with its origin; a repository may propose but not grant."""
+
+import pytest
+
+from conftest import Home
+from mooring.settings import SETTINGS, Settings, load
+
+
+def settings(home: Home) -> Settings:
+    return load(home.where, str(home.project))
+
+
+def test_without_files_everything_is_at_its_default(home: Home) -> None:
+    found = settings(home)
+    assert {key: value.value for key, value in found.values.items()} == {k: s.default for k, s in SETTINGS.items()}
+    assert {value.level for value in found.values.values()} == {"default"}
+
+
+def test_managed_counts_before_user_before_project(home: Home) -> None:
+    files = {
+        "project": "project/.mooring/settings.json",
+        "user": "home/.config/mooring/settings.json",
+        "managed": "system/etc/mooring/settings.json",
+    }
+    for level, path in files.items():
+        written = home.write(path, {"model": level})
+        value = settings(home).values["model"]
+        assert (value.value, value.level, value.path) == (level, level, str(written))
+
+
+@pytest.mark.parametrize("key", ["sources", "env"])
+def test_a_project_cannot_set_what_would_hide_servers_or_change_the_environment(key: str, home: Home) -> None:
+    home.write("project/.mooring/settings.json", {key: {}})
+    found = settings(home)
+    assert found.values[key].level == "default"
+    assert "cannot be set by a project" in found.problems[0].message
+
+
+def test_a_projects_permissions_can_only_deny_or_ask(home: Home) -> None:
+    path = "project/.mooring/settings.json"
+    home.write(path, {"permissions": [{"tool": "*", "action": "deny"}]})
+    assert settings(home)["permissions"] == [{"tool": "*", "action": "deny"}]
+    home.write(path, {"permissions": [{"tool": "*", "action": "deny"}, {"tool": "mcp__x__*", "action": "allow"}]})
+    assert settings(home)["permissions"] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sources", {"codex": "no"}),
+        ("permissions", [{"tool": "x"}]),
+        ("permissions", [{"tool": "x", "action": "perhaps"}]),
+        ("model", 3),
+        ("toolNames", "camelCase"),
+        ("env", {"A": 1}),
+    ],
+)
+def test_a_value_that_does_not_fit_is_a_problem_and_the_default_stays(key: str, value: object, home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", {key: value})
+    found = settings(home)
+    assert found.values[key].level == "default"
+    assert f"`{key}` should be" in found.problems[0].message
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "nonsense", b"\xff\xfe\xff"])
+def test_a_broken_file_is_a_problem_and_counts_as_none(content: str | bytes, home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", content)
+    found = settings(home)
+    assert len(found.problems) == 1
+    assert {value.level for value in found.values.values()} == {"default"}
+
+
+def test_an_unknown_key_is_named_with_its_line_and_the_known_ones(home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", '{\n  "$schema": "x",\n  "modle": "y"\n}')
+    [problem] = settings(home).problems
+    assert (problem.line, "modle" in problem.message, "model" in problem.hint) == (3, True, True)
+
+
+def test_a_source_switched_off_is_not_read(home: Home) -> None:
+    home.write("home/.codex/config.toml", '[mcp_servers.x]\ncommand = "x"\n')
+    home.write("home/.config/mooring/settings.json", {"sources": {"codex": False}})
+    inventory = home.inventory()
+    assert inventory.choices == ()
+    assert inventory.files == ()
