@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format lint types imports bench lock clean
+.PHONY: run test check fresh format lint types imports bench lock clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -28,6 +28,9 @@ imports: $(VENV)/.dev
 format: $(VENV)/.dev        ## rewrite the code in the house style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+fresh:                      ## both commands of the README in a clean copy with an empty home
+	.ci/fresh
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench

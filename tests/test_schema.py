@@ -1,0 +1,62 @@
+"""The published schemas say what the code does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from conftest import Home
+from mooring.core.config import ServerConfig
+from mooring.discovery.formats.mooring import FORMAT
+from mooring.settings import SETTINGS, load
+
+SCHEMAS = Path(__file__).parents[1] / "docs" / "schema"
+
+
+def validator(name: str) -> Draft202012Validator:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def test_the_schema_of_servers_has_exactly_the_keys_that_are_read() -> None:
+    assert set(validator("mcp").schema["$defs"]["server"]["properties"]) == set(FORMAT.fields)
+
+
+def test_the_schema_of_settings_has_exactly_the_settings_there_are() -> None:
+    assert set(validator("settings").schema["properties"]) - {"$schema"} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x"},
+        {"command": "x", "args": ["a", 1], "env": {"A": "${B}", "N": 3, "G": None}, "timeout": 0},
+        {"type": "http", "url": "https://x", "headers": {"A": "b"}, "oauth": False},
+        {"url": "https://x", "lifecycle": "eager", "allowedTools": []},
+        {"command": "x", "url": "y"},
+        {"args": []},
+        {"type": "pigeon", "command": "x"},
+        {"command": ["x"]},
+        {"command": "x", "args": "y"},
+        {"command": "x", "env": []},
+        "text",
+    ],
+)
+def test_the_schema_accepts_an_entry_exactly_when_the_reader_does(entry: Any, home: Home) -> None:
+    document = {"mcpServers": {"x": entry}}
+    home.write("home/.config/mooring/mcp.json", document)
+    inventory = home.inventory()
+    accepted = isinstance(inventory.find("x").definition.config, ServerConfig)
+    assert validator("mcp").is_valid(document) == accepted
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"sources": {"codex": False}}, {"sources": []}, {"permissions": [{"tool": "x"}]}, {"toolNames": "x"}, {"z": 1}],
+)
+def test_the_schema_accepts_settings_exactly_when_the_reader_does(value: Any, home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", value)
+    assert validator("settings").is_valid(value) == (not load(home.where, None).problems)
