@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 
 from mooring.errors import FileError
 
@@ -52,7 +53,8 @@ def matches(pattern: str, most: int) -> list[str]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(suffix))
     except (OSError, ValueError):
         return []
-    return [os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in names[:most]]
+    paths = (os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in names)
+    return list(islice((path for path in paths if os.path.lexists(path)), most))
 
 
 def which(command: str, path: str, cwd: str) -> str | None:
@@ -60,7 +62,7 @@ def which(command: str, path: str, cwd: str) -> str | None:
     if os.path.dirname(command):
         candidates = [os.path.join(cwd, os.path.expanduser(command))]
     else:
-        candidates = [os.path.join(folder, command) for folder in path.split(os.pathsep) if folder]
+        candidates = [os.path.join(cwd, folder, command) for folder in path.split(os.pathsep) if folder]
     return next((found for found in candidates if os.path.isfile(found) and os.access(found, os.X_OK)), None)
 
 
@@ -72,13 +74,13 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
     Raises:
         FileError: the file cannot be written.
     """
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
     try:
+        target = os.path.realpath(path)
+        folder = os.path.dirname(target)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         _sweep(folder, os.path.basename(target))
         _replace(target, folder, data, mode)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise FileError(path, _reason(error)) from None
 
 
@@ -89,11 +91,11 @@ def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
-    name = _beside(os.path.realpath(path), "lock")
     try:
+        name = _beside(os.path.realpath(path), "lock")
         os.makedirs(os.path.dirname(name), mode=0o700, exist_ok=True)
         handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise FileError(path, _reason(error)) from None
     try:
         _acquire(handle, path, seconds)
@@ -144,9 +146,12 @@ def _write_all(handle: int, data: bytes) -> None:
 
 def _mode(target: str, mode: int) -> int:
     try:
-        return stat.S_IMODE(os.stat(target).st_mode)
+        found = os.stat(target).st_mode
     except FileNotFoundError:
         return mode
+    if not stat.S_ISREG(found):
+        raise FileError(target, f"is {_kind(found)}, not a file")
+    return stat.S_IMODE(found)
 
 
 def _sync_folder(folder: str) -> None:
@@ -175,19 +180,19 @@ def _beside(target: str, suffix: str) -> str:
 
 def _acquire(handle: int, path: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while not _try_lock(handle):
+    while not _try_lock(handle, path):
         if time.monotonic() > deadline:
             raise FileError(path, f"is locked by another process for more than {seconds:g} seconds")
         time.sleep(0.01)
 
 
-def _try_lock(handle: int) -> bool:
+def _try_lock(handle: int, path: str) -> bool:
     try:
         _lock(handle)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
             return False
-        raise
+        raise FileError(path, f"cannot be locked: {_reason(error)}") from None
     return True
 
 
@@ -210,8 +215,10 @@ def _reason(error: Exception) -> str:
             return "cannot be opened: permission denied"
         case OSError(errno=errno.ENXIO):
             return "is a socket or an unconnected pipe, not a file"
+        case OSError(errno=errno.ELOOP):
+            return "is a link that leads to itself"
         case OSError(strerror=str(text)) if text:
-            return text[0].lower() + text[1:]
+            return f"cannot be used: {text[0].lower()}{text[1:]}"
         case _:
             return "is not a usable path"
 

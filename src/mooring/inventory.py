@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring import files
 from mooring.core.config import Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
@@ -18,10 +19,11 @@ from mooring.discovery.format import Format, Place
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import Definition, Scan, context, scan
-from mooring.errors import ConfigError, FileError, UnknownServer
+from mooring.errors import ConfigError, FileError, ParseError, UnknownServer
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
+from mooring.syntax import parse
 
 
 class Inventory(Struct, frozen=True):
@@ -47,7 +49,7 @@ class Inventory(Struct, frozen=True):
         raise UnknownServer(name, [choice.name for choice in folded] or self._near(name))
 
     def standing(self, definition: Definition) -> Standing:
-        return _standing(self.ledger, self.root, definition)
+        return self.ledger.standing(self.root, definition.config)
 
     def _near(self, name: str) -> list[str]:
         from difflib import get_close_matches  # only on the way to an error
@@ -67,13 +69,25 @@ class Request(Struct, frozen=True):
 
 
 def discover(cwd: str | None = None) -> Inventory:
-    """Everything configured for a folder (this one, if none is named), on this machine, for this person."""
+    """Everything configured for a folder (this one, if none is named), on this machine, for this person.
+
+    Approvals that another tool recorded are bound to the definitions as they are now, in the person's state folder.
+
+    Raises:
+        ConfigError: the person's home folder is not known.
+    """
     return load(Request(here(os.environ), os.path.abspath(cwd or os.curdir)))
 
 
 def here(env: Mapping[str, str]) -> Where:
-    """This machine and this person."""
+    """This machine and this person.
+
+    Raises:
+        ConfigError: the home folder is not known. A relative one would make a repository's files the person's own.
+    """
     home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise ConfigError("Your home folder is not known; set HOME to its full path.")
     platform = sys.platform if sys.platform in ("darwin", "win32") else "linux"
     return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
 
@@ -96,12 +110,8 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
     if remember and not damage:
         ledger, failure = _adopt(request.where, root, ledger, found)
         problems += [failure] if failure else []
-    choices = choose(definitions, lambda definition: _standing(ledger, root, definition))
+    choices = choose(definitions, lambda definition: ledger.standing(root, definition.config))
     return Inventory(root, choices, tuple(problems), found.files, ledger)
-
-
-def _standing(ledger: trust.Ledger, root: str, definition: Definition) -> Standing:
-    return ledger.standing(root, definition.config, definition.vouched_by is not None)
 
 
 def _wanted(settings: Settings) -> Iterable[Format]:
@@ -110,10 +120,21 @@ def _wanted(settings: Settings) -> Iterable[Format]:
 
 def _command_line(request: Request) -> Iterable[Format]:
     for path in request.configs:
-        absolute = os.path.join(request.cwd, path)
-        if not os.path.exists(absolute):
-            raise ConfigError(f"{path} does not exist; --config takes a file in the shape of .mcp.json.")
-        yield replace(OWN, places=(Place("cli", absolute),), bare=True)
+        absolute = os.path.abspath(os.path.join(request.cwd, path))
+        _must_read(absolute, path)
+        place = Place("cli", absolute, literal=True)
+        yield replace(OWN, places=(place,), bare=True)
+
+
+def _must_read(path: str, written: str) -> None:
+    """A file that a person names must be there and sound; one that is merely found need not."""
+    data = files.read(path)
+    if data is None:
+        raise ConfigError(f"{written} does not exist; --config takes a file in the shape of .mcp.json.")
+    try:
+        parse(data, "json")
+    except ParseError as error:
+        raise ConfigError(f"{written}: the file {error.reason} (line {error.line or 1}).") from None
 
 
 def _demo(request: Request) -> Iterable[Definition]:
@@ -127,22 +148,24 @@ def _demo(request: Request) -> Iterable[Definition]:
 
 
 def _adopt(where: Where, root: str, ledger: trust.Ledger, found: Scan) -> tuple[trust.Ledger, Problem | None]:
-    """Bind approvals recorded by a definition's own tool to what that definition is when first seen."""
+    """Bind approvals recorded by a definition's own tool to what that definition is when first seen.
+
+    Without a record there is nothing to hold a later change against, so what cannot be recorded does not count.
+    """
+    vouched: dict[str, ServerConfig] = {}
+    for definition in found.definitions:
+        if definition.vouched_by and isinstance(definition.config, ServerConfig):
+            vouched.setdefault(definition.name, definition.config)
     fresh = [
-        trust.Decision(root, d.name, trust.digest(d.config), "approved", d.origin.tool, None, now())
-        for d in found.definitions
-        if d.vouched_by
-        and isinstance(d.config, ServerConfig)
-        and ledger.standing(root, d.config) == "unseen"
-        and ledger.find(root, d.name) is None
+        trust.Decision(root, name, trust.digest(config), "approved", config.origin.tool, None, now())
+        for name, config in vouched.items()
+        if not ledger.about(root, name)
     ]
-    if not fresh:
-        return ledger, None
     try:
-        trust.record(where, fresh)
+        return (trust.record(where, fresh, seconds=0), None) if fresh else (ledger, None)
     except FileError as error:
-        return ledger, Problem(error.path, f"An approval could not be kept: {error.reason}", "", level="warning")
-    return trust.Ledger(decisions=(*ledger.decisions, *fresh)), None
+        message = f"An approval that another tool recorded could not be kept, so it does not count: it {error.reason}"
+        return ledger, Problem(error.path, message, "make the file writable, or approve here", level="warning")
 
 
 def now() -> str:

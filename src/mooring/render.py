@@ -40,6 +40,15 @@ def bare_name(template: Template) -> bool:
             return False
 
 
+def revealed(template: Template) -> str:
+    """The same, but with the commands that would run: what a person must see before they let them."""
+    return "".join(f"!{command_text(part)}" if isinstance(part, Command) else _masked(part) for part in template.parts)
+
+
+def command_text(command: Command) -> str:
+    return "".join(part.text if isinstance(part, Text | Foreign) else _masked(part) for part in command.line)
+
+
 def _masked(part: Part) -> str:
     match part:
         case Variable(name, default):
@@ -61,6 +70,16 @@ def command_line(words: Sequence[str]) -> str:
     return " ".join(safe(_quoted(word)) for word in words)
 
 
+def argument(name: str) -> str:
+    """A name as the last word of a command that a person may copy: quoted, and never an option."""
+    return safe(f"-- {_quoted(name)}" if name.startswith("-") else _quoted(name))
+
+
+def address(url: str) -> str:
+    """An address without the password that it may hold."""
+    return re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url)
+
+
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.A)
 
 
@@ -75,8 +94,26 @@ def short_path(path: str, home: str) -> str:
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as aligned lines; the last column is as long as it is."""
-    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
-    ]
+    widths = [max(map(width, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
+    return ["  ".join([*map(_padded, row[:-1], widths), row[-1]]).rstrip() for row in rows]
+
+
+def width(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width  # only for names beyond ASCII
+
+    return sum(0 if combining(character) else 1 + (east_asian_width(character) in "WF") for character in text)
+
+
+def _padded(cell: str, cells: int) -> str:
+    return cell + " " * (cells - width(cell))
+
+
+def cut(text: str, cells: int) -> str:
+    """A text in at most so many cells, its middle left out if need be: both ends of a path tell something."""
+    if len(text) <= cells or cells < 8:
+        return text
+    head = cells // 3
+    return f"{text[:head]}…{text[len(text) - (cells - head - 1) :]}"

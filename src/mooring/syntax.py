@@ -6,8 +6,7 @@ so a sound file costs one pass of the C parser. Errors never quote the text: it 
 
 import json
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from mooring.errors import ParseError
 
 DEPTH = 64
 KEY_PARTS = 32
+MOST_DUPLICATES = 8
 
 Kind: TypeAlias = Literal["json", "toml"]
 Path: TypeAlias = tuple[str | int, ...]
@@ -28,13 +28,13 @@ class Document(Struct):
     text: str = ""
     kind: Kind = "json"
     duplicates: tuple[Path, ...] = ()
-    """Keys written more than once in one object; the last one counts."""
+    """The first keys that are written more than once in one object; the last of each counts."""
     _offsets: dict[Path, int] | None = None
 
     def line(self, path: Sequence[str | int]) -> int | None:
         """The line of the deepest key on `path` that can be found, counted from 1."""
         if self._offsets is None:
-            self._offsets = dict(_json_keys(self.text) if self.kind == "json" else _toml_keys(self.text))
+            self._offsets = _json_offsets(self.text) if self.kind == "json" else _toml_offsets(self.text)
         for end in range(len(path), 0, -1):
             if (offset := self._offsets.get(tuple(path[:end]))) is not None:
                 return self.text.count("\n", 0, offset) + 1
@@ -53,20 +53,37 @@ def parse(data: bytes, kind: Kind) -> Document:
     text = _decode(data)
     if not text.strip():
         return Document({}, text, kind)
-    document = _parse_json(text) if kind == "json" else _parse_toml(text)
-    if _deeper_than(document.data, DEPTH):
-        raise ParseError(f"is nested more than {DEPTH} levels deep")
-    return document
+    return _parse_json(text) if kind == "json" else _parse_toml(text)
+
+
+# Every refusal is raised after its `except` block has ended: an error in its context would hold the whole text.
 
 
 def _decode(data: bytes) -> str:
     try:
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return data.decode("utf-16")
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ParseError("is not UTF-8 text", line) from None
+        bad = error.start
+    raise ParseError("is not UTF-8 text", data.count(b"\n", 0, bad) + 1)
+
+
+def _shallow(value: Any) -> Any:
+    level = [value]
+    for _ in range(DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return value
+    raise ParseError(f"is nested more than {DEPTH} levels deep")
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------
@@ -84,79 +101,84 @@ def _parse_json(text: str) -> Document:
     def load(source: str) -> Any:
         return json.loads(source, object_pairs_hook=pairs, parse_constant=_no_constant)
 
-    try:
-        value = load(text)
-    except ValueError:
-        value = _guarded(load, _blank(text))
-    except RecursionError:
-        raise ParseError("is nested too deep") from None
-    return Document(value, text, "json", tuple(_duplicates(text)) if repeated else ())
+    value = _shallow(_loaded(load, text))
+    duplicates = dict.fromkeys(path for path, _, again in _json_keys(text) if again) if repeated else ()
+    return Document(value, text, "json", tuple(duplicates)[:MOST_DUPLICATES])
 
 
-def _guarded(load: Any, text: str) -> Any:
+def _loaded(load: Callable[[str], Any], text: str) -> Any:
     try:
         return load(text)
-    except json.JSONDecodeError as error:
-        raise ParseError(f"is not valid JSON: {_lower(error.msg)}", error.lineno) from None
-    except RecursionError:
-        raise ParseError("is nested too deep") from None
     except ValueError:
-        raise ParseError("holds a number that is too long or not a number") from None
+        pass  # perhaps it has comments
+    except RecursionError:
+        return _refuse("is nested too deep")
+    try:
+        return load(_blank(text))
+    except json.JSONDecodeError as error:
+        reason, line = f"is not valid JSON: {_lower(error.msg)}", error.lineno
+    except RecursionError:
+        reason, line = "is nested too deep", None
+    except ValueError:
+        reason, line = "holds a number that is too long or not a number", None
+    raise ParseError(reason, line)
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ParseError(reason)
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
+# Patterns stay texts until they are used, since a sound file needs none of them.
 # Each alternative that begins also matches, to the end of the text if it must: no text makes this quadratic.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
-_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*\Z)", re.S)
-_TRAILING = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])", re.S)
-_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\],]", re.S)
-_NOT_NEWLINE = re.compile(r"[^\n]")
+_COMMENT = rf"(?s){_STRING}|//[^\n]*|/\*(?:.*?\*/|.*\Z)"
+_TRAILING = rf"(?s){_STRING}|,(?=\s*+[}}\]])"
+_TOKEN = rf"(?s){_STRING}|[{{}}\[\],]"
 
 
 def _blank(text: str) -> str:
     """The same text with comments and trailing commas turned into spaces, so that positions stay true."""
-    return _TRAILING.sub(_spaces, _COMMENT.sub(_spaces, text))
+    return re.sub(_TRAILING, _spaces, re.sub(_COMMENT, _spaces, text))
 
 
 def _spaces(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found[0] == '"' else _NOT_NEWLINE.sub(" ", found)
+    return match[0] if match[0][0] == '"' else _spaces_for(match[0])
 
 
-def _duplicates(text: str) -> Iterator[Path]:
-    seen: set[Path] = set()
-    repeated: set[Path] = set()
-    for path, _ in _json_keys(text):
-        if path in seen and repeated.isdisjoint(path[:end] for end in range(1, len(path) + 1)):
-            repeated.add(path)
-            yield path
-        seen.add(path)
+def _json_offsets(text: str) -> dict[Path, int]:
+    return {path: offset for path, offset, _ in _json_keys(text)}
 
 
-def _json_keys(text: str) -> Iterator[tuple[Path, int]]:
-    """Every key and list element with the offset where it stands."""
+def _json_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
+    """Every key and list element, the offset where it stands, and whether its object had that key already."""
     path: list[str | int | None] = []
-    for token in _TOKEN.finditer(_blank(text)):
+    seen: list[set[str]] = []
+    for token in re.finditer(_TOKEN, _blank(text)):
         match token[0][0]:
             case "{":
                 if path and isinstance(path[-1], int):
-                    yield _path(path), token.start()
+                    yield _path(path), token.start(), False
                 path.append(None)
+                seen.append(set())
             case "[":
                 path.append(0)
+                seen.append(set())
             case "}" | "]":
                 if path:
                     path.pop()
+                    seen.pop()
             case ",":
                 if path:
                     path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
             case _:
                 if path and path[-1] is None:
-                    path[-1] = _unquote(token[0])
-                    yield _path(path), token.start()
+                    path[-1] = key = _unquote(token[0])
+                    yield _path(path), token.start(), key in seen[-1]
+                    seen[-1].add(key)
 
 
 def _path(path: list[str | int | None]) -> Path:
@@ -172,14 +194,13 @@ def _unquote(token: str) -> str:
 
 # --- TOML ---------------------------------------------------------------------------------------------------
 
-_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-_DOTTED = re.compile(
-    rf'"""(?:.*?"""|.*\Z)|\'\'\'(?:.*?\'\'\'|.*\Z)|#[^\n]*|(?P<key>{_PART}(?:[ \t]*\.[ \t]*{_PART})*+)', re.S
-)
-_HEADER = re.compile(rf"^[ \t]*\[\[?[ \t]*(?P<key>{_PART}(?:[ \t]*\.[ \t]*{_PART})*+)[ \t]*\]", re.M)
-_ASSIGN = re.compile(rf"^[ \t]*(?P<key>{_PART}(?:[ \t]*\.[ \t]*{_PART})*+)[ \t]*=", re.M)
-_SPLIT = re.compile(_PART)
-_AT_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)")
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
+_KEY = rf"(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)"
+_LONG = r'"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}|\'\'\'(?:[^\']++|\'(?!\'\'))*+\'{0,5}'
+_LEXEME = rf"(?s){_LONG}|#[^\n]*|{_KEY}"
+_HEADER = rf"(?m)^[ \t]*+\[\[?[ \t]*+{_KEY}[ \t]*+\]"
+_ASSIGN = rf"(?m)^[ \t]*+{_KEY}[ \t]*+="
+_AT_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
 
 
 def _parse_toml(text: str) -> Document:
@@ -187,56 +208,47 @@ def _parse_toml(text: str) -> Document:
 
     _refuse_long_keys(text)
     try:
-        return Document(tomllib.loads(text.replace("\r\n", "\n")), text, "toml")
+        return Document(_shallow(tomllib.loads(text.replace("\r\n", "\n"))), text, "toml")
     except tomllib.TOMLDecodeError as error:
-        where = _AT_LINE.search(str(error))
+        where = re.search(_AT_LINE, str(error))
         line = int(where[1]) if where and where[1] else None
-        raise ParseError(f"is not valid TOML: {_lower(_AT_LINE.sub('', str(error)))}", line) from None
+        reason = f"is not valid TOML: {_nameless(re.sub(_AT_LINE, '', str(error)))}"
     except RecursionError:
-        raise ParseError("is nested too deep") from None
+        reason, line = "is nested too deep", None
     except ValueError:
-        raise ParseError("holds a number or date that is out of range") from None
+        reason, line = "holds a number or date that is out of range", None
+    raise ParseError(reason, line)
+
+
+def _nameless(message: str) -> str:
+    """The parser's words without the key that some of them name."""
+    return _lower(re.sub(r"\(.*\)|(?<=key )['\"].*['\"]", "a name", message, flags=re.S))
 
 
 def _refuse_long_keys(text: str) -> None:
     """The standard parser takes quadratic time for one key of many parts: 100 KB of `a.a.a…` cost a minute."""
-    for token in _DOTTED.finditer(text):
-        if token["key"] and token["key"].count(".") >= KEY_PARTS and len(_parts(token["key"])) > KEY_PARTS:
-            line = text.count("\n", 0, token.start()) + 1
+    for lexeme in re.finditer(_LEXEME, text):
+        if lexeme["key"] and lexeme["key"].count(".") >= KEY_PARTS and len(_parts(lexeme["key"])) > KEY_PARTS:
+            line = text.count("\n", 0, lexeme.start()) + 1
             raise ParseError(f"has a key of more than {KEY_PARTS} parts", line)
 
 
-def _toml_keys(text: str) -> Iterator[tuple[Path, int]]:
-    headers = [(found.start("key"), _parts(found["key"])) for found in _HEADER.finditer(text)]
-    starts = [start for start, _ in headers]
-    for start, parts in headers:
-        yield parts, start
-    for found in _ASSIGN.finditer(text):
-        table = bisect_right(starts, found.start()) - 1
-        yield (headers[table][1] if table >= 0 else ()) + _parts(found["key"]), found.start("key")
+def _toml_offsets(text: str) -> dict[Path, int]:
+    """Where each table and key stands; what long strings and comments hold is none."""
+    plain = re.sub(_LEXEME, lambda found: found[0] if found["key"] else _spaces_for(found[0]), text)
+    marks = [(found.start("key"), _parts(found["key"]), True) for found in re.finditer(_HEADER, plain)]
+    marks += [(found.start("key"), _parts(found["key"]), False) for found in re.finditer(_ASSIGN, plain)]
+    offsets: dict[Path, int] = {}
+    table: Path = ()
+    for offset, parts, header in sorted(marks):
+        table = parts if header else table
+        offsets.setdefault(parts if header else (*table, *parts), offset)
+    return offsets
+
+
+def _spaces_for(found: str) -> str:
+    return re.sub(r"[^\n]", " ", found)
 
 
 def _parts(key: str) -> Path:
-    return tuple(part.strip("\"'") for part in _SPLIT.findall(key))
-
-
-# --- both ---------------------------------------------------------------------------------------------------
-
-
-def _deeper_than(value: Any, depth: int) -> bool:
-    level = [value]
-    for _ in range(depth):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    return tuple(part.strip("\"'") for part in re.findall(_PART, key))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli, Home
+from mooring.render import width
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 GOOD = {"command": "good"}
@@ -94,6 +95,13 @@ def test_a_file_named_on_the_command_line_counts_before_everything(cli: Cli) -> 
     assert row["command"] == "given"
     assert row["source"] == {"tool": "mooring", "scope": "cli", "path": str(given)}
     assert row["approved"]
+    cli.home.write("project/broken.json", "{")
+    for name, words in (("broken.json", "not valid JSON"), (".", "is a folder")):
+        refused = cli("mcp", "list", "--config", name)
+        assert (refused.code, words in refused.err) == (2, True)
+    odd = cli.home.write("project/w*x${NO}{xdg}.json", {"mcpServers": {"odd": GOOD}})
+    both = cli("mcp", "list", "--json", "--no-project", "--config", str(odd)).data["servers"]
+    assert [row["name"] for row in both] == ["a", "odd"]
     missing = cli("mcp", "list", "--config", "nope.json")
     assert (missing.code, missing.err.count("\n")) == (2, 1)
     assert "nope.json does not exist" in missing.err
@@ -175,6 +183,10 @@ def test_doctor_is_content_with_a_sound_home(cli: Cli) -> None:
 
 def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "npx", "args": ["a b"]}}})
+    assert "To look and decide" in cli("mcp", "list").err
+    unasked = cli("mcp", "approve", "--all")
+    assert (unasked.code, "To approve it: mooring mcp approve x" in unasked.err) == (4, True)
+    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
     result = cli("mcp", "approve", "x")
     assert result.out == "approved: x\n"
     assert "npx 'a b'" in result.err
@@ -183,6 +195,8 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     assert cli("mcp", "reject", "x").out == "rejected: x\n"
     assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
     assert cli("mcp", "approve", "--all", "--json").data == {"approved": []}
+    assert "To look and decide" not in cli("mcp", "list").err
+    assert cli("mcp", "approve", "x", "--yes", "--json").data == {"approved": ["x"]}
 
 
 def test_settings_show_each_value_with_its_origin_and_no_value_of_env(cli: Cli) -> None:
@@ -207,6 +221,36 @@ def test_hostile_names_and_paths_cannot_steer_the_terminal(cli: Cli) -> None:
         printed = result.out + result.err
         assert not [c for c in printed if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 or c in "\u202e\u200b"]
     assert "\\x1b[2J" in cli("mcp", "list").out
+
+
+@pytest.mark.parametrize(("name", "shown"), [("$(reboot)", "'$(reboot)'"), ("a b", "'a b'"), ("-x", "-- -x")])
+def test_a_command_to_copy_means_what_it_says(name: str, shown: str, cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {name: GOOD}})
+    assert f"mooring mcp approve {shown}\n" in cli("mcp", "doctor").out
+
+
+def test_a_hostile_path_is_made_visible_wherever_it_shows(tmp_path: Path, cli: Cli) -> None:
+    folder = tmp_path / "a\x1b]0;x\x07b"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".claude").mkdir()
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"x": GOOD, "bad": 3}}))
+    (folder / ".claude/settings.json").write_text(json.dumps({"disabledMcpjsonServers": ["x"]}))
+    for args in (["mcp", "list"], ["mcp", "get", "x"], ["mcp", "why", "x"], ["mcp", "doctor", "-v"]):
+        result = cli(*args, "--cwd", str(folder))
+        assert "\x1b" not in result.out + result.err
+
+
+def test_every_problem_says_what_to_do(sample_cli: Cli) -> None:
+    problems = sample_cli("mcp", "list", "--json").data["problems"]
+    assert [problem for problem in problems if not problem["hint"]] == []
+
+
+def test_a_password_in_an_address_is_not_shown(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"x": {"type": "http", "url": "https://me:hidden@host/mcp"}}})
+    for args in (["mcp", "list", "--json"], ["mcp", "get", "x"], ["mcp", "get", "x", "--json"]):
+        out = cli(*args).out
+        assert "hidden" not in out
+        assert "host/mcp" in out
 
 
 def test_lone_surrogates_break_nothing(cli: Cli) -> None:
@@ -252,6 +296,41 @@ def test_an_ascii_terminal_gets_no_traceback(home: Home) -> None:
     done = real(home, "--demo", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-", "2>&-", ">&- 2>&-"])
+def test_output_that_cannot_be_written_is_no_traceback(redirect: str, home: Home) -> None:
+    script = f"{MOORING} --demo {redirect}; echo code $? >&3"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3>&1; {script}"], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+    )
+    assert "Traceback" not in done.stderr + done.stdout
+    assert ("code 1" if "full" in redirect else "code 0") in done.stdout
+
+
+def test_a_narrow_terminal_keeps_each_server_on_one_line(home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"x" * 300: GOOD, "名前": GOOD, "short": GOOD}})
+    code = f"""
+import os, pty, re, struct, fcntl, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
+    os.execv({MOORING!r}, ["mooring", "mcp", "list"])
+out = b""
+try:
+    while data := os.read(fd, 65536):
+        out += data
+except OSError:
+    pass
+os.waitpid(pid, 0)
+print(re.sub(r"\\x1b\\[[0-9;]*m", "", out.decode()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+    )
+    lines = [line for line in done.stdout.splitlines() if line]
+    assert len(lines) == 4, done.stderr
+    assert max(map(width, lines)) <= 70
 
 
 def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:

@@ -152,7 +152,7 @@ def test_choices_are_sorted_by_name_without_regard_to_case() -> None:
         (Given("omp@user"), Given("omp@user", command="second"), "of one tool's files"),
         (Given("omp@user"), Given("omp@project", "unseen"), "not approved"),
         (Given("omp@user"), Given("omp@project", "rejected"), "you rejected it"),
-        (Given("omp@user"), Given("omp@project", "changed"), "changed since you approved it"),
+        (Given("omp@user"), Given("omp@project", "changed"), "changed since you decided"),
     ],
 )
 def test_the_rule_that_decided_is_said_in_words(winner: Given, loser: Given, words: str) -> None:

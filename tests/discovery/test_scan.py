@@ -225,3 +225,116 @@ def test_a_relative_variable_does_not_move_our_own_folders(home: Home) -> None:
     assert where.config == f"{home.home}/.config/mooring"
     assert where.state == f"{home.home}/.local/state/mooring"
     assert where.cache == f"{home.home}/.cache/mooring"
+
+
+def test_a_large_claude_file_with_a_bad_project_keeps_the_others(home: Home) -> None:
+    projects = {"/a": None, str(home.project): {"mcpServers": {"private": GOOD}}, "pad": "x" * (2 << 20)}
+    home.write(
+        "home/.claude.json", b"\xef\xbb\xbf" + json.dumps({"mcpServers": {"mine": GOOD}, "projects": projects}).encode()
+    )
+    assert sorted(names(find(home))) == ["mine", "private"]
+
+
+def test_only_claudes_own_state_may_be_large(home: Home) -> None:
+    home.write("project/.claude/mcp.json", json.dumps({"mcpServers": {"x": GOOD}, "pad": "x" * (2 << 20)}))
+    assert "larger than 1 MiB" in find(home).problems[0].message
+
+
+def test_a_bare_map_with_one_bad_entry_keeps_the_good_one(home: Home) -> None:
+    home.write("project/.mcp.json", {"x": GOOD, "y": {"type": "http"}})
+    found = names(find(home))
+    assert isinstance(found["x"], ServerConfig)
+    assert isinstance(found["y"], Broken)
+
+
+def test_a_farther_project_of_claude_still_counts_beside_a_nearer_one(home: Home) -> None:
+    sub = home.project / "sub"
+    sub.mkdir()
+    projects = {
+        str(home.project): {"mcpServers": {"db": GOOD}, "disabledMcpServers": ["fs"]},
+        str(sub): {"mcpServers": {}},
+    }
+    home.write("home/.claude.json", {"mcpServers": {"fs": GOOD}, "projects": projects})
+    found = names(find(home))
+    assert sorted(found) == ["db", "fs"]
+    assert not found["fs"].enabled
+
+
+def test_claudes_project_is_found_through_a_link(home: Home) -> None:
+    link = home.folder / "link"
+    link.symlink_to(home.project)
+    home.write("home/.claude.json", {"projects": {str(home.project): {"mcpServers": {"db": GOOD}}}})
+    assert list(names(scan(context(home.where, str(link)), FORMATS))) == ["db"]
+
+
+def test_a_linked_home_is_still_no_project(home: Home) -> None:
+    from msgspec.structs import replace
+
+    link = home.folder / "hlink"
+    link.symlink_to(home.home)
+    home.write("home/.mcp.json", {"mcpServers": {"mine": GOOD}})
+    home.write("home/.claude/.mcp.json", {"mcpServers": {"also": GOOD}})
+    for where in (replace(home.where, home=str(link)), replace(home.where, env={"CLAUDE_CONFIG_DIR": "/elsewhere"})):
+        found = scan(context(where, str(home.home)), FORMATS)
+        assert [d.origin.scope for d in found.definitions if d.origin.scope == "project"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        ("project/.vscode/mcp.json", {"mcpServers": {"x": GOOD}}, "rename it to `servers`"),
+        ("project/.mcp.json", {"mcp_servers": {"x": GOOD}}, "rename it to `mcpServers`"),
+        ("home/.codex/config.toml", '[mcpServers.x]\ncommand = "y"\n', "rename it to `mcp_servers`"),
+        ("project/opencode.json", {"mcpServers": {"x": GOOD}}, "rename it to `mcp`"),
+    ],
+)
+def test_another_tools_word_for_the_map_is_noticed(path: str, content: Any, expected: str, home: Home) -> None:
+    home.write(path, content)
+    found = find(home)
+    assert found.definitions == ()
+    assert [problem.hint for problem in found.problems] == [expected]
+
+
+@pytest.mark.parametrize("entry", [{"url": "ftp://x"}, {"url": "javascript:1"}, {"url": "no url"}, {"command": "  "}])
+def test_what_could_never_be_reached_is_refused(entry: dict[str, str], home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"x": entry}})
+    assert isinstance(names(find(home))["x"], Broken)
+
+
+def test_an_address_may_begin_with_a_placeholder(home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"x": {"type": "http", "url": "${BASE}/mcp"}}})
+    assert isinstance(names(find(home))["x"], ServerConfig)
+
+
+def test_codex_does_not_mix_a_program_and_an_address(home: Home) -> None:
+    home.write("home/.codex/config.toml", '[mcp_servers.x]\ncommand = "y"\nhttp_headers = { A = "b" }\n')
+    assert isinstance(names(find(home))["x"], Broken)
+
+
+def test_opencode_leaves_projects_out_when_told_to(home: Home) -> None:
+    from msgspec.structs import replace
+
+    home.write("project/opencode.json", {"mcp": {"x": {"type": "local", "command": ["y"]}}})
+    where = replace(home.where, env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"})
+    assert scan(context(where, str(home.cwd)), FORMATS).definitions == ()
+
+
+HOSTILE = {
+    "a TOML string of escaped quotes": ("home/.codex/config.toml", 'x = "' + '\\"' * 500_000),
+    "a JSON string of escaped quotes": ("project/.mcp.json", '{"' + '\\"' * 500_000),
+    "a key of many parts": ("home/.codex/config.toml", "a." * 500_000 + "a = 1"),
+    "placeholders without end": (
+        "project/.mcp.json",
+        json.dumps({"mcpServers": {"x": {"command": "c", "args": ["${A:-" * 13_000] * 15}}}),
+    ),
+    "comments without end": ("project/.mcp.json", "/*" * 500_000),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_no_mebibyte_holds_up_a_scan(what: str, home: Home) -> None:
+    path, text = HOSTILE[what]
+    home.write(path, text[: 1 << 20])
+    started = time.process_time()
+    find(home)
+    assert time.process_time() - started < 5

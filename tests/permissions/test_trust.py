@@ -3,14 +3,17 @@
 import json
 import os
 import stat
+import time
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from conftest import Home
+from mooring import files
 from mooring.actions.approve import UNCHECKED, decide, pending, questions
 from mooring.errors import ConfigError, FileError, UnknownServer
+from mooring.inventory import here
 from mooring.permissions import trust
 
 ENTRY = {"command": "npx", "args": ["-y", "server"], "env": {"K": "v"}, "cwd": "tools"}
@@ -208,7 +211,7 @@ def test_the_question_shows_exactly_what_would_run_and_what_is_not_checked(home:
     [question] = questions(home.inventory(), ["x"], home.where)
     assert question.command == ("./bin/run me", "a b", "$(x)")
     assert question.target == os.path.realpath(script)
-    assert question.env == ("SECRET",)
+    assert question.env == {"SECRET": "•••"}
     assert question.source.path == str(home.project / ".mcp.json")
     assert question.warning == UNCHECKED
     assert "canary" not in repr(question)
@@ -217,7 +220,7 @@ def test_the_question_shows_exactly_what_would_run_and_what_is_not_checked(home:
 def test_the_question_about_an_address_shows_it_and_its_origin(home: Home) -> None:
     project(home, {"type": "http", "url": "https://user:pw@host.example:8443/mcp?x=1"})
     [question] = questions(home.inventory(), ["x"], home.where)
-    assert question.url == "https://user:pw@host.example:8443/mcp?x=1"
+    assert question.url == "https://user:•••@host.example:8443/mcp?x=1"
     assert question.target == "https://host.example:8443"
 
 
@@ -244,8 +247,9 @@ def test_decisions_lie_in_a_private_file_of_the_persons_state_folder(home: Home)
 
 
 def test_a_damaged_record_approves_nothing_and_is_not_overwritten(home: Home) -> None:
+    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
     project(home, ENTRY)
-    approve(home, "x")
+    approve(home, "x", verdict=False)
     path = home.home / ".local/state/mooring/approvals.json"
     path.write_text("{damaged")
     inventory = home.inventory()
@@ -276,5 +280,150 @@ def test_a_home_that_cannot_be_written_keeps_reading_and_says_so(home: Home) -> 
     blocked = home.write("home/state", "a file where a folder should be")
     where = replace(home.where, env={**home.env, "XDG_STATE_HOME": str(blocked)})
     inventory = home.inventory(where=where)
-    assert inventory.find("x").standing == "approved"
+    assert inventory.find("x").standing == "unseen"
     assert any("could not be kept" in problem.message for problem in inventory.problems)
+
+
+def test_what_is_recorded_is_what_was_shown(home: Home) -> None:
+    project(home, ENTRY)
+    inventory = home.inventory()
+    asked = questions(inventory, ["x"], home.where)
+    project(home, {"command": "sh", "args": ["-c", "evil"]})
+    decide(home.inventory(), asked, home.where, True)
+    assert standing(home) == "changed"
+    project(home, ENTRY)
+    assert standing(home) == "approved"
+
+
+def test_the_question_shows_every_command_that_would_run(home: Home) -> None:
+    headers = {"X": "!run-x", "A": "Bearer ${GITHUB_TOKEN}", "L": "hidden"}
+    project(
+        home, {"type": "http", "url": "https://docs.example/mcp", "headers": headers, "headersHelper": "run-helper"}
+    )
+    [question] = questions(home.inventory(), ["x"], home.where)
+    assert question.headers == {"X": "!run-x", "A": "•••${GITHUB_TOKEN}", "L": "•••"}
+    assert question.headers_helper == "run-helper"
+
+
+def test_the_question_shows_values_that_could_put_another_program_in_place(home: Home) -> None:
+    env = {"PATH": "./bin", "LD_PRELOAD": "./e.so", "NODE_OPTIONS": "-r ./e.js", "TOKEN": "hidden"}
+    project(home, {"command": "sh", "env": env, "envFile": ".env"})
+    [question] = questions(home.inventory(), ["x"], home.where)
+    assert question.env == {**env, "TOKEN": "•••"}
+    assert question.env_file == ".env"
+    assert question.target is None
+
+
+def test_the_executable_is_looked_for_where_it_would_run(home: Home) -> None:
+    for folder in ("project", "project/sub"):
+        home.write(f"{folder}/run.sh", "#!/bin/sh\n").chmod(0o755)
+    home.write("project/sub/.mcp.json", {"mcpServers": {"x": {"command": "./run.sh", "cwd": "sub"}}})
+    [question] = questions(home.inventory(), ["x"], home.where)
+    assert question.target == os.path.realpath(home.project / "sub/run.sh")
+
+
+def test_a_default_of_an_input_is_part_of_what_is_approved(home: Home) -> None:
+    def write(default: str) -> None:
+        inputs = [{"id": "c", "type": "promptString", "default": default}]
+        home.write("project/.vscode/mcp.json", {"inputs": inputs, "servers": {"x": {"command": "${input:c}"}}})
+
+    write("node")
+    approve(home, "x")
+    write("/tmp/evil")
+    assert standing(home) == "changed"
+
+
+def test_text_that_becomes_a_command_elsewhere_is_another_definition(home: Home) -> None:
+    entry = {"mcpServers": {"x": {"command": "x", "env": {"A": "!touch marker"}}}}
+    home.write("project/.claude/mcp.json", entry)
+    approve(home, "x")
+    (home.project / ".claude/mcp.json").unlink()
+    home.write("project/.mcp.json", entry)
+    assert standing(home) == "changed"
+
+
+def test_of_two_definitions_claude_vouched_for_the_nearer_counts_and_keeps_counting(home: Home) -> None:
+    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "far"}}})
+    home.write("project/sub/.mcp.json", {"mcpServers": {"x": {"command": "near"}}})
+    for _ in range(3):
+        choice = home.inventory().find("x")
+        assert choice.definition.config.connection.command.text == "near"  # type: ignore[union-attr]
+        assert choice.standing == "approved"
+
+
+def test_both_of_two_definitions_of_a_name_can_be_judged(home: Home) -> None:
+    project(home, ENTRY)
+    approve(home, "x")
+    project(home, {**ENTRY, "command": "other"})
+    approve(home, "x", verdict=False)
+    assert standing(home) == "rejected"
+    project(home, ENTRY)
+    assert standing(home) == "approved"
+
+
+@pytest.mark.parametrize("value", [["*"], "x", 1, "true", "trusted"])
+def test_only_exact_names_and_a_plain_true_are_approvals(value: Any, home: Home) -> None:
+    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": value, "enableAllProjectMcpServers": value})
+    project(home, ENTRY)
+    assert standing(home) == "unseen"
+
+
+@pytest.mark.parametrize(
+    "path", [".claude/settings.json", ".claude/settings.local.json", ".github/copilot/settings.json"]
+)
+def test_a_repository_cannot_switch_off_the_persons_own_servers(path: str, home: Home) -> None:
+    off = {"disabledMcpjsonServers": ["mine", "theirs"], "disabledMcpServers": ["mine", "theirs"]}
+    home.write(f"project/{path}", off)
+    home.write("home/.mcp.json", {"mcpServers": {"mine": ENTRY}})
+    home.write("home/.copilot/mcp-config.json", {"mcpServers": {"also-mine": ENTRY}})
+    project(home, ENTRY, "theirs")
+    found = {choice.name: choice.definition.config.enabled for choice in home.inventory().choices}
+    assert found["mine"]
+    assert found["theirs"] == ("copilot" in path)
+
+
+def test_a_relative_home_or_variable_makes_no_repository_file_the_persons_own(home: Home) -> None:
+    home.write("project/.codex/config.toml", '[mcp_servers.x]\ncommand = "evil"\n')
+    where = replace(home.where, env={**home.env, "CODEX_HOME": ".codex", "CLAUDE_CONFIG_DIR": "."})
+    assert home.inventory(where=where).find("x").standing == "unseen"
+    with pytest.raises(ConfigError, match="set HOME"):
+        here({"HOME": "~"})
+
+
+def test_no_text_of_a_project_becomes_part_of_a_managed_definition(home: Home) -> None:
+    home.write("system/etc/opencode/opencode.json", {"mcp": {"corp": {"type": "local", "command": ["corp"]}}})
+    home.write("project/opencode.json", {"mcp": {"corp": {"environment": {"LD_PRELOAD": "./evil.so"}}}})
+    choice = home.inventory().find("corp")
+    assert choice.definition.origin.scope == "managed"
+    assert choice.definition.config.connection.env == {}  # type: ignore[union-attr]
+    assert [other.origin.scope for other in choice.shadowed] == ["project"]
+
+
+def test_the_question_names_every_file_that_contributes(home: Home) -> None:
+    own = home.write(
+        "home/.config/opencode/opencode.json",
+        {"mcp": {"t": {"type": "remote", "url": "https://me", "headers": {"Authorization": "Bearer {env:T}"}}}},
+    )
+    home.write("project/opencode.json", {"mcp": {"t": {"url": "https://evil"}}})
+    [question] = questions(home.inventory(), ["t"], home.where)
+    assert question.url == "https://evil"
+    assert question.merged == (str(own),)
+    assert question.headers == {"Authorization": "•••${T}"}
+
+
+def test_a_managed_claude_file_that_is_broken_still_has_exclusive_control(home: Home) -> None:
+    home.write("system/etc/claude-code/managed-mcp.json", "{broken")
+    home.write("home/.claude.json", {"mcpServers": {"mine": ENTRY}})
+    assert not home.inventory().find("mine").definition.config.enabled
+
+
+def test_reading_does_not_wait_for_the_record(home: Home) -> None:
+    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    project(home, ENTRY)
+    with files.locked(f"{home.where.state}/approvals.json"):
+        started = time.monotonic()
+        inventory = home.inventory()
+        assert time.monotonic() - started < 2
+    assert inventory.find("x").standing == "unseen"
+    assert any("locked" in problem.message for problem in inventory.problems)

@@ -1,6 +1,7 @@
 """`approve` and `reject`: the person's word on what a project's files would start."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -9,11 +10,13 @@ from mooring import files
 from mooring.actions.list import Source, source
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing
+from mooring.core.template import Template, Text
 from mooring.core.where import Where
 from mooring.discovery.scan import Definition
 from mooring.errors import ConfigError
 from mooring.inventory import Inventory, now
 from mooring.permissions import trust
+from mooring.render import address, revealed
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
@@ -22,14 +25,21 @@ class Question(Struct, frozen=True):
     """What a person must see before they decide: exactly what would run or be reached, and who says so."""
 
     name: str
+    digest: str
+    """Of the very definition that is shown: only this one is approved."""
     standing: Standing
     command: tuple[str, ...]
     url: str | None
-    env: tuple[str, ...]
-    """Names only."""
-    headers: tuple[str, ...]
+    env: Mapping[str, str]
+    """Masked, but with the commands that would run, and in full where a value could put another program in place."""
+    headers: Mapping[str, str]
+    headers_helper: str | None
+    pass_env: tuple[str, ...]
+    env_file: str | None
     cwd: str | None
     source: Source
+    merged: tuple[str, ...]
+    """Other files that contribute, some of them perhaps the person's own."""
     target: str | None
     """The executable that the command stands for now, or the address's origin."""
     trusted_by: str | None
@@ -60,23 +70,21 @@ def pending(inventory: Inventory) -> tuple[Definition, ...]:
 
 
 def decide(inventory: Inventory, asked: Iterable[Question], where: Where, approve: bool) -> tuple[str, ...]:
-    """Put the answer on record; returns the names it concerns.
+    """Put the answer to what was shown on record; returns the names it concerns.
 
     Raises:
         FileError: the record cannot be written.
     """
-    decisions = [_decision(inventory, question, approve) for question in asked]
+    decisions = [_decision(inventory.root, question, approve) for question in asked]
     trust.record(where, decisions)
     return tuple(decision.name for decision in decisions)
 
 
-def _decision(inventory: Inventory, question: Question, approve: bool) -> trust.Decision:
-    config = _candidate(inventory, question.name).config
-    assert isinstance(config, ServerConfig)
+def _decision(root: str, question: Question, approve: bool) -> trust.Decision:
     return trust.Decision(
-        project=inventory.root,
-        name=config.name,
-        digest=trust.digest(config),
+        project=root,
+        name=question.name,
+        digest=question.digest,
         verdict="approved" if approve else "rejected",
         target=question.target,
         at=now(),
@@ -103,24 +111,39 @@ def _question(inventory: Inventory, definition: Definition, where: Where) -> Que
     stdio = config.connection if isinstance(config.connection, Stdio) else None
     http = config.connection if isinstance(config.connection, Http) else None
     return Question(
-        config.name,
-        inventory.standing(definition),
-        (stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
-        http.url.text if http else None,
-        tuple(stdio.env) if stdio else (),
-        tuple(http.headers) if http else (),
-        stdio.cwd.text if stdio and stdio.cwd else None,
-        source(config.origin),
-        _executable(stdio, inventory.root, where.env) if stdio else _origin(http.url.text) if http else None,
-        definition.marked_by,
+        name=config.name,
+        digest=trust.digest(config),
+        standing=inventory.standing(definition),
+        command=(stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
+        url=address(http.url.text) if http else None,
+        env={name: _shown(name, value) for name, value in stdio.env.items()} if stdio else {},
+        headers={name: revealed(value) for name, value in http.headers.items()} if http else {},
+        headers_helper=http.headers_helper.text if http and http.headers_helper else None,
+        pass_env=stdio.pass_env if stdio else (),
+        env_file=stdio.env_file.text if stdio and stdio.env_file else None,
+        cwd=stdio.cwd.text if stdio and stdio.cwd else None,
+        source=source(config.origin),
+        merged=config.origin.layers,
+        target=_executable(stdio, inventory.root, where.env) if stdio else _origin(http.url.text) if http else None,
+        trusted_by=definition.marked_by,
     )
 
 
+# Values by which a program can be replaced or made to load another: no secrets, and the person must see them.
+_STEERING = re.compile(r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$")
+
+
+def _shown(name: str, value: Template) -> str:
+    return value.text if _STEERING.search(name) else revealed(value)
+
+
 def _executable(stdio: Stdio, root: str, env: Mapping[str, str]) -> str | None:
-    """What the command stands for now; unknown where it has placeholders."""
-    if stdio.command.variables or len(stdio.command.parts) != 1:
+    """What the command stands for now; unknown where placeholders, or a search path of its own, decide."""
+    fixed = [stdio.command, *([stdio.cwd] if stdio.cwd else [])]
+    if "PATH" in stdio.env or not all(isinstance(part, Text) for template in fixed for part in template.parts):
         return None
-    found = files.which(stdio.command.text, env.get("PATH", os.defpath), root)
+    folder = os.path.join(root, stdio.cwd.text) if stdio.cwd else root
+    found = files.which(stdio.command.text, env.get("PATH", os.defpath), folder)
     return os.path.realpath(found) if found else None
 
 

@@ -11,7 +11,7 @@ from mooring.actions.get import missing
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.inventory import Inventory
-from mooring.render import safe
+from mooring.render import argument, safe
 
 
 class Finding(Struct, frozen=True):
@@ -91,13 +91,13 @@ def _variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding
             if name
             else f"{lack.where} names a variable that is not set"
         )
-        fix = f"export {name}=…" if name else "set the variable it names"
+        fix = f"export {name}=…" if name and name.isidentifier() else "set the variable it names"
         yield Finding(config.name, f"{what}; it {lack.effect}", config.origin.path, None, fix, True)
 
 
 def _approvals(inventory: Inventory) -> Iterator[Finding]:
     for definition in pending(inventory):
         changed = inventory.standing(definition) == "changed"
-        what = "changed since it was approved" if changed else "comes from the project and is not approved"
-        fix = f"mooring mcp approve {safe(definition.name)}"
+        what = "changed since you decided about it" if changed else "comes from the project and is not approved"
+        fix = f"mooring mcp approve {argument(definition.name)}"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False)

@@ -50,6 +50,8 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     trusted_by: str | None = None
     """Another tool's word that it trusts the project: information only."""
     shadowed: tuple[Source, ...] = ()
+    merged: tuple[str, ...] = ()
+    """Other files that contribute to the definition."""
 
 
 def get(inventory: Inventory, name: str, env: Mapping[str, str]) -> Details:
@@ -67,6 +69,7 @@ def get(inventory: Inventory, name: str, env: Mapping[str, str]) -> Details:
         "disabled_by": definition.config.disabled_by,
         "trusted_by": definition.marked_by,
         "shadowed": tuple(source(other.origin) for other in choice.shadowed),
+        "merged": definition.origin.layers,
     }
     if isinstance(definition.config, Broken):
         return Details(**common)  # type: ignore[arg-type]

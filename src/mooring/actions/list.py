@@ -12,6 +12,7 @@ from mooring.core.standing import in_force
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import Definition
 from mooring.inventory import Inventory
+from mooring.render import address
 
 Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
 
@@ -66,11 +67,14 @@ class Listing(Struct, frozen=True):
     version: int
     servers: tuple[Row, ...]
     problems: tuple[Problem, ...]
+    waiting: tuple[str, ...] = ()
+    """The project's servers that nobody has judged as they are now."""
 
 
 def list_servers(inventory: Inventory, *, all: bool = False) -> Listing:
     """Every name with the definition that counts; with `all`, each shadowed definition as well."""
-    return Listing(1, tuple(_rows(inventory, all)), inventory.problems)
+    waiting = tuple(choice.name for choice in inventory.choices if choice.standing in ("unseen", "changed"))
+    return Listing(1, tuple(_rows(inventory, all)), inventory.problems, waiting)
 
 
 def _rows(inventory: Inventory, all: bool) -> Iterator[Row]:
@@ -116,14 +120,14 @@ def source(origin: Origin) -> Source:
 
 
 def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
-    """Command, arguments and address as written."""
+    """Command, arguments and address as written, but for a password in the address."""
     if isinstance(config, Broken):
         return None, (), None
     match config.connection:
         case Stdio(command, args):
             return command.text, tuple(arg.text for arg in args), None
         case Http(url):
-            return None, (), url.text
+            return None, (), address(url.text)
 
 
 def _proposal(definition: Definition) -> Proposal:

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from mooring.cli.base import LazyGroup, Table, current
+from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, LazyGroup, Table, current
 from mooring.errors import MooringError
 from mooring.render import safe
 
@@ -18,8 +18,6 @@ TABLE: Table = {
 HELP = """Every MCP server you have configured, in any coding tool, from one place.
 
 Without a command, mooring shows the list of servers."""
-
-OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -72,6 +70,7 @@ app = _Root(
 
 def run(args: list[str]) -> int:
     """Run the command line and say how it ended."""
+    _open_closed_streams()
     try:
         code = app.main(args, prog_name="mooring", standalone_mode=False, color=_color())
         sys.stdout.flush()
@@ -90,7 +89,19 @@ def run(args: list[str]) -> int:
         # Keep the interpreter from complaining when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except OSError as error:
+        # What files do is handled where they are read; here only our own output can fail, as on a full disk.
+        click.echo(f"mooring: The output could not be written: {error.strerror}.", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNHEALTHY
     return code if isinstance(code, int) else OK
+
+
+def _open_closed_streams() -> None:
+    """Started with stdout or stderr closed (`>&-`), there is still somewhere to write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # lives as long as the process
 
 
 def _color() -> bool | None:

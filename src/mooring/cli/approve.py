@@ -1,13 +1,17 @@
 """`mooring mcp approve` and `mooring mcp reject`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
 
 import click
 
 from mooring.actions.approve import Question, decide, questions
-from mooring.cli.base import Command, Globals, complete_server, current, print_json
-from mooring.render import columns, command_line, safe, short_path
+from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
+from mooring.inventory import Inventory
+from mooring.render import argument, columns, command_line, safe, short_path
+
+Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
 _NAMES = click.argument("names", nargs=-1, shell_complete=complete_server)
 _ALL = click.option("--all", "everything", is_flag=True, help="Every project server not yet judged.")
@@ -21,10 +25,12 @@ _ALL = click.option("--all", "everything", is_flag=True, help="Every project ser
 def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: bool) -> None:
     """Show exactly what a project's server would start, and let it be started."""
     options = current(ctx)
-    asked = _asked(options, names, everything)
-    # Who types this without a terminal has decided; there is nobody to ask.
-    ask = not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    _decide(options, [question for question in asked if _agreed(options, question, ask)], True)
+    inventory = options.inventory()
+    asked = _asked(options, inventory, names, everything)
+    agreed = [question for question in asked if _agreed(options, question, _mode(bool(names), yes))]
+    _decide(options, inventory, agreed, True)
+    if asked and not agreed:
+        ctx.exit(DENIED)
 
 
 @click.command("reject", cls=Command)
@@ -34,24 +40,34 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
 def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None:
     """Refuse a project's server until its definition changes."""
     options = current(ctx)
-    _decide(options, _asked(options, names, everything), False)
+    inventory = options.inventory()
+    _decide(options, inventory, _asked(options, inventory, names, everything), False)
 
 
-def _asked(options: Globals, names: tuple[str, ...], everything: bool) -> tuple[Question, ...]:
+def _asked(options: Globals, inventory: Inventory, names: tuple[str, ...], everything: bool) -> tuple[Question, ...]:
     if bool(names) == everything:
         raise click.UsageError("Name the servers to decide about, or give --all.")
-    asked = questions(options.inventory(), names, options.request().where)
+    asked = questions(inventory, names, options.request().where)
     if not asked and not options.json:
         click.echo("Nothing waits for approval here.", err=True)
     return asked
 
 
-def _agreed(options: Globals, question: Question, ask: bool) -> bool:
+def _mode(named: bool, yes: bool) -> Mode:
+    """Whoever says yes, or names a server where nobody can be asked, has decided; `--all` alone has not."""
+    if yes or (named and not sys.stdin.isatty()):
+        return "decided"
+    return "ask" if sys.stdin.isatty() and sys.stderr.isatty() else "nobody"
+
+
+def _agreed(options: Globals, question: Question, mode: Mode) -> bool:
     home = options.request().where.home
     click.echo(click.style(f"{safe(question.name)}, asked for by this project", bold=True), err=True)
     for line in columns([(f"  {label}", text) for label, text in _lines(question, home)]):
         click.echo(line, err=True)
-    return not ask or click.confirm("Let it be started?", default=False, err=True)
+    if mode == "nobody":
+        click.echo(f"To approve it: mooring mcp approve {argument(question.name)}", err=True)
+    return mode == "decided" or (mode == "ask" and click.confirm("Let it be started?", default=False, err=True))
 
 
 def _lines(question: Question, home: str) -> Iterator[tuple[str, str]]:
@@ -63,20 +79,25 @@ def _lines(question: Question, home: str) -> Iterator[tuple[str, str]]:
         yield "which is", safe(question.target)
     if question.cwd:
         yield "in", safe(question.cwd)
-    if question.env:
-        yield "with env", safe(", ".join(question.env))
-    if question.headers:
-        yield "with headers", safe(", ".join(question.headers))
+    if question.headers_helper:
+        yield "also runs", f"{safe(question.headers_helper)}  (for headers)"
+    yield from (("with env", f"{safe(name)}={safe(value)}") for name, value in question.env.items())
+    if question.pass_env:
+        yield "passes on", safe(", ".join(question.pass_env))
+    if question.env_file:
+        yield "with env of", safe(question.env_file)
+    yield from (("with header", f"{safe(name)}: {safe(value)}") for name, value in question.headers.items())
     yield "says", short_path(question.source.path or "", home)
+    yield from (("merged with", short_path(path, home)) for path in question.merged)
     if question.standing == "changed":
-        yield "note", "this is not what you approved before"
+        yield "note", "this is not what you decided about before"
     if question.trusted_by:
         yield "note", f"{safe(question.trusted_by)} trusts this folder; that alone approves nothing here"
     yield "note", question.warning
 
 
-def _decide(options: Globals, asked: "list[Question] | tuple[Question, ...]", approved: bool) -> None:
-    names = decide(options.inventory(), asked, options.request().where, approved) if asked else ()
+def _decide(options: Globals, inventory: Inventory, asked: Sequence[Question], approved: bool) -> None:
+    names = decide(inventory, asked, options.request().where, approved) if asked else ()
     word = "approved" if approved else "rejected"
     if options.json:
         print_json({word: names})

@@ -13,6 +13,8 @@ import msgspec
 from mooring.errors import ConfigError, MooringError
 from mooring.inventory import Inventory, Request, here, load
 
+OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
 Table: TypeAlias = Mapping[str, tuple[str, str]]
 """A command's name, where it lives, and its help in one line: all that is known of it until it is called."""
 
@@ -88,8 +90,16 @@ class Command(click.Command):
     """A command that takes the global options after its name as well."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        at_root = ctx.parent is None
-        return [*super().get_params(ctx), *(click.Option(**given, hidden=not at_root) for given in _GLOBALS)]
+        return [*super().get_params(ctx), *(click.Option(**given, hidden=True) for given in _GLOBALS)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        with formatter.section("Everywhere"):
+            formatter.write_dl([_described(click.Option(**given), ctx) for given in _GLOBALS])
+
+
+def _described(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    return option.get_help_record(ctx) or ("", "")
 
 
 class LazyGroup(Command, click.Group):

@@ -27,7 +27,7 @@ def command(ctx: click.Context, name: str) -> None:
 
 def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     row = details.server
-    yield "status", f"{row.status} (by {details.disabled_by})" if details.disabled_by else row.status
+    yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status
     yield "approval", _STANDINGS[details.standing]
     if row.error:
         yield "error", f"it {safe(row.error)}"
@@ -36,6 +36,8 @@ def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     if row.url is not None:
         yield "url", f"{safe(row.url)} ({row.transport})"
     yield "from", f"{row.source.tool}, {row.source.scope}: {_path(row.source.path, home)}"
+    for path in details.merged:
+        yield "merged", short_path(path, home)
     if details.key:
         yield "key", safe(" › ".join(details.key))
     yield from _connection(details)
@@ -57,7 +59,7 @@ _STANDINGS = {
     "own": "not needed: your own configuration",
     "approved": "approved for this project",
     "rejected": "rejected for this project",
-    "changed": "changed since it was approved; mooring mcp approve shows it",
+    "changed": "no longer what you decided about; mooring mcp approve shows it",
     "unseen": "not yet given; mooring mcp approve shows what it would start",
 }
 

@@ -1,16 +1,20 @@
 """`mooring mcp list`."""
 
+import sys
 from collections.abc import Iterator
+from os import get_terminal_size
 
 import click
 
 from mooring.actions.list import Listing, Row, list_servers
 from mooring.cli.base import Command, Globals, current, print_json
 from mooring.core.problem import Problem
-from mooring.render import columns, safe, short_path
+from mooring.render import argument, columns, cut, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
 _MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}
+
+LONGEST_NAME = 40
 
 NOTHING = """No MCP servers are configured here.
   Try the bundled one:   mooring --demo
@@ -49,11 +53,21 @@ def _print_rows(listing: Listing, home: str) -> None:
         click.echo(NOTHING)
         return
     header = ("", "NAME", "STATUS", "TYPE", "TOOLS", "FROM")
-    lines = columns([header, *(_cells(row, home) for row in listing.servers)])
+    lines = columns(_fitted([header, *(_cells(row, home) for row in listing.servers)]))
     click.echo(click.style(lines[0], dim=True))
     for row, line in zip(listing.servers, lines[1:], strict=True):
         status = "shadowed" if row.shadowed_by else row.status
         click.echo(click.style(line, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed")))
+
+
+def _fitted(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The same rows in the width of the terminal, if there is one: long names and paths lose their middles."""
+    if not sys.stdout.isatty():
+        return rows
+    whole = get_terminal_size()[0] or 80
+    named = [(row[0], cut(row[1], min(LONGEST_NAME, whole // 3)), *row[2:]) for row in rows]
+    taken = max(width(line) - width(row[-1]) for row, line in zip(named, columns(named), strict=True))
+    return [(*row[:-1], cut(row[-1], whole - taken)) for row in named]
 
 
 def _cells(row: Row, home: str) -> tuple[str, ...]:
@@ -70,10 +84,11 @@ def notes(listing: Listing, home: str) -> Iterator[str]:
     for row in listing.servers:
         if row.proposed and row.proposed.source.path:
             path = short_path(row.proposed.source.path, home)
-            yield f"\n{path} would put its own {safe(row.name)} in place of yours: mooring mcp approve {safe(row.name)}"
-    waiting = [safe(row.name) for row in listing.servers if row.status == "unapproved" and not row.shadowed_by]
-    if waiting:
-        yield f"\nThe project's files define {', '.join(waiting)}. To look and decide: mooring mcp approve --all"
+            command = f"mooring mcp approve {argument(row.name)}"
+            yield f"\n{path} would put its own {safe(row.name)} in place of yours: {command}"
+    if listing.waiting:
+        names = ", ".join(map(safe, listing.waiting))
+        yield f"\nThe project's files define {names}. To look and decide: mooring mcp approve --all"
     if listing.problems:
         yield "\nProblems:"
         yield from (problem_line(problem, home) for problem in listing.problems)

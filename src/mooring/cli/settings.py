@@ -31,9 +31,9 @@ def command(ctx: click.Context, key: str | None) -> None:
     values = {key: settings.values[key]} if key else settings.values
     if options.json:
         print_json({name: _data(name, value) for name, value in values.items()})
-        return
-    for line in columns([_line(name, value, request.where.home) for name, value in values.items()]):
-        click.echo(line)
+    else:
+        for line in columns([_line(name, value, request.where.home) for name, value in values.items()]):
+            click.echo(line)
     for problem in settings.problems:
         click.echo(problem_line(problem, request.where.home), err=True)
 

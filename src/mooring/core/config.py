@@ -22,9 +22,11 @@ class Origin(Struct, frozen=True):
     key: tuple[str, ...] = ()
     owned: bool = False
     """Stands in the person's own file even though it speaks of a project, so it needs no approval."""
+    layers: tuple[str, ...] = ()
+    """Other files whose entries of that name were merged into this one."""
 
 
-class Stdio(Struct, frozen=True):
+class Stdio(Struct, frozen=True, tag=True):
     """A program to start and talk to over its pipes."""
 
     command: Template
@@ -39,7 +41,7 @@ class Stdio(Struct, frozen=True):
         return "stdio"
 
 
-class Http(Struct, frozen=True):
+class Http(Struct, frozen=True, tag=True):
     """A server to reach by its address; `auto` tries streamable HTTP, then SSE."""
 
     url: Template

@@ -8,13 +8,13 @@ Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
 """What becomes of a variable that is not set: its text stays, it vanishes, the entry goes, the start fails."""
 
 
-class Text(Struct, frozen=True):
+class Text(Struct, frozen=True, tag=True):
     """Characters that stand for themselves."""
 
     text: str
 
 
-class Variable(Struct, frozen=True):
+class Variable(Struct, frozen=True, tag=True):
     """An environment variable, as in `${NAME:-default}`."""
 
     name: str
@@ -22,19 +22,19 @@ class Variable(Struct, frozen=True):
     unset: Unset = "literal"
 
 
-class File(Struct, frozen=True):
+class File(Struct, frozen=True, tag=True):
     """The trimmed contents of a file, as in `{file:~/.token}`."""
 
     path: str
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, tag=True):
     """What a shell command prints, as in `!op read …`."""
 
     line: "tuple[Part, ...]"
 
 
-class Input(Struct, frozen=True):
+class Input(Struct, frozen=True, tag=True):
     """A value the person is asked for, as in `${input:token}`."""
 
     id: str
@@ -44,13 +44,13 @@ class Input(Struct, frozen=True):
     options: tuple[str, ...] = ()
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, tag=True):
     """A place Mooring knows: the project's folder or the person's home."""
 
     place: Literal["workspace", "workspace-name", "home", "separator"]
 
 
-class Foreign(Struct, frozen=True):
+class Foreign(Struct, frozen=True, tag=True):
     """A placeholder only its own tool can fill, as in `${config:editor.tabSize}`."""
 
     text: str

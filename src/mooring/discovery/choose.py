@@ -48,7 +48,7 @@ def rule(winner: Definition, loser: Definition, loser_standing: Standing) -> str
     if not in_force(loser_standing) and loser.rank < winner.rank:
         return {
             "rejected": "you rejected it for this project",
-            "changed": "it changed since you approved it",
+            "changed": "it changed since you decided about it",
         }.get(loser_standing, "it comes from the project and is not approved")
     if winner.rank[0] != loser.rank[0]:
         return f"{_SCOPES[winner.origin.scope]} counts before {_SCOPES[loser.origin.scope]}"

@@ -16,7 +16,7 @@ Field: TypeAlias = Literal["command", "args", "env", "env_file", "cwd", "url", "
 VALUES: frozenset[Field] = frozenset({"env", "headers"})
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_BRACED = rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^}}]*))?\}}"
+_BRACED = rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^}}]{{0,4096}}+))?\}}"
 
 
 class Dialect(Struct, frozen=True):
@@ -49,13 +49,13 @@ OWN = Dialect(_BRACED, commands=True, names=True)
 DOLLAR = Dialect(rf"{_BRACED}|\$(?P<bare>{_NAME})", fields=VALUES, tilde=True)
 """`$VAR`, `${VAR}` and `${VAR:-default}` in env and headers alone. Copilot's way."""
 
-CURLY = Dialect(r"\{env:(?P<name>[^}]+)\}|\{file:(?P<file>[^}]+)\}", unset="empty")
+CURLY = Dialect(r"\{env:(?P<name>[^}]{1,4096}+)\}|\{file:(?P<file>[^}]{1,4096}+)\}", unset="empty")
 """`{env:VAR}`, empty when unset, and `{file:path}`. OpenCode's way."""
 
 EDITOR = Dialect(
-    rf"\$\{{env:(?P<name>{_NAME})\}}|\$\{{input:(?P<input>[^}}]+)\}}"
-    r"|\$\{(?P<known>workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)(?::[^}]*)?\}"
-    r"|\$\{(?P<foreign>(?:config|command|extensionInstallFolder):[^}]+)\}",
+    rf"\$\{{env:(?P<name>{_NAME})\}}|\$\{{input:(?P<input>[^}}]{{1,4096}}+)\}}"
+    r"|\$\{(?P<known>workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)(?::[^}]{0,4096}+)?\}"
+    r"|\$\{(?P<foreign>(?:config|command|extensionInstallFolder):[^}]{1,4096}+)\}",
     unset="empty",
 )
 """`${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `${userHome}`. VS Code's way."""

@@ -17,6 +17,7 @@ PROJECT = "<project>"
 
 SECONDS = 1.0
 MILLISECONDS = 0.001
+MIB = 1024 * 1024
 
 
 class Place(Struct, frozen=True):
@@ -33,6 +34,11 @@ class Place(Struct, frozen=True):
     owned: bool = False
     """The file is the person's own though it speaks of a project: what it says needs no approval."""
     only: Platform | None = None
+    literal: bool = False
+    """The path is taken as it is: nothing in it is a variable or a pattern."""
+    limit: int = MIB
+    pick: Callable[[bytes], Any] | None = None
+    """How to take the wanted part out of a file that is larger than `MIB`."""
 
     @property
     def kind(self) -> Kind:
@@ -54,10 +60,14 @@ def system(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place,
 
 
 class Switch(Struct, frozen=True):
-    """A list of server names, or a plain true for all of them, kept in some other file."""
+    """A word on servers kept in some other file: a list of their names, a plain true, or the word `trusted`.
+
+    One in a project's file concerns the project's own servers alone.
+    """
 
     place: Place
     key: tuple[str, ...]
+    says: Literal["names", "true", "trusted"] = "names"
 
 
 Slot: TypeAlias = Literal[
@@ -175,16 +185,19 @@ class Format(Struct, frozen=True, kw_only=True):
     trust_marks: tuple[Switch, ...] = ()
     exclusive: tuple[Place, ...] = ()
     """Where one of these exists, nothing of this format outside it may start."""
-    limit: int = 1024 * 1024
-    pick: type[Struct] | None = None
-    """What to decode of a file too large to be read whole."""
 
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 
 
 def locate(place: Place, where: Where) -> str | None:
-    """The absolute path, or pattern, a place outside a project stands for; `None` where it does not exist."""
+    """The absolute path, or pattern, a place outside a project stands for; `None` where it does not exist.
+
+    A variable with a relative path names no place: it would make a repository's file the person's own.
+    """
+    if place.literal:
+        return place.path
     if place.only is not None and place.only != where.platform:
         return None
     missing = False
@@ -198,8 +211,10 @@ def locate(place: Place, where: Where) -> str | None:
     path = _VARIABLE.sub(value, place.path)
     if missing:
         return None
-    if path == "~" or path.startswith("~/"):
-        return where.home + path[1:]
+    if path.startswith("~/"):
+        path = where.home + path[1:]
     for mark, folder in (("{app}", where.app_config), ("{xdg}", where.xdg_config), ("{mooring}", where.config)):
         path = path.replace(mark, folder, 1)
+    if not _ABSOLUTE.match(path):
+        return None
     return where.system + path if place.only is not None else path

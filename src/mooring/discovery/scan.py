@@ -1,11 +1,12 @@
 """Every definition found, and every problem: reads files by each tool's own rules, and nothing else."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig
@@ -13,9 +14,10 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
-from mooring.discovery.format import PROJECT, Context, Entry, Format, Place, Sheet, Switch, locate
+from mooring.discovery.format import MIB, PROJECT, Context, Entry, Format, Place, Sheet, Switch, locate
+from mooring.discovery.values import kind
 from mooring.errors import FileError, ParseError
-from mooring.syntax import Document, Kind, parse
+from mooring.syntax import Document, parse
 
 MOST_SERVERS = 1000
 MOST_MATCHES = 256
@@ -81,32 +83,29 @@ class _Shelf:
         self.problems: list[Problem] = []
         self.seen: list[str] = []
         self._documents: dict[str, Document | None] = {}
-        # A person who stands in their home folder has no project there: those files are theirs.
-        self._personal = frozenset(
-            path
-            for format in formats
-            for place in format.places
-            if place.scope == "user" and (path := locate(place, context.where))
-        )
+        self._personal = frozenset(_personal(context, formats))
+        self._real = {folder: os.path.realpath(folder) for folder in context.folders}
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
         return tuple(
             Sheet(place, path, document)
             for place, path in self._paths(format.places)
-            if (document := self.document(path, place.kind, format.limit, format.pick)) is not None
+            if (document := self.document(place, path)) is not None
         )
 
-    def first(self, place: Place) -> Iterator[tuple[str, Document]]:
+    def all(self, place: Place) -> Iterator[tuple[str, Document]]:
         """The files of one place, nearest first."""
         for _, path in self._paths((place,)):
-            if (document := self.document(path, place.kind)) is not None:
+            if (document := self.document(place, path)) is not None:
                 yield path, document
 
-    def document(
-        self, path: str, kind: Kind, limit: int = files.LIMIT, pick: type[Struct] | None = None
-    ) -> Document | None:
+    def present(self, places: Iterable[Place]) -> str | None:
+        """The first of these places where something stands, readable or not."""
+        return next((path for _, path in self._paths(places) if os.path.lexists(path)), None)
+
+    def document(self, place: Place, path: str) -> Document | None:
         if path not in self._documents:
-            self._documents[path] = self._open(path, kind, limit, pick)
+            self._documents[path] = self._open(place, path)
         return self._documents[path]
 
     def _paths(self, places: Iterable[Place]) -> Iterator[tuple[Place, str]]:
@@ -114,20 +113,20 @@ class _Shelf:
         places = tuple(places)
         for place in places:
             if not _walked(place) and (path := locate(place, self.context.where)):
-                yield from ((place, match) for match in _matches(path))
+                yield from ((place, match) for match in _matches(place, path))
         for folder in self.context.folders:
             for place in filter(_walked, places):
                 path = os.path.join(folder, place.path)
-                if path not in self._personal:
+                if os.path.join(self._real[folder], place.path) not in self._personal:
                     yield place, path
 
-    def _open(self, path: str, kind: Kind, limit: int, pick: type[Struct] | None) -> Document | None:
+    def _open(self, place: Place, path: str) -> Document | None:
         try:
-            data = files.read(path, limit)
+            data = files.read(path, place.limit)
             if data is None:
                 return None
             self.seen.append(path)
-            document = _picked(data, pick) if pick and len(data) > files.LIMIT else parse(data, kind)
+            document = _picked(data, place.pick) if place.pick and len(data) > MIB else parse(data, place.kind)
         except FileError as error:
             self.problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
             return None
@@ -147,20 +146,19 @@ class _Shelf:
 
 def _definitions(shelf: _Shelf, format: Format, order: int) -> Iterator[Definition]:
     sheets = shelf.sheets(format)
-    off = _names_in(shelf, format.off)
-    vouched = _names_in(shelf, format.approved_in, own_files_only=True)
-    marked = _names_in(shelf, format.trust_marks, own_files_only=True).get(ALL)
-    owner = _exclusive(shelf, format)
+    off = _said(shelf, format.off)
+    approved = _said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
+    trusted = _said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
+    owner = shelf.present(format.exclusive)
     for entry in (format.gather or maps)(format, sheets, shelf.context):
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        reason = blocked or off.get(entry.name) or off.get(ALL)
-        result = entries.read(entry, format, reason)
+        result = entries.read(entry, format, blocked or off.about(entry))
         shelf.problems.extend(result.problems)
         if result.definition is not None:
             rank = (SCOPES.index(entry.origin.scope), order, entry.order)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
-            approval = (vouched.get(entry.name) or vouched.get(ALL), marked) if foreign else (None, None)
-            yield Definition(result.definition, rank, *approval)
+            words = (approved.about(entry), trusted.about(entry)) if foreign else (None, None)
+            yield Definition(result.definition, rank, *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
 
 
@@ -170,8 +168,9 @@ def maps(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterato
         for key, container in dig(sheet.document.data, sheet.place.key or format.key, context):
             if isinstance(container, Mapping):
                 yield from _map(format, sheet, key, container, order)
-        if format.bare and _is_bare(sheet.document.data, format):
-            yield from _map(format, sheet, (), sheet.document.data, order)
+        if format.bare and _is_bare(sheet.document.data):
+            bare = {name: raw for name, raw in sheet.document.data.items() if isinstance(raw, Mapping)}
+            yield from _map(format, sheet, (), bare, order)
 
 
 def _map(
@@ -194,39 +193,61 @@ def _inputs(data: Any, key: tuple[str, ...]) -> Inputs:
 
 
 def dig(data: Any, key: tuple[str, ...], context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What stands under a key path. `PROJECT` in it is the nearest of the project's folders that is named there."""
-    path: tuple[str, ...] = ()
+    """What stands under a key path. `PROJECT` in it is each of the project's folders in turn, nearest first."""
+    if PROJECT not in key:
+        yield from _under(data, key)
+        return
+    both = ((folder, os.path.realpath(folder)) for folder in context.folders)
+    for name in dict.fromkeys(name for pair in both for name in pair):
+        yield from _under(data, tuple(name if step == PROJECT else step for step in key))
+
+
+def _under(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for step in key:
-        names = (context.cwd, *context.folders) if step == PROJECT else (step,)
-        found = next((name for name in names if isinstance(data, Mapping) and name in data), None)
-        if found is None:
+        if not isinstance(data, Mapping) or step not in data:
             return
-        data, path = data[found], (*path, found)
-    yield path, data
+        data = data[step]
+    yield key, data
 
 
-# --- switches in other files --------------------------------------------------------------------------------
-
-ALL = "*"
+# --- words on servers in other files ------------------------------------------------------------------------
 
 
-def _names_in(shelf: _Shelf, switches: tuple[Switch, ...], own_files_only: bool = False) -> dict[str, str]:
-    """Each name that some list holds, with where it stands; `ALL` for a plain true."""
-    found: dict[str, str] = {}
+class _Words(Struct, frozen=True):
+    """Which servers some lists name, or all of them, and where that stands."""
+
+    everywhere: Mapping[str, str]
+    in_project: Mapping[str, str]
+    """What a project's own files say, which concerns the project's own servers alone."""
+    all: str | None
+
+    def about(self, entry: Entry) -> str | None:
+        word = self.everywhere.get(entry.name) or self.all
+        foreign = entry.origin.scope == "project" and not entry.origin.owned
+        return word or (self.in_project.get(entry.name) if foreign else None)
+
+
+def _said(shelf: _Shelf, switches: Iterable[Switch]) -> _Words:
+    words = _Words({}, {}, None)
     for switch in switches:
-        if own_files_only and switch.place.scope == "project":
-            continue
-        for path, document in shelf.first(switch.place):
+        for path, document in shelf.all(switch.place):
             for _, value in dig(document.data, switch.key, shelf.context):
-                names = [ALL] if value in (True, "trusted") else value if isinstance(value, list) else []
-                for name in names:
-                    if isinstance(name, str):
-                        found.setdefault(name, f"`{switch.key[-1]}` in {path}")
-    return found
+                words = _heard(words, switch, value, f"`{switch.key[-1]}` in {path}")
+    return words
 
 
-def _exclusive(shelf: _Shelf, format: Format) -> str | None:
-    return next((path for place in format.exclusive for path, _ in shelf.first(place)), None)
+def _heard(words: _Words, switch: Switch, value: Any, where: str) -> _Words:
+    match switch.says:
+        case "true":
+            return replace(words, all=words.all or where) if value is True else words
+        case "trusted":
+            return replace(words, all=words.all or where) if value == "trusted" else words
+        case "names":
+            listed = value if isinstance(value, list) else []
+            named = {name: where for name in listed if isinstance(name, str)}
+            if switch.place.scope == "project":
+                return replace(words, in_project={**named, **words.in_project})
+            return replace(words, everywhere={**named, **words.everywhere})
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
@@ -235,30 +256,42 @@ def _exclusive(shelf: _Shelf, format: Format) -> str | None:
 def _misplaced(format: Format, sheet: Sheet, context: Context) -> Iterator[Problem]:
     data, key = sheet.document.data, sheet.place.key or format.key
     if not isinstance(data, Mapping):
-        yield Problem(sheet.path, f"The file should hold an object, but holds {entries.kind(data)}", "", line=1)
+        yield Problem(sheet.path, f"The file should hold an object, but holds {kind(data)}", "mend it", line=1)
         return
     for path, container in dig(data, key, context):
         line = sheet.document.line(path)
         if not isinstance(container, Mapping):
-            message = f"`{'.'.join(path)}` should be an object, but is {entries.kind(container)}"
+            message = f"`{'.'.join(path)}` should be an object, but is {kind(container)}"
             yield Problem(sheet.path, message, "write it as a map of names to servers", line=line)
         elif len(container) > MOST_SERVERS:
             message = f"`{'.'.join(path)}` holds more than {MOST_SERVERS} servers; the rest is left out"
-            yield Problem(sheet.path, message, "", line=line)
+            yield Problem(sheet.path, message, "remove what is not needed", line=line)
         elif "" in container:
             yield Problem(sheet.path, "A server has an empty name and is left out", "name it", line=line)
-    if key == ("mcpServers",) and key[0] not in data and isinstance(data.get("servers"), Mapping):
-        line = sheet.document.line(("servers",))
-        yield Problem(sheet.path, "The key `servers` is not read here", "rename it to `mcpServers`", line=line)
+    yield from _wrong_container(format, sheet)
 
 
-def _is_bare(data: Any, format: Format) -> bool:
-    """A file that is itself the map: nothing but entries that say what to start or where to connect."""
-    return (
-        isinstance(data, Mapping)
-        and bool(data)
-        and format.key[0] not in data
-        and all(isinstance(raw, Mapping) and ("command" in raw or "url" in raw) for raw in data.values())
+CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "context_servers", "mcp"})
+
+
+def _wrong_container(format: Format, sheet: Sheet) -> Iterator[Problem]:
+    """Another tool's word for the map, where this tool's own is missing."""
+    if sheet.place.key or format.key[0] in sheet.document.data:
+        return
+    for word in sorted(CONTAINERS & sheet.document.data.keys()):
+        if _holds_entries(sheet.document.data[word]):
+            message, line = f"The key `{word}` is not read here", sheet.document.line((word,))
+            yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
+
+
+def _is_bare(data: Any) -> bool:
+    """A file that is itself the map: some of its values say what to start or where to connect."""
+    return isinstance(data, Mapping) and not CONTAINERS & data.keys() and _holds_entries(data)
+
+
+def _holds_entries(data: Any) -> bool:
+    return isinstance(data, Mapping) and any(
+        isinstance(raw, Mapping) and ("command" in raw or "url" in raw) for raw in data.values()
     )
 
 
@@ -266,13 +299,25 @@ def _walked(place: Place) -> bool:
     return place.scope == "project" and not place.owned
 
 
-def _matches(path: str) -> Iterable[str]:
-    return files.matches(path, MOST_MATCHES) if "*" in path else (path,)
+def _matches(place: Place, path: str) -> Iterable[str]:
+    return files.matches(path, MOST_MATCHES) if "*" in place.path and not place.literal else (path,)
 
 
-def _picked(data: bytes, pick: type[Struct]) -> Document:
+def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:
     """The wanted part of a file too large to be read whole; the rest is skipped, not built."""
     try:
-        return Document(msgspec.to_builtins(msgspec.json.decode(data, type=pick)))
+        return Document(pick(data))
     except (msgspec.DecodeError, RecursionError):
-        raise ParseError("is not the JSON it should be") from None
+        reason = "is not the JSON it should be"
+    raise ParseError(reason)
+
+
+def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
+    """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
+    where = context.where
+    for machine in (where, replace(where, env={})):
+        for format in formats:
+            for place in format.places:
+                if place.scope == "user" and (path := locate(place, machine)):
+                    folder, name = where.home + "/", path.removeprefix(where.home + "/")
+                    yield os.path.join(os.path.realpath(folder), name) if path.startswith(folder) else path

@@ -29,7 +29,7 @@ def template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None = 
             unset: Unset = "omit" if _SURELY_A_NAME.match(text) else "literal"
             return Template(text, (Variable(text, unset=unset),))
     if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
-        return Template(text, (Known("home"), *_parts(text[1:], dialect, field, inputs)))
+        return Template(text, (Known("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
     return Template(text, _parts(text, dialect, field, inputs))
 
 

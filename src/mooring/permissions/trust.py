@@ -6,21 +6,21 @@ them differs it no longer counts. What scripts inside the project do is not cove
 
 import json
 import os
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.config import Broken, Http, ServerConfig, Stdio
+from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
-from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import FileError
 
 MOST = 16 * files.MIB
+MOST_VERSIONS = 8
 
 
 class Decision(Struct, frozen=True):
@@ -37,24 +37,23 @@ class Decision(Struct, frozen=True):
 
 
 class Ledger(Struct, frozen=True):
-    """Every decision on record, one for each project and name."""
+    """Every decision on record, one for each project, name and definition."""
 
     version: int = 1
     decisions: tuple[Decision, ...] = ()
 
-    def find(self, project: str, name: str) -> Decision | None:
-        return next((d for d in self.decisions if d.project == project and d.name == name), None)
+    def about(self, project: str, name: str) -> tuple[Decision, ...]:
+        return tuple(d for d in self.decisions if d.project == project and d.name == name)
 
-    def standing(self, project: str, config: ServerConfig | Broken, vouched: bool = False) -> Standing:
-        """How a definition stands; `vouched` says that its tool recorded the person's approval in their own files."""
+    def standing(self, project: str, config: ServerConfig | Broken) -> Standing:
+        """How a definition stands in a project."""
         if config.origin.scope != "project" or config.origin.owned:
             return "own"
-        if isinstance(config, Broken):
+        decisions = self.about(project, config.name)
+        if isinstance(config, Broken) or not decisions:
             return "unseen"
-        decision = self.find(project, config.name)
-        if decision is None:
-            return "approved" if vouched else "unseen"
-        return decision.verdict if decision.digest == digest(config) else "changed"
+        mine = digest(config)
+        return next((d.verdict for d in reversed(decisions) if d.digest == mine), "changed")
 
 
 def identity(folder: str) -> str:
@@ -72,54 +71,36 @@ def load(where: Where) -> tuple[Ledger, Problem | None]:
         return Ledger(), Problem(path, f"The record of approvals {error.reason}", hint)
 
 
-def record(where: Where, decisions: Iterable[Decision]) -> None:
-    """Put decisions on record, each replacing an earlier one about the same name in the same project.
+def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> Ledger:
+    """Put decisions on record, each replacing an earlier one about the same definition in the same project.
 
     Raises:
-        FileError: the record cannot be read or written; it is left as it was.
+        FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
     """
     path = _path(where)
-    with files.locked(path):
-        kept = {(d.project, d.name): d for d in _read(path).decisions}
-        kept |= {(d.project, d.name): d for d in decisions}
-        body = msgspec.to_builtins(Ledger(decisions=tuple(kept.values())))
-        files.write(path, json.dumps(body, indent=2).encode() + b"\n")
+    with files.locked(path, seconds):
+        ledger = Ledger(decisions=tuple(_kept((*_read(path).decisions, *decisions))))
+        files.write(path, json.dumps(msgspec.to_builtins(ledger), indent=2).encode() + b"\n")
+    return ledger
+
+
+def _kept(decisions: Iterable[Decision]) -> Iterator[Decision]:
+    """The last word on each definition, and of each name only the latest few."""
+    last: dict[tuple[str, str], dict[str, Decision]] = {}
+    for decision in decisions:
+        named = last.setdefault((decision.project, decision.name), {})
+        named.pop(decision.digest, None)
+        named[decision.digest] = decision
+    for named in last.values():
+        yield from list(named.values())[-MOST_VERSIONS:]
 
 
 def digest(config: ServerConfig) -> str:
-    """A fingerprint of all that decides what is started or reached, and with what."""
+    """A fingerprint of all that decides what is started or reached, and with what: by meaning, not by text alone."""
     from hashlib import sha256  # only where a project defines servers
 
-    meaning = {"tool": config.origin.tool, "oauth": _oauth(config), **_connection(config)}
-    return sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
-
-
-def _connection(config: ServerConfig) -> dict[str, Any]:
-    match config.connection:
-        case Stdio() as it:
-            return {
-                "command": it.command.text,
-                "args": [arg.text for arg in it.args],
-                "env": _texts(it.env),
-                "pass": it.pass_env,
-                "env_file": it.env_file and it.env_file.text,
-                "cwd": it.cwd and it.cwd.text,
-            }
-        case Http() as it:
-            helper = it.headers_helper and it.headers_helper.text
-            return {"url": it.url.text, "headers": _texts(it.headers), "helper": helper, "transport": it.transport}
-
-
-def _texts(templates: Any) -> dict[str, str]:
-    return {name: value.text for name, value in templates.items()}
-
-
-def _oauth(config: ServerConfig) -> Any:
-    return msgspec.to_builtins(config.oauth, enc_hook=_plain) if config.oauth else None
-
-
-def _plain(value: object) -> object:
-    return value.text if isinstance(value, Template) else repr(value)
+    meaning = {"tool": config.origin.tool, "connection": config.connection, "oauth": config.oauth}
+    return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 
 def _path(where: Where) -> str:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from msgspec import UNSET, Struct
+import msgspec
+from msgspec import UNSET, Raw, Struct
 
 from mooring.discovery.format import COMMON, PROJECT, Format, Place, Switch, fields, project, system, user
 
@@ -16,41 +17,58 @@ MANAGED = system(
     darwin="/Library/Application Support/ClaudeCode/managed-mcp.json",
     win32="C:/Program Files/ClaudeCode/managed-mcp.json",
 )
-OFF = Switch(user(STATE), ("projects", PROJECT, "disabledMcpServers"))
 FIELDS = {**COMMON, **fields(timeout="call_timeout", tools="tools_policy")}
 
 
-class Project(Struct):
-    """What concerns servers in one project of `~/.claude.json`."""
-
-    mcpServers: Any = UNSET  # noqa: N815  # the file's own words
-    disabledMcpServers: Any = UNSET  # noqa: N815
-    enabledMcpjsonServers: Any = UNSET  # noqa: N815
-    disabledMcpjsonServers: Any = UNSET  # noqa: N815
+def pick(data: bytes) -> dict[str, Any]:
+    """What concerns servers in a file that grows to hundreds of megabytes with everything else."""
+    state = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_State)
+    found = {"mcpServers": state.servers} if state.servers is not UNSET else {}
+    return {**found, "projects": {path: _project(raw) for path, raw in _projects(state).items()}}
 
 
-class State(Struct):
-    """What concerns servers in `~/.claude.json`, which grows to hundreds of megabytes with everything else."""
+class _State(Struct, rename={"servers": "mcpServers"}):
+    servers: Any = UNSET
+    projects: Raw = Raw(b"{}")
 
-    mcpServers: Any = UNSET  # noqa: N815
-    projects: dict[str, Project] = {}
 
+class _Project(Struct, rename="camel"):
+    mcp_servers: Any = UNSET
+    disabled_mcp_servers: Any = UNSET
+    enabled_mcpjson_servers: Any = UNSET
+    disabled_mcpjson_servers: Any = UNSET
+
+
+def _projects(state: _State) -> dict[str, Raw]:
+    try:
+        return msgspec.json.decode(state.projects, type=dict[str, Raw])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _project(raw: Raw) -> Any:
+    try:
+        return msgspec.to_builtins(msgspec.json.decode(raw, type=_Project))
+    except msgspec.DecodeError:
+        return {}
+
+
+OWN = Place("user", STATE, limit=LARGE, pick=pick)
+OFF = Switch(OWN, ("projects", PROJECT, "disabledMcpServers"))
 
 FORMAT = Format(
     tool="claude-code",
     title="Claude Code",
     places=(
         *MANAGED,
-        Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True),
+        Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True, limit=LARGE, pick=pick),
         project(".claude/.mcp.json"),
         project(".claude/mcp.json"),
-        user(STATE),
+        OWN,
         user(f"{HOME}/mcp.json"),
     ),
     fields=FIELDS,
     ask_for_type=True,
     off=(OFF,),
     exclusive=MANAGED,
-    limit=LARGE,
-    pick=State,
 )

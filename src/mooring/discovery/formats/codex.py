@@ -4,16 +4,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.entry import Refused
 from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, fields, project, system, user
+from mooring.discovery.values import Refused
 
 _CONFIG = user("${CODEX_HOME:-~/.codex}/config.toml")
+
+
+_STDIO_ONLY = frozenset({"args", "env", "env_vars", "cwd"})
+_HTTP_ONLY = frozenset(
+    {"http_headers", "env_http_headers", "bearer_token_env_var", "http_headers_helper", "oauth_resource"}
+)
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "bearer_token" in raw:
         hint = "put the token into an environment variable and name it in `bearer_token_env_var`"
         raise Refused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
+    foreign = _HTTP_ONLY if "command" in raw else _STDIO_ONLY if "url" in raw else frozenset()
+    if mixed := sorted(foreign & raw.keys()):
+        raise Refused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
     return raw
 
 
@@ -57,5 +66,5 @@ FORMAT = Format(
     untyped="http",
     dialect=PLAIN,
     prepare=_prepare,
-    trust_marks=(Switch(_CONFIG, ("projects", PROJECT, "trust_level")),),
+    trust_marks=(Switch(_CONFIG, ("projects", PROJECT, "trust_level"), "trusted"),),
 )

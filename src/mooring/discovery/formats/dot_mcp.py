@@ -5,7 +5,6 @@ from mooring.discovery.format import COMMON, PROJECT, Format, Switch, fields, pr
 from mooring.discovery.formats import claude
 
 _SETTINGS = user(f"{claude.HOME}/settings.json")
-_STATE = user(claude.STATE)
 
 FORMAT = Format(
     tool="claude-code",
@@ -17,15 +16,15 @@ FORMAT = Format(
     dialect=SHARED,
     off=(
         claude.OFF,
-        Switch(_STATE, ("projects", PROJECT, "disabledMcpjsonServers")),
+        Switch(claude.OWN, ("projects", PROJECT, "disabledMcpjsonServers")),
         Switch(_SETTINGS, ("disabledMcpjsonServers",)),
         Switch(project(".claude/settings.json"), ("disabledMcpjsonServers",)),
         Switch(project(".claude/settings.local.json"), ("disabledMcpjsonServers",)),
     ),
     approved_in=(
-        Switch(_STATE, ("projects", PROJECT, "enabledMcpjsonServers")),
+        Switch(claude.OWN, ("projects", PROJECT, "enabledMcpjsonServers")),
         Switch(_SETTINGS, ("enabledMcpjsonServers",)),
-        Switch(_SETTINGS, ("enableAllProjectMcpServers",)),
+        Switch(_SETTINGS, ("enableAllProjectMcpServers",), "true"),
     ),
     exclusive=claude.MANAGED,
 )

@@ -29,25 +29,31 @@ _MANAGED = tuple(
 _PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED)
 _SEEN: Mapping[Scope, frozenset[Scope]] = {
     "user": frozenset({"user"}),
-    "project": frozenset({"user", "project"}),
-    "managed": frozenset({"user", "project", "managed"}),
+    "project": frozenset({"user", "project", "managed"}),
+    "managed": frozenset({"user", "managed"}),
 }
-"""Whose layers make up a definition of each scope."""
+"""Whose layers make up a definition of each scope. No text of a project becomes part of what needs no approval."""
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
-    layers = [(sheet, *_servers(sheet)) for sheet in sorted(sheets, key=lambda sheet: _height(sheet, context))]
+    without_project = context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true")
+    pile = sorted(sheets, key=lambda sheet: _height(sheet, context))
+    layers = [(s, *_servers(s)) for s in pile if not (without_project and s.place.scope == "project")]
     for scope, seen in _SEEN.items():
         merged: dict[str, Any] = {}
         last: dict[str, tuple[Sheet, tuple[str, ...]]] = {}
+        paths: dict[str, list[str]] = {}
         for sheet, key, servers in layers:
             if sheet.place.scope in seen:
                 merged = _merge(merged, servers)
+                for name in servers:
+                    paths.setdefault(name, []).append(sheet.path)
             if sheet.place.scope == scope:
                 last.update(dict.fromkeys(servers, (sheet, key)))
         for name, (sheet, key) in last.items():
             if name and not _only_a_switch(merged[name]):
-                origin = Origin(format.tool, scope, sheet.path, (*key, name))
+                others = tuple(path for path in paths[name] if path != sheet.path)
+                origin = Origin(format.tool, scope, sheet.path, (*key, name), layers=others)
                 yield Entry(name, merged[name], origin, sheet.document, 0)
 
 

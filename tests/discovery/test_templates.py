@@ -1,0 +1,440 @@
+"""What each tool's strings mean: which placeholders count where, and what stays as it is written."""
+
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Template, Text, Variable, literal
+from mooring.discovery.dialect import BRACES, CURLY, DOLLAR, EDITOR, OWN, PLAIN, SHARED, VALUES, Dialect, Field
+from mooring.discovery.template import template
+
+DIALECTS = {
+    "PLAIN": PLAIN,
+    "BRACES": BRACES,
+    "SHARED": SHARED,
+    "OWN": OWN,
+    "DOLLAR": DOLLAR,
+    "CURLY": CURLY,
+    "EDITOR": EDITOR,
+}
+FIELDS: tuple[Field, ...] = get_args(Field)
+SECRET = "cAnArY7q"
+
+A, EMPTY_A = Variable("A"), Variable("A", unset="empty")
+HOME, WORKSPACE, SEPARATOR = Known("home"), Known("workspace"), Known("separator")
+
+
+def parts(text: str, dialect: Dialect, field: Field = "args") -> tuple[Part, ...]:
+    return template(text, dialect, field).parts
+
+
+def T(text: str) -> Text:  # noqa: N802 - the tables below are read across
+    return Text(text)
+
+
+BRACED: list[tuple[str, tuple[Part, ...]]] = [
+    ("", (T(""),)),
+    ("plain", (T("plain"),)),
+    ("${A}", (A,)),
+    ("a${A}b", (T("a"), A, T("b"))),
+    ("${A}${_b9}", (A, Variable("_b9"))),
+    ("$${A}}", (T("$"), A, T("}"))),
+    ("${A:-}", (Variable("A", ""),)),
+    ("${A:-x}", (Variable("A", "x"),)),
+    ("${A:-:-$x{\"'\\\n é😀-}", (Variable("A", ":-$x{\"'\\\n é😀-"),)),
+    ("${A:-${B}}", (Variable("A", "${B"), T("}"))),
+    ("https://${A:-h.example:80}/p?q=${B}", (T("https://"), Variable("A", "h.example:80"), T("/p?q="), Variable("B"))),
+    ("$A", (T("$A"),)),
+    ("${A", (T("${A"),)),
+    ("${A:-x", (T("${A:-x"),)),
+    ("${}", (T("${}"),)),
+    ("${9A}", (T("${9A}"),)),
+    ("${A-x}", (T("${A-x}"),)),
+    ("${A:x}", (T("${A:x}"),)),
+    ("${ A }", (T("${ A }"),)),
+    ("${A\n}", (T("${A\n}"),)),
+    ("${É}", (T("${É}"),)),
+    ("${env:A}", (T("${env:A}"),)),
+    ("${input:a}", (T("${input:a}"),)),
+    ("{env:A}", (T("{env:A}"),)),
+    ("~/x", (T("~/x"),)),
+]
+
+TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
+    "PLAIN": [
+        (text, (T(text),)) for text in ("", "x", "$A", "${A}", "${A:-x}", "{env:A}", "${env:A}", "!x", "~/x", "A_B")
+    ],
+    "BRACES": BRACED,
+    "SHARED": BRACED,
+    "OWN": BRACED,
+    "CURLY": [
+        ("", (T(""),)),
+        ("{env:A}", (EMPTY_A,)),
+        ("Bearer {env:A}!", (T("Bearer "), EMPTY_A, T("!"))),
+        ("{env:my-var.x y}", (Variable("my-var.x y", unset="empty"),)),
+        ("{file:~/.token}", (File("~/.token"),)),
+        ("{file:./a b}{env:A}", (File("./a b"), EMPTY_A)),
+        ("${env:A}", (T("$"), EMPTY_A)),
+        ("{env:}", (T("{env:}"),)),
+        ("{file:}", (T("{file:}"),)),
+        ("{env:A", (T("{env:A"),)),
+        ("{other:A}", (T("{other:A}"),)),
+        ("${A}", (T("${A}"),)),
+        ("$A", (T("$A"),)),
+        ('{"a": {env:A}}', (T('{"a": '), EMPTY_A, T("}"))),
+    ],
+    "EDITOR": [
+        ("", (T(""),)),
+        ("${env:A}", (EMPTY_A,)),
+        ("${env:}", (T("${env:}"),)),
+        ("${env:A:-x}", (T("${env:A:-x}"),)),
+        ("${A}", (T("${A}"),)),
+        ("{env:A}", (T("{env:A}"),)),
+        ("${input:my-key}", (Input("my-key"),)),
+        ("${input:}", (T("${input:}"),)),
+        ("${workspaceFolder}/x", (WORKSPACE, T("/x"))),
+        ("${workspaceFolder:name}/x", (WORKSPACE, T("/x"))),
+        ("${workspaceFolderBasename}", (Known("workspace-name"),)),
+        ("${userHome}${/}a${pathSeparator}b", (HOME, SEPARATOR, T("a"), SEPARATOR, T("b"))),
+        ("${workspaceFolders}", (T("${workspaceFolders}"),)),
+        ("${config:a.b}", (Foreign("${config:a.b}"),)),
+        ("x${command:a.b}", (T("x"), Foreign("${command:a.b}"))),
+        ("${extensionInstallFolder:a.b}", (Foreign("${extensionInstallFolder:a.b}"),)),
+        ("${config:}", (T("${config:}"),)),
+        ("${file}", (T("${file}"),)),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"), [(name, text, found) for name, table in TABLES.items() for text, found in table]
+)
+def test_a_string_among_the_arguments_means_what_its_tool_says(
+    name: str, text: str, expected: tuple[Part, ...]
+) -> None:
+    made = template(text, DIALECTS[name], "args")
+    assert made.parts == expected
+    assert made.text == text
+
+
+@pytest.mark.parametrize("field", sorted(VALUES))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (T(""),)),
+        ("$A", (A,)),
+        ("${A}", (A,)),
+        ("${A:-x $B}", (Variable("A", "x $B"),)),
+        ("$A$B_9-$", (A, Variable("B_9"), T("-$"))),
+        ("Bearer $A.", (T("Bearer "), A, T("."))),
+        ("$9", (T("$9"),)),
+        ("$$A", (T("$"), A)),
+        ("${A", (T("${A"),)),
+        ("$A}", (A, T("}"))),
+        ("${env:A}", (T("${env:A}"),)),
+        ("!op read x", (T("!op read x"),)),
+        ("A_TOKEN", (T("A_TOKEN"),)),
+    ],
+)
+def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part, ...], field: Field) -> None:
+    assert parts(text, DOLLAR, field) == expected
+
+
+@pytest.mark.parametrize("field", [field for field in FIELDS if field not in VALUES])
+def test_dollars_count_in_env_and_headers_alone(field: Field) -> None:
+    for text in ("$A", "${A}", "${A:-x}", "x $A"):
+        assert parts(text, DOLLAR, field) == (Text(text),)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_other_placeholders_count_everywhere(field: Field) -> None:
+    for dialect in (BRACES, SHARED, OWN):
+        assert parts("x-${A}", dialect, field) == (Text("x-"), A)
+    assert parts("x-{env:A}", CURLY, field) == (Text("x-"), EMPTY_A)
+    assert parts("x-${env:A}", EDITOR, field) == (Text("x-"), EMPTY_A)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("name", DIALECTS)
+def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, field: Field) -> None:
+    made = parts("!op read x", DIALECTS[name], field)
+    if name in ("SHARED", "OWN") and field in VALUES:
+        assert made == (Command((Text("op read x"),)),)
+    else:
+        assert made == (Text("!op read x"),)
+
+
+def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholders() -> None:
+    assert parts(" !x", SHARED, "env") == (Text(" !x"),)
+    assert parts("a!x", OWN, "env") == (Text("a!x"),)
+    assert parts("!", SHARED, "env") == (Command((Text(""),)),)
+    assert parts("!!x", SHARED, "env") == (Command((Text("!x"),)),)
+    assert parts("!pass ${A:-x}/y", SHARED, "headers") == (Command((Text("pass "), Variable("A", "x"), Text("/y"))),)
+    assert parts("!NAME", OWN, "env") == (Command((Text("NAME"),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "unset"),
+    [
+        ("GITHUB_TOKEN", "omit"),
+        ("A_1", "omit"),
+        ("A2_B_C", "omit"),
+        ("DEBUG", "literal"),
+        ("production", "literal"),
+        ("github_token", "literal"),
+        ("Github_Token", "literal"),
+        ("_A_B", "literal"),
+        ("A__B", "literal"),
+        ("A_", "literal"),
+        ("true", "literal"),
+    ],
+)
+def test_a_bare_name_in_an_own_value_is_a_variable_and_surely_one_when_it_looks_like_one(text: str, unset: str) -> None:
+    for field in VALUES:
+        (part,) = parts(text, OWN, field)
+        assert isinstance(part, Variable)
+        assert (part.name, part.default, part.unset) == (text, None, unset)
+
+
+@pytest.mark.parametrize("text", ["A-B", "1", "A B", "A_B\n", "\nA_B", "É", "", "A.B", "$A_B", "A_B "])
+def test_what_is_no_name_is_no_bare_name(text: str) -> None:
+    assert parts(text, OWN, "env") == (Text(text),)
+
+
+def test_bare_names_count_in_values_of_own_files_alone() -> None:
+    for name, dialect in DIALECTS.items():
+        for field in FIELDS:
+            bare = name == "OWN" and field in VALUES
+            assert (parts("A_TOKEN", dialect, field) != (Text("A_TOKEN"),)) == bare, (name, field)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("~", (HOME,)),
+        ("~/", (HOME, T("/"))),
+        ("~/a b", (HOME, T("/a b"))),
+        ("~/$A", (HOME, T("/$A"))),
+        ("~user/x", (T("~user/x"),)),
+        ("/~", (T("/~"),)),
+        (" ~/x", (T(" ~/x"),)),
+    ],
+)
+def test_a_tilde_begins_a_working_folder_where_the_tool_has_it(text: str, expected: tuple[Part, ...]) -> None:
+    assert parts(text, DOLLAR, "cwd") == expected
+
+
+def test_a_tilde_is_a_home_in_no_other_field_or_dialect() -> None:
+    for name, dialect in DIALECTS.items():
+        for field in FIELDS:
+            home = name == "DOLLAR" and field == "cwd"
+            assert (parts("~/x", dialect, field) != (Text("~/x"),)) == home, (name, field)
+
+
+def test_an_input_carries_what_its_file_says_about_it() -> None:
+    inputs = {
+        "key": {"type": "promptString", "description": "The key", "password": True, "default": "d"},
+        "pick": {"type": "pickString", "options": ["a", "b"], "password": False},
+        "odd": {"description": 1, "password": "yes", "default": ["x"], "options": "ab"},
+    }
+    made = template("${input:key} ${input:pick} ${input:odd} ${input:none}", EDITOR, "env", inputs)
+    assert [part for part in made.parts if isinstance(part, Input)] == [
+        Input("key", "The key", "d", True),
+        Input("pick", options=("a", "b")),
+        Input("odd"),
+        Input("none"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "unset"),
+    [
+        ("BRACES", "${A}", "literal"),
+        ("SHARED", "${A}", "literal"),
+        ("OWN", "${A}", "literal"),
+        ("DOLLAR", "$A", "literal"),
+        ("DOLLAR", "${A}", "literal"),
+        ("CURLY", "{env:A}", "empty"),
+        ("EDITOR", "${env:A}", "empty"),
+    ],
+)
+def test_each_dialect_says_what_an_unset_variable_becomes(name: str, text: str, unset: str) -> None:
+    (variable,) = template(text, DIALECTS[name], "env").variables
+    assert (variable.name, variable.unset) == ("A", unset)
+
+
+def test_the_variables_of_a_template_are_listed_in_order_also_inside_a_command() -> None:
+    assert [variable.name for variable in template("${B} ${A:-x} ${B}", BRACES, "args").variables] == ["B", "A", "B"]
+    assert [variable.name for variable in template("!${B} ${A}", SHARED, "env").variables] == ["B", "A"]
+    assert template("no ${} such", BRACES, "args").variables == ()
+
+
+# --- meaning ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (template("{env:X}", CURLY, "env"), template("${env:X}", EDITOR, "env")),
+        (template("${X:-d}", BRACES, "env"), template("${X:-d}", DOLLAR, "env")),
+        (template("$X", DOLLAR, "env"), template("${X}", OWN, "args")),
+        (template("~/x", DOLLAR, "cwd"), template("${userHome}/x", EDITOR, "cwd")),
+        (template("~", DOLLAR, "cwd"), template("${userHome}", EDITOR, "cwd")),
+        (template("${/}", EDITOR, "args"), template("${pathSeparator}", EDITOR, "args")),
+        (template("plain", PLAIN, "args"), template("plain", EDITOR, "url")),
+        (template("", PLAIN, "args"), template("", BRACES, "env")),
+        (template("${A}", PLAIN, "args"), literal("${A}")),
+    ],
+)
+def test_templates_that_mean_the_same_are_equal_whoever_wrote_them(one: Template, other: Template) -> None:
+    assert one == other
+    assert not one != other  # noqa: SIM202 - the other operator is what is asked
+    assert hash(one) == hash(other)
+    assert len({one, other}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (template("{env:X}", CURLY, "env"), template("${X}", BRACES, "env")),
+        (template("${X}", BRACES, "env"), template("${X}", PLAIN, "env")),
+        (template("${X}", BRACES, "env"), template("${X:-}", BRACES, "env")),
+        (template("!x", SHARED, "env"), template("!x", SHARED, "args")),
+        (template("A_B", OWN, "env"), template("${A_B}", OWN, "env")),
+        (template("{env:X}", CURLY, "env"), template("{file:X}", CURLY, "env")),
+    ],
+)
+def test_templates_that_mean_something_else_are_not_equal(one: Template, other: Template) -> None:
+    assert one != other
+    assert not one == other  # noqa: SIM201 - the other operator is what is asked
+
+
+def test_a_template_is_no_string() -> None:
+    assert literal("x") != "x"
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_template_never_shows_its_text(name: str, field: Field) -> None:
+    for text in (
+        SECRET,
+        f"!{SECRET}",
+        f"${{A:-{SECRET}}}",
+        f"{{file:{SECRET}}}",
+        f"~/{SECRET}",
+        f"${{input:{SECRET}}}",
+    ):
+        made = template(text, DIALECTS[name], field, {SECRET: {"description": SECRET, "default": SECRET}})
+        assert made.text == text
+        assert SECRET not in f"{made} {made!r} {[made]} {(made,)!r}"
+
+
+# --- any text -----------------------------------------------------------------------------------------------
+
+dialects = st.sampled_from(sorted(DIALECTS)).map(DIALECTS.__getitem__)
+fields = st.sampled_from(FIELDS)
+harmless = st.text(st.characters(exclude_characters="${!~", codec="utf-8"))
+CLOSED = ["${A}", "${A:-d}", "{env:A}", "{file:f}", "${env:A}", "${input:i}", "${config:c}"]
+PLACES = ["${workspaceFolder}", "${workspaceFolder:w}", "${userHome}", "${/}"]
+OPEN = ["${", "${A:-", "$A", "A_B", "{env:", "${command:"]
+fragments = st.sampled_from([*"${}:-~!/\n A9é", *CLOSED, *PLACES, *OPEN])
+texts = st.lists(fragments, max_size=12).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(harmless, dialects, fields)
+def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, field: Field) -> None:
+    assume(not (dialect.names and field in VALUES and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
+    made = template(text, dialect, field)
+    assert made == literal(text)
+    assert made.text == text
+    assert made.variables == ()
+
+
+def source(part: Part) -> str:
+    """A pattern for all the ways a part can have been written."""
+    match part:
+        case Text(text=text) | Foreign(text=text):
+            return re.escape(text)
+        case Variable(name=name, default=None):
+            name = re.escape(name)
+            return rf"(?:\$\{{{name}\}}|\${name}|\{{env:{name}\}}|\$\{{env:{name}\}}|{name})"
+        case Variable(name=name, default=default):
+            return re.escape(f"${{{name}:-{default}}}")
+        case File(path=path):
+            return re.escape(f"{{file:{path}}}")
+        case Command(line=line):
+            return "!" + "".join(map(source, line))
+        case Input(id=id):
+            return re.escape(f"${{input:{id}}}")
+        case Known():
+            return r"(?:~|\$\{[A-Za-z/]+(?::[^}]*)?\})"
+
+
+@settings(max_examples=250, deadline=None)
+@given(texts, dialects, fields)
+def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, field: Field) -> None:
+    made = template(text, dialect, field)
+    assert re.fullmatch("".join(map(source, made.parts)), text)
+    assert made.text == text
+
+
+@settings(max_examples=250, deadline=None)
+@given(texts, dialects, fields)
+def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: Field) -> None:
+    """No two texts side by side and none that is empty beside another part: else equality would miss them."""
+    made = template(text, dialect, field).parts
+    fixed = [isinstance(part, Text) for part in made]
+    assert made
+    assert not any(one and other for one, other in pairwise(fixed))
+    assert len(made) == 1 or Text("") not in made
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.from_regex("[A-Za-z_][A-Za-z0-9_]*", fullmatch=True), st.text(st.characters(exclude_characters="}")))
+def test_any_default_without_a_closing_brace_is_kept_to_the_letter(name: str, default: str) -> None:
+    for dialect in (BRACES, SHARED, OWN, DOLLAR):
+        assert parts(f"<${{{name}:-{default}}}>", dialect, "env") == (Text("<"), Variable(name, default), Text(">"))
+
+
+# In a process of its own, which can be ended: nothing else stops a regular expression.
+TIMED = """
+import sys, time
+from mooring.discovery import dialect
+from mooring.discovery.template import template
+start = time.perf_counter()
+text = sys.argv[2] * (64 * 1024 // len(sys.argv[2]))
+made = template(text, getattr(dialect, sys.argv[1]), "env")
+assert made.text == text
+print(time.perf_counter() - start)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("BRACES", "${A:-"),
+        ("BRACES", "${A"),
+        ("OWN", "!${A:-"),
+        ("DOLLAR", "${A:-"),
+        ("DOLLAR", "$"),
+        ("CURLY", "{env:"),
+        ("CURLY", "{file:"),
+        ("EDITOR", "${input:"),
+        ("EDITOR", "${config:"),
+        ("EDITOR", "${userHome:"),
+    ],
+)
+def test_the_longest_string_of_open_placeholders_is_read_in_half_a_second(name: str, unit: str) -> None:
+    try:
+        command = [sys.executable, "-c", TIMED, name, unit]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3, check=True)
+    except subprocess.TimeoutExpired:
+        pytest.fail("it took more than three seconds")
+    assert float(done.stdout) < 0.5
