@@ -186,6 +186,8 @@ def _path(path: list[str | int | None]) -> Path:
 
 
 def _unquote(token: str) -> str:
+    if "\\" not in token:
+        return token.strip('"')
     try:
         return str(json.loads(token, strict=False))
     except ValueError:

@@ -259,16 +259,20 @@ def _misplaced(format: Format, sheet: Sheet, context: Context) -> Iterator[Probl
         yield Problem(sheet.path, f"The file should hold an object, but holds {kind(data)}", "mend it", line=1)
         return
     for path, container in dig(data, key, context):
-        line = sheet.document.line(path)
-        if not isinstance(container, Mapping):
-            message = f"`{'.'.join(path)}` should be an object, but is {kind(container)}"
-            yield Problem(sheet.path, message, "write it as a map of names to servers", line=line)
-        elif len(container) > MOST_SERVERS:
-            message = f"`{'.'.join(path)}` holds more than {MOST_SERVERS} servers; the rest is left out"
-            yield Problem(sheet.path, message, "remove what is not needed", line=line)
-        elif "" in container:
-            yield Problem(sheet.path, "A server has an empty name and is left out", "name it", line=line)
+        if (complaint := _complaint(".".join(path), container)) is not None:
+            message, hint = complaint
+            yield Problem(sheet.path, message, hint, line=sheet.document.line(path))
     yield from _wrong_container(format, sheet)
+
+
+def _complaint(key: str, container: Any) -> tuple[str, str] | None:
+    if not isinstance(container, Mapping):
+        return f"`{key}` should be an object, but is {kind(container)}", "write it as a map of names to servers"
+    if len(container) > MOST_SERVERS:
+        return f"`{key}` holds more than {MOST_SERVERS} servers; the rest is left out", "remove what is not needed"
+    if "" in container:
+        return "A server has an empty name and is left out", "name it"
+    return None
 
 
 CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "context_servers", "mcp"})
