@@ -46,3 +46,18 @@ class UnknownServer(MooringError):
         super().__init__(f"No server is called {name!r}.{guess}")
         self.name = name
         self.near = tuple(near)
+
+
+class SpawnError(MooringError):
+    """A program that could not be started; `cause` is the system's name for why, such as ENOENT."""
+
+    def __init__(self, reason: str, *, command: str, cwd: str, code: int, cause: str) -> None:
+        super().__init__(reason)
+        self.command = command
+        self.cwd = cwd
+        self.code = code
+        self.cause = cause
+
+
+class GuardLost(MooringError):
+    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
