@@ -42,6 +42,8 @@ LEFTOVERS = 0.0, 0.5
 """The same for what a child leaves behind when it exits."""
 KILLED = 0.5
 """How long a killed process may take to vanish before it is given up (it hangs in the kernel)."""
+SETTLED = 0.1
+"""How long to look again at an orphan without a mark: in the middle of an exec the environment reads as empty."""
 ERRAND = 3.0
 """How long the removal of a container may take."""
 
@@ -283,6 +285,10 @@ class Groups:
     def __init__(self, mark: str) -> None:
         self.mark = mark.encode()
 
+    def unsettled(self) -> bool:
+        """Whether to look again soon."""
+        return False
+
     def look(self, trees: dict[int, Tree]) -> None:
         """Bring what is known of orphans up to date."""
 
@@ -312,25 +318,28 @@ class Lineage(Groups):
     def __init__(self, mark: str) -> None:
         super().__init__(mark)
         self.orphans: dict[int, list[int]] = {}
-        self.unknown: list[int] = []
+        self.unknown: dict[int, float] = {}
 
     def look(self, trees: dict[int, Tree]) -> None:
         roots = {tree.pid: number for number, tree in trees.items()}
         adopted = [pid for pid in _children(os.getpid()) if pid not in roots]
         while [pid for pid in adopted if _reaped(pid)]:  # the dead may have left us orphans of their own
             adopted = [pid for pid in _children(os.getpid()) if pid not in roots]
-        self.orphans, self.unknown = {}, []
+        seen, self.orphans, self.unknown = self.unknown, {}, {}
         for pid in adopted:
-            self._place(pid, roots, trees)
+            self._place(pid, roots, trees, seen)
 
-    def _place(self, pid: int, roots: dict[int, int], trees: dict[int, Tree]) -> None:
+    def unsettled(self) -> bool:
+        return any(time.monotonic() - since < SETTLED for since in self.unknown.values())
+
+    def _place(self, pid: int, roots: dict[int, int], trees: dict[int, Tree], seen: dict[int, float]) -> None:
         number = roots.get(_session(pid)) or self._marked(pid)
         if number in trees:
             self.orphans.setdefault(number, []).append(pid)
         elif number:  # its tree was thought to be gone
             os.kill(pid, signal.SIGKILL)
         else:
-            self.unknown.append(pid)
+            self.unknown[pid] = seen.get(pid) or time.monotonic()
 
     def _marked(self, pid: int) -> int:
         number = _slurp(b"/proc/%d/environ" % pid).partition(self.mark + b"-")[2].partition(b";")[0]
@@ -343,7 +352,7 @@ class Lineage(Groups):
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def alive(self, tree: Tree) -> bool:
-        return tree.number in self.orphans
+        return tree.number in self.orphans or self.unsettled()
 
     def signal(self, tree: Tree, number: int) -> None:
         heads = [tree.pid, *self.orphans.get(tree.number, ())]
@@ -402,6 +411,8 @@ class Watch:
         return [fd for fd, _ in poll.poll(self._timeout())]
 
     def _timeout(self) -> float | None:
+        if self.kin.unsettled():
+            return 10
         dues = [tree.due for tree in self.trees.values() if tree.due is not None]
         return max(0.0, min(dues) - time.monotonic()) * 1000 + 1 if dues else None
 

@@ -49,15 +49,13 @@ class Guard:
             raise MooringError("On Windows mooring cannot start servers as programs yet: use an HTTP address.")
         self._begun = begun
         self._portable = portable or (begun is not None and begun.portable)
-        self._link: _Link | None = None
-        self._deaths = 0
+        self._links: list[_Link] = []
         self._closed = False
         self._numbers = count(1)
 
     def begin(self) -> Self:
         """Start the guard process without waiting for it."""
-        if self._begun is None:
-            self._begun = begin(portable=self._portable)
+        self._begun = self._begun or begin(portable=self._portable)
         return self
 
     @property
@@ -94,25 +92,22 @@ class Guard:
     def _connect(self) -> "_Link":
         if self._closed:
             raise _closed()
-        if self._link and self._link.ended.done():
-            self._replace(self._link)
-        if self._link is None:
-            self._link = _Link(self.begin()._begun or begin())
-        return self._link
-
-    def _replace(self, dead: "_Link") -> None:
-        self._deaths += 1
-        if self._deaths > 1:
-            raise dead.lost()
-        self._link = self._begun = None
+        if self._links and self._links[-1].ended.done():
+            if len(self._links) > 1:
+                raise self._links[-1].lost()
+            self._begun = None
+        if self._begun is None or not self._links:
+            self._begun = self._begun or begin(portable=self._portable)
+            self._links.append(_Link(self._begun))
+        return self._links[-1]
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """End every child, all at the same time, then the guard."""
+        if self._begun and not self._links:
+            self._connect()
         self._closed = True
-        if self._begun and not self._link:
-            self._link = _Link(self._begun)
-        if self._link:
-            await self._link.close(grace, term_grace)
+        for link in self._links:
+            await link.close(grace, term_grace)
 
     async def __aenter__(self) -> Self:
         return self.begin()
@@ -160,6 +155,7 @@ class Child:
             await asyncio.wait([self._gone], timeout=bound)
         finally:
             self._close_pipes()
+            self._link.forget(self)
 
     def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """Begin what `close` waits for."""
@@ -239,6 +235,7 @@ class Child:
         _settle(self._gone, None)
         if self._closing:
             self._close_pipes()
+            self._link.forget(self)
 
     def _on_lost(self, error: GuardLost) -> None:
         if self.pid:
@@ -320,10 +317,15 @@ class _Link:
     def end(self, child: Child, grace: float, term_grace: float) -> None:
         if child in self._waiting:
             self._waiting.remove(child)
-            self._children.pop(child._request[1])._on_failed(_closed())
+            child._on_failed(_closed())
         elif not self.ended.done():
             self._line.send(("end", child._request[1], grace, term_grace))
             self._write()
+
+    def forget(self, child: Child) -> None:
+        """Its pipes are closed; what is still to be heard of it no longer matters."""
+        if child._gone.done():
+            self._children.pop(child._request[1], None)
 
     async def close(self, grace: float, term_grace: float) -> None:
         closing = [child.close(grace, term_grace) for child in self._children.values()]
@@ -377,11 +379,11 @@ class _Link:
             self._lose()
 
     def _failed(self, number: int, stage: str, code: int, path: bytes) -> None:
-        child = self._children.pop(number)
+        child = self._children[number]
         child._on_failed(_spawn_error(child._request, stage, code, os.fsdecode(path)))
 
     def _gone(self, number: int) -> None:
-        self._children.pop(number)._on_gone()
+        self._children[number]._on_gone()
 
     def _crash(self, words: str) -> None:
         self._last_words = words
@@ -395,7 +397,7 @@ class _Link:
         self._line.close()
         _bury(self._begun.pid)
         self.ended.set_result(None)
-        left = list(self._children.values())
+        left = [child for child in self._children.values() if not child._gone.done()]
         if left:
             sweep(self._begun.mark, [child.pid for child in left if child.pid], portable=self._begun.portable)
         for child in left:
