@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from mooring.errors import GuardLost, SpawnError
+from mooring.errors import GuardLost, MooringError, SpawnError
 from mooring.wire.guard import begin
 from mooring.wire.process import LOST, Child, Guard
 
@@ -82,7 +82,8 @@ def test_a_child_starts_with_three_descriptors_default_signals_and_its_own_sessi
     look = (
         "import os; status = open('/proc/self/status').read()\n"
         "field = lambda name: int(status.partition(name)[2].split()[0], 16)\n"
-        "print(sorted(os.listdir('/proc/self/fd'))[:4], field('SigBlk:'), field('SigIgn:') & ~(1 << 12 | 1 << 24 | 3 << 31))\n"
+        "ignored = field('SigIgn:') & ~(1 << 12 | 1 << 24 | 3 << 31)\n"
+        "print(sorted(os.listdir('/proc/self/fd'))[:4], field('SigBlk:'), ignored)\n"
         "print(os.getsid(0) == os.getpid() == os.getpgrp())"
     )
 
@@ -402,6 +403,18 @@ def test_a_guard_that_was_begun_before_costs_the_host_next_to_nothing() -> None:
         assert await (await guard.spawn(["true"])).exited == 0
 
     play(scene, Guard(begun))
+
+
+def test_on_windows_one_sentence_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(MooringError, match="On Windows mooring cannot start servers as programs yet"):
+        Guard()
+
+
+def test_a_guard_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(GuardLost, match="/nowhere/python"):
+        Guard().begin()
 
 
 DOCKER = """#!/bin/sh

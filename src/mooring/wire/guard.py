@@ -47,7 +47,6 @@ SETTLED = 0.1
 ERRAND = 3.0
 """How long the removal of a container may take."""
 
-_SURVIVED = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 _SUBREAPER = 36
 
 
@@ -82,6 +81,9 @@ def begin(*, portable: bool = False) -> Begun:
             setsid=True,
             setsigmask=(),
         )
+    except OSError:
+        ours.close()
+        raise
     finally:
         theirs.close()
     return Begun(pid, ours, mark, portable)
@@ -98,7 +100,7 @@ def main(host: int, mark: str, portable: bool) -> None:
     """Guard the children of `host` until it is gone and they are too."""
     _close_inherited()
     os.chdir("/")
-    for number in _SURVIVED:
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
         signal.signal(number, signal.SIG_IGN)
     line = Line(socket.socket(fileno=0))
     sys.excepthook = lambda kind, error, _: line.send(("crash", f"{kind.__name__}: {error}"))
@@ -391,7 +393,8 @@ class Watch:
             if self.host in ready:
                 self.leave()
             self._talk()
-            self._tend()
+            if ready != [0] or self._timeout() == 0:  # looking at every tree for every request adds up
+                self._tend()
         self.kin.look({})
         self.kin.clear()
 
@@ -414,7 +417,7 @@ class Watch:
         if self.kin.unsettled():
             return 10
         dues = [tree.due for tree in self.trees.values() if tree.due is not None]
-        return max(0.0, min(dues) - time.monotonic()) * 1000 + 1 if dues else None
+        return max(0.0, min(dues) - time.monotonic()) * 1000 if dues else None
 
     def _talk(self) -> None:
         self.line.flush()

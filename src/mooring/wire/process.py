@@ -55,7 +55,7 @@ class Guard:
 
     def begin(self) -> Self:
         """Start the guard process without waiting for it."""
-        self._begun = self._begun or begin(portable=self._portable)
+        self._begun = self._begun or _begin(self._portable)
         return self
 
     @property
@@ -97,7 +97,7 @@ class Guard:
                 raise self._links[-1].lost()
             self._begun = None
         if self._begun is None or not self._links:
-            self._begun = self._begun or begin(portable=self._portable)
+            self._begun = self._begun or _begin(self._portable)
             self._links.append(_Link(self._begun))
         return self._links[-1]
 
@@ -116,6 +116,13 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _begin(portable: bool) -> Begun:
+    try:
+        return begin(portable=portable)
+    except OSError as error:
+        raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error
 
 
 class Child:
@@ -421,8 +428,9 @@ def _request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str 
         argv, container = _contained(list(argv))
     except OSError as error:
         raise _refused(f"{command!r} could not be prepared: {error}.", command, folder, error.errno or 0) from error
-    words = [os.fsencode(word) for word in argv]
-    variables = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+    coding = sys.getfilesystemencoding(), "surrogateescape"  # as os.fsencode, in a fifth of the time
+    words = [word.encode(*coding) for word in argv]
+    variables = {name.encode(*coding): value.encode(*coding) for name, value in env.items()}
     _check(command, folder, words, variables)
     return "spawn", number, words, variables, os.fsencode(folder), container
 
@@ -430,7 +438,7 @@ def _request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str 
 def _check(command: str, cwd: str, words: list[bytes], variables: dict[bytes, bytes]) -> None:
     if not command:
         raise _refused("There is no command to start: name one.", command, cwd, errno.EINVAL)
-    if any(b"\0" in text for text in [*words, os.fsencode(cwd), *variables, *variables.values()]):
+    if b"\0" in b"".join([*words, os.fsencode(cwd), *variables, *variables.values()]):
         reason = f"{command!r} cannot be started with a NUL character in its arguments, folder or environment."
         raise _refused(reason, command, cwd, errno.EINVAL)
     for name in variables:
