@@ -83,9 +83,7 @@ class Template(Struct, frozen=True):
         return tuple(part for part in self._flat() if isinstance(part, Variable))
 
     def _flat(self) -> tuple[Part, ...]:
-        return tuple(
-            inner for part in self.parts for inner in (part.line if isinstance(part, Command) else (part,))
-        )
+        return tuple(inner for part in self.parts for inner in (part.line if isinstance(part, Command) else (part,)))
 
 
 def literal(text: str) -> Template:
