@@ -1,0 +1,265 @@
+"""Requests of ours: each has exactly one outcome, whatever the server, the clock or the caller does."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from math import inf
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from mooring.core.ending import Ending
+from mooring.core.limits import Limits, Timeout
+from mooring.core.result import Progress
+from mooring.errors import (
+    BadArguments,
+    Clogged,
+    Closed,
+    ProtocolError,
+    ServerDied,
+    ServerError,
+    Stage,
+    TimedOut,
+    TooLarge,
+)
+from mooring.wire.message import (
+    Claim,
+    Frame,
+    Notification,
+    Ours,
+    Request,
+    Theirs,
+    Unclaimed,
+    with_progress_token,
+)
+from mooring.wire.oddities import Oddities
+from mooring.wire.transport import Transport
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+
+_SWEEP = 0.01
+"""Deadlines are kept to within this many seconds, so that many of them cost one look."""
+
+
+class Pending(Struct):
+    """A request that has no outcome yet."""
+
+    future: "asyncio.Future[Frame]"
+    request: Request
+    stage: Stage
+    began: float
+    due: float
+    until: float
+    idle: float | None
+    on_progress: OnProgress | None
+    sent: bool = False
+
+
+class Outbound:
+    """The requests under way on one connection, and those that wait for their turn."""
+
+    def __init__(self, transport: Transport, server: str, limits: Limits, oddities: Oddities) -> None:
+        self.pending: dict[int, Pending] = {}
+        self._server = server
+        self._limits = limits
+        self._oddities = oddities
+        self._loop = asyncio.get_running_loop()
+        self._transport = transport
+        self._most = inf if limits.in_flight is None else limits.in_flight
+        self._waiting: deque[int] = deque()
+        self._under_way = 0
+        self._next_key = 1
+        self._sweep_at = inf
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._gone: Callable[[Pending, bool], ServerError] | None = None
+
+    def begin(
+        self,
+        method: str,
+        params: Any,
+        within: Timeout,
+        until: float,
+        stage: Stage,
+        on_progress: OnProgress | None,
+    ) -> Pending:
+        """Send a request, or have it wait for its turn; the deadline runs from now.
+
+        Raises: BadArguments, Clogged, and what the connection ended with.
+        """
+        key = self.new_key()
+        if on_progress is not None:
+            params = with_progress_token(params, key)
+        now = self._loop.time()
+        if within.total is not None:
+            until = min(until, now + within.total)
+        due = until if within.idle is None else min(until, now + within.idle)
+        request = Request(key, method, params)
+        future = self._loop.create_future()
+        pending = Pending(future, request, stage, now, due, until, within.idle, on_progress)
+        self._enter(key, pending)
+        if due < self._sweep_at:
+            self._sweep_at_or_before(due)
+        return pending
+
+    def new_key(self) -> int:
+        key = self._next_key
+        self._next_key = key + 1
+        return key
+
+    def knew(self, key: int) -> bool:
+        """Whether a request ever went by this id."""
+        return 0 < key < self._next_key
+
+    def settle(self, pending: Pending, frame: Frame) -> None:
+        """The answer came."""
+        if not frame.result and not frame.error:
+            reason = f"it answered {pending.request.method} with neither a result nor an error"
+            self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
+            return
+        self._remove(pending)
+        if not pending.future.done():
+            pending.future.set_result(frame)
+
+    def fail(self, pending: Pending, error: ServerError | BadArguments) -> None:
+        """No answer will come."""
+        self._remove(pending)
+        if not pending.future.done():
+            pending.future.set_exception(error)
+
+    def abandon(self, pending: Pending, reason: str) -> bool:
+        """Give a request up and tell the server, without waiting; false if it never saw the request."""
+        key = pending.request.id
+        if key not in self.pending:
+            return True
+        self._remove(pending)
+        fate = self._transport.withdraw(key) if pending.sent else "unsent"
+        if fate == "running" and pending.request.method != "initialize":
+            self._tell_cancelled(key, reason)
+        return fate != "unsent"
+
+    def lose(self, claim: Claim) -> None:
+        """An answer was too large to keep."""
+        if pending := self._claimed(claim):
+            self.fail(pending, TooLarge(self._server, self._limits.line, stage=pending.stage))
+
+    def garble(self, claim: Claim) -> None:
+        """An answer could not be read."""
+        if pending := self._claimed(claim):
+            reason = f"its answer to {pending.request.method} is no JSON, or nested too deeply"
+            self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
+
+    def only(self) -> Pending | None:
+        """The one request that the server has, if it has exactly one."""
+        if self._under_way != 1:
+            return None
+        return next(pending for pending in self.pending.values() if pending.sent)
+
+    def prolong(self, pending: Pending) -> None:
+        """A sign of life: the idle time starts anew."""
+        if pending.idle is not None:
+            pending.due = min(pending.until, self._loop.time() + pending.idle)
+
+    def die(self, ending: Ending) -> None:
+        """The server is gone: all that is under way fails, and all that is tried from now on."""
+        self._end(lambda pending, ran: self._died(ending, pending, ran))
+
+    def close(self) -> None:
+        """The same, from this side."""
+        self._end(self._closed)
+
+    def _enter(self, key: int, pending: Pending) -> None:
+        if self._gone is not None:
+            raise self._gone(pending, False)
+        if self._under_way < self._most:
+            self._send(pending)
+        else:
+            self._waiting.append(key)
+        self.pending[key] = pending
+
+    def _send(self, pending: Pending) -> None:
+        try:
+            self._transport.send(pending.request)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadArguments(self._server, pending.request.method, str(error)) from error
+        pending.sent = True
+        self._under_way += 1
+
+    def _remove(self, pending: Pending) -> None:
+        del self.pending[pending.request.id]
+        if pending.sent:
+            self._under_way -= 1
+        if self._waiting:
+            self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        while self._waiting and self._under_way < self._most:
+            pending = self.pending.get(self._waiting.popleft())
+            if pending is None:
+                continue
+            try:
+                self._send(pending)
+            except (BadArguments, Clogged) as error:
+                self.fail(pending, error)
+
+    def _tell_cancelled(self, key: int, reason: str) -> None:
+        try:
+            self._transport.send(Notification("notifications/cancelled", {"requestId": key, "reason": reason}))
+        except Clogged:
+            self._oddities.unsent += 1
+
+    def _claimed(self, claim: Claim) -> Pending | None:
+        match claim:
+            case Ours(key):
+                pending = self.pending.get(key)
+                return pending if pending and pending.sent else None
+            case Unclaimed():
+                return self.only()
+            case Theirs():
+                return None
+
+    def _sweep_at_or_before(self, due: float) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        self._sweep_at = due
+        self._sweeper = self._loop.call_at(due, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweep_at, self._sweeper = inf, None
+        now = self._loop.time()
+        for pending in [pending for pending in self.pending.values() if pending.due <= now]:
+            self._expire(pending, now)
+        due = min((pending.due for pending in self.pending.values()), default=inf)
+        if due < inf:
+            self._sweep_at_or_before(max(due, now + _SWEEP))
+
+    def _expire(self, pending: Pending, now: float) -> None:
+        ran = self.abandon(pending, "It took too long")
+        idled = pending.idle is not None and pending.due < pending.until
+        waited = pending.idle if idled and pending.idle else round(now - pending.began, 1)
+        error = TimedOut(self._server, pending.request.method, waited, stage=pending.stage, may_have_run=ran)
+        if not pending.future.done():
+            pending.future.set_exception(error)
+
+    def _end(self, gone: Callable[[Pending, bool], ServerError]) -> None:
+        self._gone = gone
+        self._waiting.clear()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for pending in list(self.pending.values()):
+            ran = pending.sent and self._transport.withdraw(pending.request.id) != "unsent"
+            self.fail(pending, gone(pending, ran))
+
+    def _closed(self, pending: Pending, ran: bool) -> ServerError:
+        return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=ran)
+
+    def _died(self, ending: Ending, pending: Pending, ran: bool) -> ServerError:
+        return ServerDied(
+            self._server,
+            pending.request.method,
+            stage=pending.stage,
+            may_have_run=ran,
+            cause=ending.cause,
+            exit_code=ending.exit_code,
+            stderr=ending.stderr,
+            withheld=ending.withheld,
+        )

@@ -1,0 +1,203 @@
+"""A server behind two pipes: one message a line, read in bounded lines, written once per turn of the loop.
+
+What becomes of odd input, here and in the peer:
+
+=====================================  ======================================================================
+what the server writes                 what happens
+=====================================  ======================================================================
+an empty line, `\\r\\n`                  ignored, tolerated
+anything that is no message, `null`    noise: counted, the last lines kept, no call is touched
+a message behind other text            the message counts (a half line, or a print without its newline)
+a batch `[…]`                          each of its messages counts
+bytes that are not UTF-8               become U+FFFD, the message counts
+a lone surrogate                       becomes U+FFFD, the message counts
+an answer that is no JSON              its call fails (ProtocolError) if the line's ends name it, or if it can
+  or nested too deeply                 only be the one under way
+a number too long for a double         the call fails (ProtocolError); in structured content, reading it does
+a line over the budget                 skipped to its newline; the call that its ends name, else the only one
+                                       under way, fails (TooLarge)
+an unknown id                          counted
+a second or late answer                counted
+an id as `"7"` or `7.0` instead of 7   answers 7; `true`, `"07"`, objects are unknown ids
+an error with a null id                fails the only call under way, else counted
+result and error together              the error counts, unless it is null
+neither result nor error               the call fails (ProtocolError)
+a key twice in a message               the last counts
+a request with an id that is taken     refused, as is any beyond the budget
+a request whose method is unknown      refused (-32601)
+a request with a null id               taken for a notification
+stdout closed, or stdin closed         the server is dead, `Limits.farewell` seconds later at the latest
+stdin never read                       calls fail at their deadline, past `Limits.unsent` bytes at once (Clogged)
+=====================================  ======================================================================
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+
+from mooring.core.ending import Ending
+from mooring.core.limits import Limits
+from mooring.errors import Clogged
+from mooring.wire.lines import Lines
+from mooring.wire.message import Message, Request, encode
+from mooring.wire.transport import Receiver, Withdrawal
+
+_READ = 64 * 1024
+"""Larger reads cost more than they save: the buffer comes from mmap, fresh pages and all."""
+_WRITE = 64 * 1024
+
+
+class Stdio:
+    """A transport over the stdout and stdin of a process, both non-blocking; it owns and closes them.
+
+    `ended` is asked for the exit code and last words once the server has gone silent for good.
+    """
+
+    def __init__(
+        self,
+        stdout: int,
+        stdin: int,
+        *,
+        server: str,
+        limits: Limits,
+        ended: Callable[[], Awaitable[Ending]] | None = None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stdout = stdout
+        self._stdin = stdin
+        self._server = server
+        self._limits = limits
+        self._ended = ended
+        self._lines = Lines(limits.line)
+        self._queue: dict[int, bytes] = {}
+        self._queued = 0
+        self._notices = 0
+        self._rest = memoryview(b"")
+        self._answered = True
+        self._flushing = False
+        self._deaf = False
+        self._closed = False
+        self._burial: asyncio.Task[None] | None = None
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._loop.add_reader(self._stdout, self._read)
+
+    def send(self, message: Message) -> None:
+        line = encode(message) + b"\n"
+        if self._answered and not self._queue and not self._rest and not self._deaf:
+            # Nothing is under way, so nothing will join this one: the turn of the loop is saved.
+            self._answered = False
+            self._write(line)
+            return
+        self._admit(message, line)
+        if not self._flushing and not self._rest:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    def withdraw(self, key: int) -> Withdrawal:
+        line = self._queue.pop(key, None)
+        if line is None:
+            return "running"
+        self._queued -= len(line)
+        return "unsent"
+
+    def close(self) -> None:
+        """Close both pipes: the server sees the end of its input."""
+        if self._closed:
+            return
+        self._closed = True
+        self._stop_writing()
+        self._loop.remove_reader(self._stdout)
+        os.close(self._stdout)
+        if self._burial is not None and self._burial is not asyncio.current_task(self._loop):
+            self._burial.cancel()
+
+    def _admit(self, message: Message, line: bytes) -> None:
+        waiting = self._queued + len(self._rest)
+        if waiting and waiting + len(line) > self._limits.unsent:
+            raise Clogged(self._server, waiting)
+        match message:
+            case Request(key):
+                self._queue[key] = line
+            case _:
+                self._notices -= 1
+                self._queue[self._notices] = line
+        self._queued += len(line)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        while self._queue and not self._rest and not self._deaf:
+            self._write(self._batch())
+
+    def _batch(self) -> bytes:
+        """The next messages, up to what a pipe holds: those behind them can still be withdrawn."""
+        lines: list[bytes] = []
+        size = 0
+        while self._queue and size < _WRITE:
+            key = next(iter(self._queue))
+            line = self._queue.pop(key)
+            size += len(line)
+            lines.append(line)
+        self._queued -= size
+        return lines[0] if len(lines) == 1 else b"".join(lines)
+
+    def _write(self, data: bytes | memoryview) -> None:
+        try:
+            written = os.write(self._stdin, data)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._stop_writing()
+            self._bury("it closed its input")
+            return
+        if written < len(data):
+            if not self._rest:
+                self._loop.add_writer(self._stdin, self._resume)
+            self._rest = memoryview(data)[written:]
+        elif self._rest:
+            self._rest = memoryview(b"")
+            self._loop.remove_writer(self._stdin)
+
+    def _resume(self) -> None:
+        self._write(self._rest)
+        self._flush()
+
+    def _stop_writing(self) -> None:
+        if not self._deaf:
+            self._deaf = True
+            self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(self._stdout, _READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._loop.remove_reader(self._stdout)
+            self._bury("it closed its output")
+            return
+        self._answered = True
+        self._receiver.received(self._lines.feed(chunk))
+        while self._lines.lost:
+            self._receiver.lost(self._lines.lost.pop())
+
+    def _bury(self, cause: str) -> None:
+        if self._burial is None and not self._closed:
+            self._burial = self._loop.create_task(self._last_rites(cause))
+
+    async def _last_rites(self, cause: str) -> None:
+        ending = await self._ask_ending(cause)
+        self.close()
+        self._receiver.closed(ending)
+
+    async def _ask_ending(self, cause: str) -> Ending:
+        if self._ended is None:
+            return Ending(cause)
+        try:
+            return await asyncio.wait_for(self._ended(), self._limits.farewell)
+        except TimeoutError:
+            return Ending(f"{cause}, but its process lives on")
