@@ -7,7 +7,7 @@ from msgspec import Raw, Struct, field
 from mooring.core.raw import ABSENT
 
 
-class ResourceContents(Struct, frozen=True, rename="camel"):
+class ResourceContents(Struct, frozen=True, gc=False, rename="camel"):
     """What stands in a resource: text, or a blob in Base64."""
 
     uri: str
@@ -17,30 +17,30 @@ class ResourceContents(Struct, frozen=True, rename="camel"):
     meta: Raw = field(default=ABSENT, name="_meta")
 
 
-class _Block(Struct, frozen=True, rename="camel", kw_only=True):
+class _Block(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     annotations: Raw = ABSENT
     meta: Raw = field(default=ABSENT, name="_meta")
 
 
-class Text(_Block, frozen=True, tag="text"):
+class Text(_Block, frozen=True, gc=False, tag="text"):
     text: str
 
 
-class Image(_Block, frozen=True, tag="image"):
+class Image(_Block, frozen=True, gc=False, tag="image"):
     """A picture in Base64."""
 
     data: str
     mime_type: str = "application/octet-stream"
 
 
-class Audio(_Block, frozen=True, tag="audio"):
+class Audio(_Block, frozen=True, gc=False, tag="audio"):
     """A sound in Base64."""
 
     data: str
     mime_type: str = "application/octet-stream"
 
 
-class ResourceLink(_Block, frozen=True, tag="resource_link"):
+class ResourceLink(_Block, frozen=True, gc=False, tag="resource_link"):
     """The address of a resource that the server can be asked for."""
 
     uri: str
@@ -51,13 +51,13 @@ class ResourceLink(_Block, frozen=True, tag="resource_link"):
     size: float | None = None
 
 
-class Embedded(_Block, frozen=True, tag="resource"):
+class Embedded(_Block, frozen=True, gc=False, tag="resource"):
     """A resource, carried along."""
 
     resource: ResourceContents
 
 
-class Other(Struct, frozen=True):
+class Other(Struct, frozen=True, gc=False):
     """A block of a kind, or in a shape, that is not known here: nothing of it is lost."""
 
     raw: Raw

@@ -9,7 +9,7 @@ from mooring.core.raw import ABSENT, read
 from mooring.errors import ProtocolError
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """What a tool answered. A failure of the tool itself is a result too, with `is_error`."""
 
     content: tuple[Block, ...] = ()

@@ -13,7 +13,7 @@ from mooring.errors import ProtocolError
 T = TypeVar("T")
 
 
-class _Usual(Struct, rename="camel"):
+class _Usual(Struct, gc=False, rename="camel"):
     content: tuple[Known, ...] = ()
     structured_content: Raw = ABSENT
     is_error: bool = False
@@ -53,6 +53,15 @@ _blocks = Decoder(list[Raw])
 _NO_BLOCKS = Raw(b"[]")
 
 
+def unread(server: str, about: str, raw: Raw) -> Raw:
+    """For answers that are read elsewhere."""
+    return raw
+
+
+def nothing(server: str, about: str, raw: Raw) -> None:
+    """For answers that say no more than that it is done."""
+
+
 def result(server: str, tool: str, raw: Raw) -> Result:
     """What a tool answered. Raises: ProtocolError."""
     try:
@@ -62,26 +71,26 @@ def result(server: str, tool: str, raw: Raw) -> Result:
     return Result(answer.content, answer.is_error, raw, answer.structured_content, server, tool)
 
 
-def filled(server: str, raw: Raw) -> Filled:
+def filled(server: str, prompt: str, raw: Raw) -> Filled:
     """A prompt that was filled in. Raises: ProtocolError."""
-    prompt = _shaped(server, _prompt, raw)
-    return Filled(tuple(Message(each.role, _block(each.content)) for each in prompt.messages), prompt.description)
+    told = _shaped(server, prompt, _prompt, raw)
+    return Filled(tuple(Message(each.role, _block(each.content)) for each in told.messages), told.description)
 
 
-def reading(server: str, raw: Raw) -> Reading:
+def reading(server: str, uri: str, raw: Raw) -> Reading:
     """What stood in a resource. Raises: ProtocolError."""
-    return Reading(_shaped(server, _contents, raw).contents, raw)
+    return Reading(_shaped(server, uri, _contents, raw).contents, raw)
 
 
-def completion(server: str, raw: Raw) -> Completion:
+def completion(server: str, argument: str, raw: Raw) -> Completion:
     """What an argument could become. Raises: ProtocolError."""
-    found = _shaped(server, _completed, raw).completion
+    found = _shaped(server, argument, _completed, raw).completion
     return Completion(found.values, found.total, bool(found.has_more))
 
 
 def _unusual_result(server: str, tool: str, raw: Raw) -> Result:
-    parts = _shaped(server, _parts, raw)
-    blocks = _shaped(server, _blocks, parts.get("content", _NO_BLOCKS))
+    parts = _shaped(server, tool, _parts, raw)
+    blocks = _shaped(server, tool, _blocks, parts.get("content", _NO_BLOCKS))
     structured = parts.get("structuredContent", ABSENT)
     failed = bytes(parts.get("isError", ABSENT)) == b"true"
     return Result(tuple(map(_block, blocks)), failed, raw, structured, server, tool)
@@ -94,8 +103,8 @@ def _block(raw: Raw) -> Block:
         return Other(raw)
 
 
-def _shaped(server: str, decoder: Decoder[T], raw: Raw) -> T:
+def _shaped(server: str, about: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:
-        raise ProtocolError(server, f"its answer has not the shape it must have: {error}") from error
+        raise ProtocolError(server, f"its answer about {about} has not the shape it must have: {error}") from error

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import DecodeError
+from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from mooring.core.hello import Hello, Implementation
@@ -27,11 +27,10 @@ class Handshake:
     async def open(self, peer: Peer, until: float) -> Hello:
         """Raises: HandshakeError, and what `Peer.request` raises."""
         try:
-            answer = await peer.request("initialize", self._params(), until=until, stage="handshake")
+            hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
         except RpcError as error:
             reason = f"it refused to begin and said: {error.message} ({error.code})"
             raise HandshakeError(peer.server, reason) from error
-        hello = _read_hello(peer.server, answer)
         peer.notify("notifications/initialized")
         return hello
 
@@ -44,7 +43,7 @@ class Handshake:
         return {"protocolVersion": VERSIONS[0], "capabilities": self._capabilities, "clientInfo": program}
 
 
-def _read_hello(server: str, answer: Any) -> Hello:
+def _read_hello(server: str, about: str, answer: Raw) -> Hello:
     try:
         hello = read_as(_hello, answer)
     except DecodeError as error:

@@ -16,7 +16,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 
-class Frame(Struct):
+class Frame(Struct, gc=False):
     """Any message as it came: a reply, a request or a notification, told apart by what is there."""
 
     id: Any = UNSET
@@ -26,7 +26,7 @@ class Frame(Struct):
     error: Raw = ABSENT
 
 
-class Request(Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
+class Request(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
     """A request of ours."""
 
     id: int

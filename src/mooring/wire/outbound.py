@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits, Timeout
+from mooring.core.raw import ABSENT
 from mooring.core.result import Progress
 from mooring.errors import (
     BadArguments,
@@ -68,7 +69,7 @@ class Outbound:
         self._most = inf if limits.in_flight is None else limits.in_flight
         self._waiting: deque[int] = deque()
         self._under_way = 0
-        self._next_key = 1
+        self._last_key = 0
         self._sweep_at = inf
         self._sweeper: asyncio.TimerHandle | None = None
         self._gone: Callable[[Pending, bool], ServerError] | None = None
@@ -90,35 +91,38 @@ class Outbound:
         if on_progress is not None:
             params = with_progress_token(params, key)
         now = self._loop.time()
-        if within.total is not None:
-            until = min(until, now + within.total)
-        due = until if within.idle is None else min(until, now + within.idle)
-        request = Request(key, method, params)
-        future = self._loop.create_future()
-        pending = Pending(future, request, stage, now, due, until, within.idle, on_progress)
-        self._enter(key, pending)
+        if within.total is not None and now + within.total < until:
+            until = now + within.total
+        due = until if within.idle is None or now + within.idle > until else now + within.idle
+        future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
+        pending = Pending(future, Request(key, method, params), stage, now, due, until, within.idle, on_progress)
+        if self._under_way < self._most and self._gone is None:
+            self._send(pending)
+        else:
+            self._wait(pending)
+        self.pending[key] = pending
         if due < self._sweep_at:
             self._sweep_at_or_before(due)
         return pending
 
     def new_key(self) -> int:
-        key = self._next_key
-        self._next_key = key + 1
-        return key
+        self._last_key += 1
+        return self._last_key
 
     def knew(self, key: int) -> bool:
         """Whether a request ever went by this id."""
-        return 0 < key < self._next_key
+        return 0 < key <= self._last_key
 
     def settle(self, pending: Pending, frame: Frame) -> None:
         """The answer came."""
-        if not frame.result and not frame.error:
+        if frame.result is ABSENT and frame.error is ABSENT:
             reason = f"it answered {pending.request.method} with neither a result nor an error"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
             return
         self._remove(pending)
-        if not pending.future.done():
-            pending.future.set_result(frame)
+        future = pending.future
+        if not future.done():
+            future.set_result(frame)
 
     def fail(self, pending: Pending, error: ServerError | BadArguments) -> None:
         """No answer will come."""
@@ -167,14 +171,10 @@ class Outbound:
         """The same, from this side."""
         self._end(self._closed)
 
-    def _enter(self, key: int, pending: Pending) -> None:
+    def _wait(self, pending: Pending) -> None:
         if self._gone is not None:
             raise self._gone(pending, False)
-        if self._under_way < self._most:
-            self._send(pending)
-        else:
-            self._waiting.append(key)
-        self.pending[key] = pending
+        self._waiting.append(pending.request.id)
 
     def _send(self, pending: Pending) -> None:
         try:

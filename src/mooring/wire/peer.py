@@ -1,16 +1,16 @@
 """One end of a connection: requests of ours, requests of theirs, and what is said without an answer."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits, Timeout
-from mooring.core.raw import read_as
+from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress
 from mooring.errors import Clogged, RpcError, ServerError, Stage
 from mooring.wire.inbound import Answer, Inbound
@@ -36,6 +36,11 @@ from mooring.wire.notes import Note, Notes
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress, Outbound
 from mooring.wire.transport import Transport
+
+T = TypeVar("T", covariant=True)
+
+Read: TypeAlias = Callable[[str, str, Raw], T]
+"""Makes a value of a result: the server, what it is about, and the result in."""
 
 FOREVER = Timeout(None, None)
 _ENDS = 256
@@ -86,16 +91,19 @@ class Peer:
     async def request(
         self,
         method: str,
-        params: Any = UNSET,
+        params: Any,
+        read: Read[T],
+        about: str = "",
         *,
         within: Timeout = FOREVER,
         until: float = inf,
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
-    ) -> Raw:
-        """Ask, and wait for the result. `until` is a moment of the loop's clock that no progress moves.
+    ) -> T:
+        """Ask, wait, and `read` the result, which is `about` something.
 
-        A task that is cancelled here leaves a notice to the server behind, without waiting.
+        `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here leaves a
+        notice to the server behind, without waiting.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
@@ -105,10 +113,10 @@ class Peer:
         except asyncio.CancelledError:
             self._outbound.abandon(pending, "The caller no longer waits")
             raise
-        if frame.error and is_error(frame):
+        if frame.error is not ABSENT and is_error(frame):
             told = fault(frame.error)
             raise RpcError(self.server, told.code, told.message, told.data, stage=stage)
-        return frame.result
+        return read(self.server, about, frame.result)
 
     def post(self, method: str, params: Any) -> None:
         """Ask without waiting, ever; the answer is counted as late."""
@@ -139,15 +147,16 @@ class Peer:
             await asyncio.wait(tasks)
 
     def received(self, lines: Sequence[bytes]) -> None:
-        pending = self._outbound.pending
+        pending, settle = self._outbound.pending, self._outbound.settle
         for line in lines:
             try:
                 frame = decode(line)
             except (DecodeError, UnicodeDecodeError, RecursionError):
                 self._received_oddly(line)
                 continue
-            if type(frame.id) is int and frame.id in pending and frame.method is None:
-                self._outbound.settle(pending[frame.id], frame)
+            key = frame.id
+            if type(key) is int and frame.method is None and key in pending:
+                settle(pending[key], frame)
             else:
                 self._dispatch(frame, line)
 

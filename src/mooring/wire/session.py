@@ -1,10 +1,10 @@
 """The MCP methods, over a peer: what one server offers, and how to ask for it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from math import inf
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
@@ -13,18 +13,20 @@ from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, Filled, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
-from mooring.errors import Stage
 from mooring.wire import answers
 from mooring.wire.client import Client
 from mooring.wire.handshake import Handshake
 from mooring.wire.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress
-from mooring.wire.peer import Peer
+from mooring.wire.peer import Peer, Read
 from mooring.wire.tasks import STATUS, Tasks
 from mooring.wire.transport import Transport
 
 T = TypeVar("T")
+
+Pending: TypeAlias = Coroutine[Any, Any, T]
+"""What to await: nothing is sent before."""
 
 
 class Era(Protocol):
@@ -73,6 +75,7 @@ class Session:
     """
 
     def __init__(self, peer: Peer, era: Era, hello: Hello, tasks: Tasks) -> None:
+        self.server = peer.server
         self.hello = hello
         self.tools: Listing[Tool] = Listing()
         """What `list_tools` last brought."""
@@ -84,10 +87,6 @@ class Session:
         self._as_tasks: frozenset[str] = frozenset()
 
     @property
-    def server(self) -> str:
-        return self._peer.server
-
-    @property
     def oddities(self) -> Oddities:
         """What the server did that it should not have."""
         return self._peer.oddities
@@ -97,7 +96,7 @@ class Session:
         """How many requests have no outcome yet."""
         return self._peer.in_flight
 
-    async def call_tool(
+    def call_tool(
         self,
         name: str,
         arguments: Mapping[str, Any] | None = None,
@@ -105,18 +104,13 @@ class Session:
         within: Timeout | None = None,
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> Result:
+    ) -> Pending[Result]:
         """Call a tool; what it says of its own failure is a result. One that offers it is called as a task."""
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         if meta is not None:
             params["_meta"] = meta
-        if name in self._as_tasks:
-            raw = await self._call_as_task(params, within or self._limits.call, on_progress)
-        else:
-            raw = await self._peer.request(
-                "tools/call", self._era.dress(params), within=within or self._limits.call, on_progress=on_progress
-            )
-        return answers.result(self._peer.server, name, raw)
+        call = self._call_as_task if name in self._as_tasks else self._ask
+        return call("tools/call", params, answers.result, name, within, on_progress)
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """Everything the server can do, also kept in `tools`. `until` bounds all pages."""
@@ -133,38 +127,38 @@ class Session:
     async def list_prompts(self) -> Listing[Prompt]:
         return await self._list("prompts", PROMPTS)
 
-    async def read_resource(self, uri: str, *, within: Timeout | None = None) -> Reading:
-        return answers.reading(self.server, await self._ask("resources/read", {"uri": uri}, within))
+    def read_resource(self, uri: str, *, within: Timeout | None = None) -> Pending[Reading]:
+        return self._ask("resources/read", {"uri": uri}, answers.reading, uri, within)
 
-    async def get_prompt(
+    def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, within: Timeout | None = None
-    ) -> Filled:
+    ) -> Pending[Filled]:
         params = {"name": name, "arguments": arguments or {}}
-        return answers.filled(self.server, await self._ask("prompts/get", params, within))
+        return self._ask("prompts/get", params, answers.filled, name, within)
 
-    async def subscribe(self, uri: str) -> None:
+    def subscribe(self, uri: str) -> Pending[None]:
         """Hear of changes to a resource through `Client.on_update`."""
-        await self._ask("resources/subscribe", {"uri": uri})
+        return self._ask("resources/subscribe", {"uri": uri}, answers.nothing)
 
-    async def unsubscribe(self, uri: str) -> None:
-        await self._ask("resources/unsubscribe", {"uri": uri})
+    def unsubscribe(self, uri: str) -> Pending[None]:
+        return self._ask("resources/unsubscribe", {"uri": uri}, answers.nothing)
 
-    async def complete(
+    def complete(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
-    ) -> Completion:
+    ) -> Pending[Completion]:
         """What `value` could become; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", …}`."""
         params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context is not None:
             params["context"] = {"arguments": context}
-        return answers.completion(self.server, await self._ask("completion/complete", params))
+        return self._ask("completion/complete", params, answers.completion, argument)
 
     async def set_level(self, level: str) -> None:
         """Have the server log from this level on; one that does not log has nothing to set."""
         if self.hello.offers("logging"):
-            await self._ask("logging/setLevel", {"level": level})
+            await self._ask("logging/setLevel", {"level": level}, answers.nothing)
 
-    async def ping(self, within: Timeout | None = None) -> None:
-        await self._ask("ping", {}, within)
+    def ping(self, within: Timeout | None = None) -> Pending[None]:
+        return self._ask("ping", {}, answers.nothing, within=within)
 
     def roots_changed(self) -> None:
         """Tell the server that `Client.roots` has something else to say now."""
@@ -186,32 +180,55 @@ class Session:
     ) -> None:
         await self.close()
 
-    async def _ask(self, method: str, params: Any, within: Timeout | None = None) -> Raw:
-        return await self._peer.request(method, self._era.dress(params), within=within or self._limits.call)
+    def _ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        read: Read[T],
+        about: str = "",
+        within: Timeout | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Pending[T]:
+        # No coroutine of its own: with many calls under way, each layer would cost a twentieth of the whole.
+        return self._peer.request(
+            method, self._era.dress(params), read, about, within=within or self._limits.call, on_progress=on_progress
+        )
+
+    async def _call_as_task(
+        self,
+        method: str,
+        params: dict[str, Any],
+        read: Read[T],
+        about: str = "",
+        within: Timeout | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> T:
+        within = within or self._limits.call
+        until = inf if within.total is None else self._loop.time() + within.total
+
+        async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
+            return await self._peer.request(
+                method,
+                self._era.dress(params),
+                answers.unread,
+                within=Timeout(idle, None),
+                until=until,
+                on_progress=on_progress,
+            )
+
+        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
+        created = await ask(method, {**params, "task": task}, within.idle)
+        return read(self.server, about, await self._tasks.finish(self._peer, created, ask, within.idle, until))
 
     async def _list(self, capability: str, kind: Kind[T], until: float = inf) -> Listing[T]:
         if not self.hello.offers(capability):
             return Listing()
         until = min(until, self._loop.time() + self._limits.list)
-        stage: Stage = "list"
 
         async def fetch(method: str, params: dict[str, Any]) -> Raw:
-            return await self._peer.request(method, self._era.dress(params), until=until, stage=stage)
+            return await self._peer.request(method, self._era.dress(params), answers.unread, until=until, stage="list")
 
         return await fetch_all(kind, fetch, self.server, self._limits)
-
-    async def _call_as_task(self, params: dict[str, Any], within: Timeout, on_progress: OnProgress | None) -> Raw:
-        until = inf if within.total is None else self._loop.time() + within.total
-        idle = Timeout(within.idle, None)
-
-        async def ask(method: str, params: dict[str, Any]) -> Raw:
-            return await self._peer.request(method, self._era.dress(params), within=idle, until=until)
-
-        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
-        created = await self._peer.request(
-            "tools/call", self._era.dress({**params, "task": task}), within=idle, until=until, on_progress=on_progress
-        )
-        return await self._tasks.finish(self._peer, created, ask, until)
 
     def _callable_as_tasks(self) -> frozenset[str]:
         if not self.hello.offers("tasks", "requests", "tools", "call"):

@@ -33,7 +33,7 @@ stdin never read                       calls fail at their deadline, past `Limit
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
@@ -85,12 +85,19 @@ class Stdio:
 
     def send(self, message: Message) -> None:
         line = encode(message) + b"\n"
-        if self._answered and not self._queue and not self._rest and not self._deaf:
+        if self._answered and not (self._queue or self._rest or self._deaf):
             # Nothing is under way, so nothing will join this one: the turn of the loop is saved.
             self._answered = False
             self._write(line)
             return
-        self._admit(message, line)
+        self._queued += len(line)
+        if self._queued + len(self._rest) > self._limits.unsent:
+            self._refuse(len(line))
+        if isinstance(message, Request):
+            self._queue[message.id] = line
+        else:
+            self._notices -= 1
+            self._queue[self._notices] = line
         if not self._flushing and not self._rest:
             self._flushing = True
             self._loop.call_soon(self._flush)
@@ -113,17 +120,11 @@ class Stdio:
         if self._burial is not None and self._burial is not asyncio.current_task(self._loop):
             self._burial.cancel()
 
-    def _admit(self, message: Message, line: bytes) -> None:
-        waiting = self._queued + len(self._rest)
-        if waiting and waiting + len(line) > self._limits.unsent:
+    def _refuse(self, size: int) -> None:
+        waiting = self._queued - size + len(self._rest)
+        if waiting:
+            self._queued -= size
             raise Clogged(self._server, waiting)
-        match message:
-            case Request(key):
-                self._queue[key] = line
-            case _:
-                self._notices -= 1
-                self._queue[self._notices] = line
-        self._queued += len(line)
 
     def _flush(self) -> None:
         self._flushing = False
@@ -132,15 +133,19 @@ class Stdio:
 
     def _batch(self) -> bytes:
         """The next messages, up to what a pipe holds: those behind them can still be withdrawn."""
-        lines: list[bytes] = []
-        size = 0
-        while self._queue and size < _WRITE:
-            key = next(iter(self._queue))
-            line = self._queue.pop(key)
-            size += len(line)
-            lines.append(line)
-        self._queued -= size
-        return lines[0] if len(lines) == 1 else b"".join(lines)
+        if self._queued <= _WRITE:
+            batch = b"".join(self._queue.values())
+            self._queue.clear()
+        else:
+            batch = b"".join(self._take(_WRITE))
+        self._queued -= len(batch)
+        return batch
+
+    def _take(self, size: int) -> Iterator[bytes]:
+        while self._queue and size > 0:
+            line = self._queue.pop(next(iter(self._queue)))
+            size -= len(line)
+            yield line
 
     def _write(self, data: bytes | memoryview) -> None:
         try:

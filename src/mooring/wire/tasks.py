@@ -11,7 +11,8 @@ from mooring.core.raw import read_as
 from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.peer import Peer
 
-Ask: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Raw]]
+Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
+"""Asks a method with parameters, waiting at most so long for a sign of life."""
 
 STATUS = "notifications/tasks/status"
 _POLL = 1.0
@@ -53,7 +54,7 @@ class Tasks:
             return
         _wake(self._sleepers.get(task.task_id))
 
-    async def finish(self, peer: Peer, created: Raw, ask: Ask, until: float) -> Raw:
+    async def finish(self, peer: Peer, created: Raw, ask: Ask, idle: float | None, until: float) -> Raw:
         """Wait for a task that was just made, and fetch its result; whoever gives up, cancels it.
 
         Raises: what `ask` raises.
@@ -63,8 +64,9 @@ class Tasks:
         try:
             while task.status == "working":
                 await self._pause(task, until)
-                task = _read(peer.server, _task, await ask("tasks/get", named))
-            return await ask("tasks/result", named)
+                task = _read(peer.server, _task, await ask("tasks/get", named, idle))
+            # A task that waits for a person's input answers when it has it: only the whole deadline counts.
+            return await ask("tasks/result", named, None)
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", named)
             raise
