@@ -33,7 +33,7 @@ stdin never read                       calls fail at their deadline, past `Limit
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
@@ -137,15 +137,19 @@ class Stdio:
             batch = b"".join(self._queue.values())
             self._queue.clear()
         else:
-            batch = b"".join(self._take(_WRITE))
+            batch = b"".join(map(self._queue.pop, self._first(_WRITE)))
         self._queued -= len(batch)
         return batch
 
-    def _take(self, size: int) -> Iterator[bytes]:
-        while self._queue and size > 0:
-            line = self._queue.pop(next(iter(self._queue)))
+    def _first(self, size: int) -> list[int]:
+        """The oldest messages that make up so many bytes, in one pass: looking for the first is slow, in a dict."""
+        keys: list[int] = []
+        for key, line in self._queue.items():
+            if size <= 0:
+                break
+            keys.append(key)
             size -= len(line)
-            yield line
+        return keys
 
     def _write(self, data: bytes | memoryview) -> None:
         try:
