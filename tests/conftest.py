@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-GUARD = 30.0
+GUARD = 20.0
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -93,7 +93,14 @@ async def test_a_line_over_the_budget_fails_its_call_and_the_next_one_works(star
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
-async def test_a_line_without_an_id_fails_only_a_single_call(start):
+async def test_an_endless_line_fails_the_only_call(start):
+    async with start("endless_line", 200_000_000) as session:
+        with pytest.raises(TooLarge):
+            await session.call_tool("fault")
+        assert await echo(session) == "hello"
+
+
+async def test_an_endless_line_fails_none_of_several_calls(start):
     async with start("endless_line", 40_000_000, limits=Limits(call=Timeout(2, 2))) as session:
         calls = [session.call_tool("fault") for _ in range(2)]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable
+from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import to_builtins
@@ -60,6 +61,7 @@ class Server:
         }
         self._tasks: dict[Any, asyncio.Task[Any]] = {}
         self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._keys = count(1)
         self._receiver: Receiver | None = None
 
     def tool(self, function: F) -> F:
@@ -86,10 +88,13 @@ class Server:
 
     async def ask(self, method: str, params: Any = None) -> dict[str, Any]:
         """Ask the client something; the whole answer comes back, error or not."""
-        key = f"{self.name}-{len(self.received)}-{len(self._asked)}"
-        self._asked[key] = asyncio.get_running_loop().create_future()
+        key = f"{self.name}-{next(self._keys)}"
+        future = self._asked[key] = asyncio.get_running_loop().create_future()
         self.write({"id": key, "method": method, **({} if params is None else {"params": params})})
-        answer: dict[str, Any] = await self._asked.pop(key)
+        try:
+            answer: dict[str, Any] = await future
+        finally:
+            del self._asked[key]
         return answer
 
     def write(self, message: dict[str, Any]) -> None:

@@ -77,10 +77,14 @@ class Unclaimed(Struct, frozen=True):
 
 
 class Theirs(Struct, frozen=True):
-    """A line that no one could read, but that was no answer."""
+    """A line that no one could read, but that began as a request or a notification."""
 
 
-Claim: TypeAlias = Ours | Unclaimed | Theirs
+class Babble(Struct, frozen=True):
+    """A line that did not even begin as a message."""
+
+
+Claim: TypeAlias = Ours | Unclaimed | Theirs | Babble
 
 encode = Encoder().encode
 decode = Decoder(Frame).decode
@@ -88,6 +92,7 @@ _decode_batch = Decoder(list[Raw]).decode
 
 _VERSION = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?'
 _ANSWER = re.compile(rb"\A\s*\{%b\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*,%b\s*\"(?:result|error)\"" % (_VERSION, _VERSION))
+_ASKING = re.compile(rb"\A\s*\{%b(?:\s*\"id\"\s*:[^,]{1,100},)?%b\s*\"(?:method|params)\"" % (_VERSION, _VERSION))
 _ANSWER_BEFORE_ID = re.compile(rb"\A\s*\{%b\s*\"(?:result|error)\"" % _VERSION)
 _ID_AT_THE_END = re.compile(rb",\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*\}\s*\Z")
 _START = re.compile(rb'\{\s*"jsonrpc"')
@@ -109,8 +114,10 @@ def claim(head: bytes, tail: bytes) -> Claim:
     """Whose answer an unreadable line was, judged by its two ends. Never looks inside a value."""
     if found := _ANSWER.match(head):
         return Ours(int(found[1]))
-    if not _ANSWER_BEFORE_ID.match(head):
+    if _ASKING.match(head):
         return Theirs()
+    if not _ANSWER_BEFORE_ID.match(head):
+        return Babble()
     found = _ID_AT_THE_END.search(tail)
     return Ours(int(found[1])) if found else Unclaimed()
 

@@ -24,6 +24,7 @@ from mooring.errors import (
     TooLarge,
 )
 from mooring.wire.message import (
+    Babble,
     Claim,
     Frame,
     Notification,
@@ -142,8 +143,8 @@ class Outbound:
         return fate != "unsent"
 
     def lose(self, claim: Claim) -> None:
-        """An answer was too large to keep."""
-        if pending := self._claimed(claim):
+        """An answer was too large to keep; what was not even seen to be one may be the only one awaited."""
+        if pending := self._claimed(Unclaimed() if isinstance(claim, Babble) else claim):
             self.fail(pending, TooLarge(self._server, self._limits.line, stage=pending.stage))
 
     def garble(self, claim: Claim) -> None:
@@ -214,7 +215,7 @@ class Outbound:
                 return pending if pending and pending.sent else None
             case Unclaimed():
                 return self.only()
-            case Theirs():
+            case Theirs() | Babble():
                 return None
 
     def _sweep_at_or_before(self, due: float) -> None:

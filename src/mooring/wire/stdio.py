@@ -190,9 +190,20 @@ class Stdio:
             self._bury("it closed its output")
             return
         self._answered = True
-        self._receiver.received(self._lines.feed(chunk))
-        while self._lines.lost:
-            self._receiver.lost(self._lines.lost.pop())
+        lines = self._lines.feed(chunk)
+        if self._lines.lost:
+            self._receive_around(lines)
+        else:
+            self._receiver.received(lines)
+
+    def _receive_around(self, lines: list[bytes]) -> None:
+        """Tell of what was lost where it was lost: who waits for an answer depends on the order."""
+        told = 0
+        for before, claim in self._lines.lost:
+            self._receiver.received(lines[told:before])
+            self._receiver.lost(claim)
+            told = before
+        self._receiver.received(lines[told:])
 
     def _bury(self, cause: str) -> None:
         if self._burial is None and not self._closed:
