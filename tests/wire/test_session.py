@@ -321,6 +321,21 @@ async def test_a_tool_that_runs_as_a_task_is_polled_to_its_result(support):
         assert said(server, "tools/call")[0]["params"]["task"] == {"ttl": 600_000}
 
 
+async def test_progress_of_a_task_is_heard_until_it_ends():
+    server = tasked(interval=60_000)
+    server.states = ["completed"]
+    steps = []
+    async with await server.session() as session:
+        call = asyncio.ensure_future(session.call_tool("slow", on_progress=steps.append))
+        await until(lambda: said(server, "tools/call"))
+        await asyncio.sleep(0.02)
+        token = said(server, "tools/call")[0]["params"]["_meta"]["progressToken"]
+        server.notify("notifications/progress", {"progressToken": token, "progress": 1})
+        server.notify("notifications/tasks/status", {"taskId": "t1", "status": "completed"})
+        assert (await call).text == "done"
+        assert [step.progress for step in steps] == [1]
+
+
 async def test_a_tool_that_is_no_task_is_called_plainly():
     server = tasked("forbidden")
     async with await server.session() as session:

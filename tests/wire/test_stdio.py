@@ -161,6 +161,12 @@ async def test_a_half_line_costs_its_call_and_not_the_one_glued_to_it(start):
         assert await echo(session) == "hello"
 
 
+async def test_a_last_line_without_its_newline_counts(start):
+    async with start("last_words") as session:
+        assert (await session.call_tool("fault")).text == "last words"
+        assert (await session.ended()).exit_code == 0
+
+
 async def test_a_server_that_exits_at_once_is_named_with_its_code_and_last_words(start):
     with pytest.raises(ServerDied) as caught:
         async with start("exit_at_once"):

@@ -142,6 +142,14 @@ class Kill9Midcall(Server):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class LastWords(Server):
+    """Answers without a newline, and ends."""
+
+    def fault(self, message: dict[str, Any]) -> None:
+        self.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result("last words")}).encode())
+        sys.exit(0)
+
+
 class ExitMidcall(Server):
     def fault(self, message: dict[str, Any]) -> None:
         sys.exit(0)

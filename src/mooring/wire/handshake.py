@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 from mooring.core.hello import Hello, Implementation
 from mooring.core.raw import read_as
 from mooring.errors import HandshakeError, RpcError
-from mooring.wire.peer import Peer
+from mooring.wire.peer import Ask, Peer
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions this era has, newest first; the first is the one we ask for."""
@@ -34,9 +34,9 @@ class Handshake:
         peer.notify("notifications/initialized")
         return hello
 
-    def dress(self, params: Any) -> Any:
+    def asking(self, peer: Peer) -> Ask:
         """Requests carry nothing more in this era."""
-        return params
+        return peer.request
 
     def _params(self) -> dict[str, Any]:
         program = {"name": self._program.name, "version": self._program.version}

@@ -32,6 +32,7 @@ class Inbound:
         self._limit = limits.inbound
         self._oddities = oddities
         self._tasks: dict[int | str | float, asyncio.Task[Any]] = {}
+        self._running: set[asyncio.Task[Any]] = set()
 
     def take(self, frame: Frame) -> None:
         method = frame.method or ""
@@ -41,7 +42,7 @@ class Inbound:
             self._reply(Refusal(frame.id, Fault(METHOD_NOT_FOUND, f"Method not found: {method}")))
         elif len(self._tasks) >= self._limit or frame.id in self._tasks:
             self._oddities.refused += 1
-            self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at once")))
+            self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at once, or an id twice")))
         else:
             self._begin(frame, answer)
 
@@ -50,20 +51,26 @@ class Inbound:
         if task := self._tasks.pop(key, None):
             task.cancel()
 
-    def stop(self) -> list[asyncio.Task[Any]]:
-        """Cancel everything under way; the tasks returned have yet to end."""
-        tasks = list(self._tasks.values())
-        self._tasks.clear()
-        for task in tasks:
+    def stop(self) -> None:
+        """Cancel everything under way; nothing of it is answered."""
+        for task in self._tasks.values():
             task.cancel()
-        return tasks
+        self._tasks.clear()
+
+    async def stopped(self, seconds: float) -> None:
+        """Wait until what was cancelled has ended, but no longer than so many seconds."""
+        ending = {task for task in self._running if task is not asyncio.current_task()}
+        if ending:
+            await asyncio.wait(ending, timeout=seconds)
 
     def _begin(self, frame: Frame, answer: Answer) -> None:
         task = asyncio.ensure_future(_run(answer, frame.params))
         self._tasks[frame.id] = task
+        self._running.add(task)
         task.add_done_callback(partial(self._finish, frame.id))
 
     def _finish(self, key: int | str | float, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
         wanted = self._tasks.get(key) is task
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if wanted:

@@ -31,6 +31,10 @@ class Lines:
             self._keep(rest)
         return lines
 
+    def end(self) -> list[bytes]:
+        """What is left when nothing more comes."""
+        return self._complete(b"") if self._start else []
+
     def _complete(self, end: bytes) -> list[bytes]:
         self._keep(end)
         line = bytes(self._start)

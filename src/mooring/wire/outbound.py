@@ -159,10 +159,14 @@ class Outbound:
             return None
         return next(pending for pending in self.pending.values() if pending.sent)
 
-    def prolong(self, pending: Pending) -> None:
-        """A sign of life: the idle time starts anew."""
+    def prolong(self, key: int) -> OnProgress | None:
+        """A sign of life: the idle time starts anew. Who wants to hear of it comes back."""
+        pending = self.pending.get(key)
+        if pending is None:
+            return None
         if pending.idle is not None:
             pending.due = min(pending.until, self._loop.time() + pending.idle)
+        return pending.on_progress
 
     def die(self, ending: Ending) -> None:
         """The server is gone: all that is under way fails, and all that is tried from now on."""
@@ -228,16 +232,17 @@ class Outbound:
         self._sweep_at, self._sweeper = inf, None
         now = self._loop.time()
         for pending in [pending for pending in self.pending.values() if pending.due <= now]:
-            self._expire(pending, now)
+            self._expire(pending)
         due = min((pending.due for pending in self.pending.values()), default=inf)
         if due < inf:
             self._sweep_at_or_before(max(due, now + _SWEEP))
 
-    def _expire(self, pending: Pending, now: float) -> None:
+    def _expire(self, pending: Pending) -> None:
         ran = self.abandon(pending, "It took too long")
-        idled = pending.idle is not None and pending.due < pending.until
-        waited = pending.idle if idled and pending.idle else round(now - pending.began, 1)
-        error = TimedOut(self._server, pending.request.method, waited, stage=pending.stage, may_have_run=ran)
+        allowed = pending.until - pending.began
+        if pending.idle is not None and pending.due < pending.until:
+            allowed = pending.idle
+        error = TimedOut(self._server, pending.request.method, allowed, stage=pending.stage, may_have_run=ran)
         if not pending.future.done():
             pending.future.set_exception(error)
 

@@ -1,9 +1,10 @@
 """One end of a connection: requests of ours, requests of theirs, and what is said without an answer."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder
@@ -31,19 +32,37 @@ from mooring.wire.message import (
     is_error,
     our_id,
     salvage,
+    with_progress_token,
 )
 from mooring.wire.notes import Note, Notes
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress, Outbound
 from mooring.wire.transport import Transport
 
-T = TypeVar("T", covariant=True)
+T = TypeVar("T")
 
 Read: TypeAlias = Callable[[str, str, Raw], T]
 """Makes a value of a result: the server, what it is about, and the result in."""
 
 FOREVER = Timeout(None, None)
 _ENDS = 256
+
+
+class Ask(Protocol):
+    """What `Peer.request` does; an era may do more around it."""
+
+    def __call__(
+        self,
+        method: str,
+        params: Any,
+        read: Read[T],
+        about: str = "",
+        *,
+        within: Timeout = FOREVER,
+        until: float = inf,
+        stage: Stage = "call",
+        on_progress: OnProgress | None = None,
+    ) -> Coroutine[Any, Any, T]: ...
 
 
 class _ProgressNote(Struct, rename="camel"):
@@ -82,6 +101,7 @@ class Peer:
         self.oddities = Oddities()
         self._loop = asyncio.get_running_loop()
         self._transport = transport
+        self._followed: dict[int, OnProgress] = {}
         self._over: asyncio.Future[Ending] = self._loop.create_future()
         self._outbound = Outbound(transport, server, limits, self.oddities)
         self._inbound = Inbound(answers, self._reply, limits, self.oddities)
@@ -118,6 +138,19 @@ class Peer:
             raise RpcError(self.server, told.code, told.message, told.data, stage=stage)
         return read(self.server, about, frame.result)
 
+    @contextmanager
+    def following(self, on_progress: OnProgress | None, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Hear of progress for longer than one request takes: the parameters that ask for it come out."""
+        if on_progress is None:
+            yield params
+            return
+        token = self._outbound.new_key()
+        self._followed[token] = on_progress
+        try:
+            yield with_progress_token(params, token)
+        finally:
+            del self._followed[token]
+
     def post(self, method: str, params: Any) -> None:
         """Ask without waiting, ever; the answer is counted as late."""
         self._say(Request(self._outbound.new_key(), method, params))
@@ -137,14 +170,13 @@ class Peer:
 
     async def close(self) -> None:
         """End the connection: every request fails, what the server had asked for is stopped."""
-        tasks = self._inbound.stop()
+        self._inbound.stop()
         if not self._over.done():
             self._over.set_result(Ending("closed from this side"))
             self._notes.close()
             self._outbound.close()
             self._transport.close()
-        if tasks:
-            await asyncio.wait(tasks)
+        await self._inbound.stopped(self.limits.farewell)
 
     def received(self, lines: Sequence[bytes]) -> None:
         pending, settle = self._outbound.pending, self._outbound.settle
@@ -220,10 +252,10 @@ class Peer:
         except DecodeError:
             self.oddities.malformed += 1
             return
-        pending = self._outbound.pending.get(our_id(note.progress_token) or 0)
-        if pending is not None and pending.on_progress is not None:
-            self._outbound.prolong(pending)
-            self._notes.progress(pending.on_progress, Progress(note.progress, note.total, note.message))
+        token = our_id(note.progress_token) or 0
+        listener = self._followed.get(token) or self._outbound.prolong(token)
+        if listener is not None:
+            self._notes.progress(listener, Progress(note.progress, note.total, note.message))
 
     def _cancelled(self, params: Raw) -> None:
         try:

@@ -19,24 +19,24 @@ from mooring.wire.handshake import Handshake
 from mooring.wire.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress
-from mooring.wire.peer import Peer, Read
+from mooring.wire.peer import Ask, Peer, Read
 from mooring.wire.tasks import STATUS, Tasks
 from mooring.wire.transport import Transport
 
 T = TypeVar("T")
 
-Pending: TypeAlias = Coroutine[Any, Any, T]
+Reply: TypeAlias = Coroutine[Any, Any, T]
 """What to await: nothing is sent before."""
 
 
 class Era(Protocol):
-    """How one era of the protocol opens a connection, and what each of its requests carries."""
+    """How one era of the protocol opens a connection, and how requests are made in it."""
 
     async def open(self, peer: Peer, until: float) -> Hello:
         """Agree on a revision by `until`, a moment of the loop's clock."""
 
-    def dress(self, params: Any) -> Any:
-        """The parameters of a request, with what the era adds to every one."""
+    def asking(self, peer: Peer) -> Ask:
+        """What to make requests with, once the connection is open."""
 
 
 async def connect(
@@ -80,7 +80,7 @@ class Session:
         self.tools: Listing[Tool] = Listing()
         """What `list_tools` last brought."""
         self._peer = peer
-        self._era = era
+        self._request = era.asking(peer)
         self._tasks = tasks
         self._limits = peer.limits
         self._loop = asyncio.get_running_loop()
@@ -104,7 +104,7 @@ class Session:
         within: Timeout | None = None,
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> Pending[Result]:
+    ) -> Reply[Result]:
         """Call a tool; what it says of its own failure is a result. One that offers it is called as a task."""
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         if meta is not None:
@@ -127,25 +127,25 @@ class Session:
     async def list_prompts(self) -> Listing[Prompt]:
         return await self._list("prompts", PROMPTS)
 
-    def read_resource(self, uri: str, *, within: Timeout | None = None) -> Pending[Reading]:
+    def read_resource(self, uri: str, *, within: Timeout | None = None) -> Reply[Reading]:
         return self._ask("resources/read", {"uri": uri}, answers.reading, uri, within)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, within: Timeout | None = None
-    ) -> Pending[Filled]:
+    ) -> Reply[Filled]:
         params = {"name": name, "arguments": arguments or {}}
         return self._ask("prompts/get", params, answers.filled, name, within)
 
-    def subscribe(self, uri: str) -> Pending[None]:
+    def subscribe(self, uri: str) -> Reply[None]:
         """Hear of changes to a resource through `Client.on_update`."""
         return self._ask("resources/subscribe", {"uri": uri}, answers.nothing)
 
-    def unsubscribe(self, uri: str) -> Pending[None]:
+    def unsubscribe(self, uri: str) -> Reply[None]:
         return self._ask("resources/unsubscribe", {"uri": uri}, answers.nothing)
 
     def complete(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
-    ) -> Pending[Completion]:
+    ) -> Reply[Completion]:
         """What `value` could become; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", …}`."""
         params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context is not None:
@@ -157,7 +157,7 @@ class Session:
         if self.hello.offers("logging"):
             await self._ask("logging/setLevel", {"level": level}, answers.nothing)
 
-    def ping(self, within: Timeout | None = None) -> Pending[None]:
+    def ping(self, within: Timeout | None = None) -> Reply[None]:
         return self._ask("ping", {}, answers.nothing, within=within)
 
     def roots_changed(self) -> None:
@@ -188,11 +188,9 @@ class Session:
         about: str = "",
         within: Timeout | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Pending[T]:
+    ) -> Reply[T]:
         # No coroutine of its own: with many calls under way, each layer would cost a twentieth of the whole.
-        return self._peer.request(
-            method, self._era.dress(params), read, about, within=within or self._limits.call, on_progress=on_progress
-        )
+        return self._request(method, params, read, about, within=within or self._limits.call, on_progress=on_progress)
 
     async def _call_as_task(
         self,
@@ -205,20 +203,15 @@ class Session:
     ) -> T:
         within = within or self._limits.call
         until = inf if within.total is None else self._loop.time() + within.total
+        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
 
         async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
-            return await self._peer.request(
-                method,
-                self._era.dress(params),
-                answers.unread,
-                within=Timeout(idle, None),
-                until=until,
-                on_progress=on_progress,
-            )
+            return await self._request(method, params, answers.unread, within=Timeout(idle, None), until=until)
 
-        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
-        created = await ask(method, {**params, "task": task}, within.idle)
-        return read(self.server, about, await self._tasks.finish(self._peer, created, ask, within.idle, until))
+        with self._peer.following(on_progress, params) as followed:
+            created = await ask(method, {**followed, "task": task}, within.idle)
+            raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
+        return read(self.server, about, raw)
 
     async def _list(self, capability: str, kind: Kind[T], until: float = inf) -> Listing[T]:
         if not self.hello.offers(capability):
@@ -226,7 +219,7 @@ class Session:
         until = min(until, self._loop.time() + self._limits.list)
 
         async def fetch(method: str, params: dict[str, Any]) -> Raw:
-            return await self._peer.request(method, self._era.dress(params), answers.unread, until=until, stage="list")
+            return await self._request(method, params, answers.unread, until=until, stage="list")
 
         return await fetch_all(kind, fetch, self.server, self._limits)
 

@@ -8,6 +8,7 @@ what the server writes                 what happens
 an empty line, `\\r\\n`                  ignored, tolerated
 anything that is no message, `null`    noise: counted, the last lines kept, no call is touched
 a message behind other text            the message counts (a half line, or a print without its newline)
+a last line without its newline        counts when the pipe closes
 a batch `[…]`                          each of its messages counts
 bytes that are not UTF-8               become U+FFFD, the message counts
 a lone surrogate                       becomes U+FFFD, the message counts
@@ -187,6 +188,7 @@ class Stdio:
             chunk = b""
         if not chunk:
             self._loop.remove_reader(self._stdout)
+            self._receiver.received(self._lines.end())
             self._bury("it closed its output")
             return
         self._answered = True
@@ -210,9 +212,12 @@ class Stdio:
             self._burial = self._loop.create_task(self._last_rites(cause))
 
     async def _last_rites(self, cause: str) -> None:
-        ending = await self._ask_ending(cause)
-        self.close()
-        self._receiver.closed(ending)
+        ending = Ending(cause)
+        try:
+            ending = await self._ask_ending(cause)
+        finally:
+            self.close()
+            self._receiver.closed(ending)
 
     async def _ask_ending(self, cause: str) -> Ending:
         if self._ended is None:
