@@ -1,6 +1,7 @@
 """Requests, their deadlines and their cancellation; what the server asks and says of its own accord."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -180,6 +181,21 @@ async def test_a_server_that_dies_fails_every_call_at_once(server):
         assert "boom" in str(outcomes[0])
         with pytest.raises(ServerDied):
             await session.call_tool("echo", {"text": "x"})
+
+
+async def test_a_call_cancelled_while_its_server_dies_leaves_nothing_unheard(server):
+    reported = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    session = await server.session()
+    call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
+    await until(lambda: server.gates)
+    server.die()
+    asyncio.get_running_loop().call_soon(call.cancel)
+    outcome = await asyncio.gather(call, return_exceptions=True)
+    assert isinstance(outcome[0], asyncio.CancelledError)
+    del call, outcome
+    gc.collect()
+    assert reported == []
 
 
 async def test_closing_fails_what_is_under_way_and_what_follows(server):

@@ -199,8 +199,9 @@ async def test_closing_stdout_is_death_though_the_process_lives(start):
 async def test_closing_stdin_is_death_though_the_process_lives(start):
     async with start("close_stdin", limits=Limits(farewell=0.3)) as session:
         assert (await session.call_tool("fault")).text == "deaf from now on"
-        with pytest.raises(ServerDied, match="its process lives on"):
+        with pytest.raises(ServerDied, match="its process lives on") as caught:
             await echo(session)
+        assert not caught.value.may_have_run
 
 
 @pytest.mark.parametrize("fault", ["hang_init", "half_line_init", "hang_list"])

@@ -135,6 +135,7 @@ class Outbound:
         """Give a request up and tell the server, without waiting; false if it never saw the request."""
         key = pending.request.id
         if key not in self.pending:
+            _disregard(pending.future)
             return True
         self._remove(pending)
         fate = self._transport.withdraw(key) if pending.sent else "unsent"
@@ -269,3 +270,9 @@ class Outbound:
             stderr=ending.stderr,
             withheld=ending.withheld,
         )
+
+
+def _disregard(future: "asyncio.Future[Frame]") -> None:
+    """Its caller has gone: an error that came meanwhile is no news, and asyncio shall not report it as lost."""
+    if future.done() and not future.cancelled():
+        future.exception()

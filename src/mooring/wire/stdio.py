@@ -89,8 +89,8 @@ class Stdio:
         if self._answered and not (self._queue or self._rest or self._deaf):
             # Nothing is under way, so nothing will join this one: the turn of the loop is saved.
             self._answered = False
-            self._write(line)
-            return
+            if self._write(line):
+                return
         self._queued += len(line)
         if self._queued + len(self._rest) > self._limits.unsent:
             self._refuse(len(line))
@@ -152,7 +152,8 @@ class Stdio:
             size -= len(line)
         return keys
 
-    def _write(self, data: bytes | memoryview) -> None:
+    def _write(self, data: bytes | memoryview) -> bool:
+        """Write what the pipe takes now and keep the rest; false if nobody reads it any more."""
         try:
             written = os.write(self._stdin, data)
         except BlockingIOError:
@@ -160,7 +161,7 @@ class Stdio:
         except OSError:
             self._stop_writing()
             self._bury("it closed its input")
-            return
+            return False
         if written < len(data):
             if not self._rest:
                 self._loop.add_writer(self._stdin, self._resume)
@@ -168,6 +169,7 @@ class Stdio:
         elif self._rest:
             self._rest = memoryview(b"")
             self._loop.remove_writer(self._stdin)
+        return True
 
     def _resume(self) -> None:
         self._write(self._rest)
