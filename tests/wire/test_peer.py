@@ -151,6 +151,19 @@ async def test_one_at_a_time_means_one_at_a_time(server):
         assert not said(server, "notifications/cancelled")
 
 
+async def test_a_request_that_was_not_sent_yet_cannot_be_answered(server):
+    async with await server.session(limits=Limits(in_flight=1)) as session:
+        calls = [asyncio.ensure_future(session.call_tool("gated", {"name": name})) for name in "ab"]
+        await until(lambda: server.gates)
+        forged = said(server, "tools/call")[0]["id"] + 1
+        server.write({"id": forged, "result": {"content": [{"type": "text", "text": "forged"}]}})
+        await until(lambda: session.oddities.late)
+        for name in "ab":
+            await until(lambda name=name: name in server.gates)
+            server.gates[name].set()
+        assert [(await call).text for call in calls] == ["a", "b"]
+
+
 async def test_waiting_for_its_turn_counts_towards_the_deadline(server):
     async with await server.session(limits=Limits(in_flight=1)) as session:
         first = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
@@ -169,6 +182,18 @@ async def test_arguments_that_are_no_json_are_refused_and_nothing_is_sent(server
             await session.call_tool("echo", arguments)
         assert session.in_flight == 0
         assert not said(server, "tools/call")
+
+
+async def test_any_number_of_bad_requests_may_wait_their_turn(server):
+    async with await server.session(limits=Limits(in_flight=1)) as session:
+        first = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
+        bad = [asyncio.ensure_future(session.call_tool("echo", {"x": object()})) for _ in range(3000)]
+        last = asyncio.ensure_future(session.call_tool("echo", {"text": "last"}))
+        await until(lambda: server.gates)
+        server.gates["a"].set()
+        assert (await first).text == "a"
+        assert (await last).text == "last"
+        assert {type(outcome) for outcome in await asyncio.gather(*bad, return_exceptions=True)} == {BadArguments}
 
 
 async def test_a_server_that_dies_fails_every_call_at_once(server):

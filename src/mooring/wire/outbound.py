@@ -1,8 +1,9 @@
 """Requests of ours: each has exactly one outcome, whatever the server, the clock or the caller does."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from itertools import chain
 from math import inf
 from typing import Any, TypeAlias
 
@@ -54,7 +55,6 @@ class Pending(Struct):
     until: float
     idle: float | None
     on_progress: OnProgress | None
-    sent: bool = False
 
 
 class Outbound:
@@ -62,14 +62,15 @@ class Outbound:
 
     def __init__(self, transport: Transport, server: str, limits: Limits, oddities: Oddities) -> None:
         self.pending: dict[int, Pending] = {}
+        """What the server has been sent and has not answered, by id."""
+        self.waiting: OrderedDict[int, Pending] = OrderedDict()
+        """What is to be sent when the server has less to do."""
         self._server = server
         self._limits = limits
         self._oddities = oddities
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._most = inf if limits.in_flight is None else limits.in_flight
-        self._waiting: deque[int] = deque()
-        self._under_way = 0
         self._last_key = 0
         self._sweep_at = inf
         self._sweeper: asyncio.TimerHandle | None = None
@@ -97,11 +98,10 @@ class Outbound:
         due = until if within.idle is None or now + within.idle > until else now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         pending = Pending(future, Request(key, method, params), stage, now, due, until, within.idle, on_progress)
-        if self._under_way < self._most and self._gone is None:
-            self._send(pending)
+        if len(self.pending) < self._most and self._gone is None:
+            self._send(key, pending)
         else:
-            self._wait(pending)
-        self.pending[key] = pending
+            self._wait(key, pending)
         if due < self._sweep_at:
             self._sweep_at_or_before(due)
         return pending
@@ -120,27 +120,30 @@ class Outbound:
             reason = f"it answered {pending.request.method} with neither a result nor an error"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
             return
-        self._remove(pending)
+        del self.pending[pending.request.id]
         future = pending.future
         if not future.done():
             future.set_result(frame)
+        if self.waiting:
+            self._send_waiting()
 
     def fail(self, pending: Pending, error: ServerError | BadArguments) -> None:
         """No answer will come."""
-        self._remove(pending)
-        if not pending.future.done():
-            pending.future.set_exception(error)
+        self._forget(pending.request.id)
+        _fail(pending, error)
 
     def abandon(self, pending: Pending, reason: str) -> bool:
         """Give a request up and tell the server, without waiting; false if it never saw the request."""
         key = pending.request.id
+        if key in self.waiting:
+            del self.waiting[key]
+            return False
         if key not in self.pending:
-            _disregard(pending.future)
             return True
-        self._remove(pending)
-        fate = self._transport.withdraw(key) if pending.sent else "unsent"
+        fate = self._transport.withdraw(key)
         if fate == "running" and pending.request.method != "initialize":
             self._tell_cancelled(key, reason)
+        self._forget(key)
         return fate != "unsent"
 
     def lose(self, claim: Claim) -> None:
@@ -156,9 +159,7 @@ class Outbound:
 
     def only(self) -> Pending | None:
         """The one request that the server has, if it has exactly one."""
-        if self._under_way != 1:
-            return None
-        return next(pending for pending in self.pending.values() if pending.sent)
+        return next(iter(self.pending.values())) if len(self.pending) == 1 else None
 
     def prolong(self, key: int) -> OnProgress | None:
         """A sign of life: the idle time starts anew. Who wants to hear of it comes back."""
@@ -177,35 +178,30 @@ class Outbound:
         """The same, from this side."""
         self._end(self._closed)
 
-    def _wait(self, pending: Pending) -> None:
+    def _wait(self, key: int, pending: Pending) -> None:
         if self._gone is not None:
             raise self._gone(pending, False)
-        self._waiting.append(pending.request.id)
+        self.waiting[key] = pending
 
-    def _send(self, pending: Pending) -> None:
+    def _send(self, key: int, pending: Pending) -> None:
         try:
             self._transport.send(pending.request)
         except (TypeError, ValueError, RecursionError) as error:
             raise BadArguments(self._server, pending.request.method, str(error)) from error
-        pending.sent = True
-        self._under_way += 1
+        self.pending[key] = pending
 
-    def _remove(self, pending: Pending) -> None:
-        del self.pending[pending.request.id]
-        if pending.sent:
-            self._under_way -= 1
-        if self._waiting:
+    def _forget(self, key: int) -> None:
+        self.pending.pop(key, None)
+        if self.waiting:
             self._send_waiting()
 
     def _send_waiting(self) -> None:
-        while self._waiting and self._under_way < self._most:
-            pending = self.pending.get(self._waiting.popleft())
-            if pending is None:
-                continue
+        while self.waiting and len(self.pending) < self._most:
+            key, pending = self.waiting.popitem(last=False)
             try:
-                self._send(pending)
+                self._send(key, pending)
             except (BadArguments, Clogged) as error:
-                self.fail(pending, error)
+                _fail(pending, error)
 
     def _tell_cancelled(self, key: int, reason: str) -> None:
         try:
@@ -216,8 +212,7 @@ class Outbound:
     def _claimed(self, claim: Claim) -> Pending | None:
         match claim:
             case Ours(key):
-                pending = self.pending.get(key)
-                return pending if pending and pending.sent else None
+                return self.pending.get(key)
             case Unclaimed():
                 return self.only()
             case Theirs() | Babble():
@@ -232,11 +227,14 @@ class Outbound:
     def _sweep(self) -> None:
         self._sweep_at, self._sweeper = inf, None
         now = self._loop.time()
-        for pending in [pending for pending in self.pending.values() if pending.due <= now]:
+        for pending in [pending for pending in self._all() if pending.due <= now]:
             self._expire(pending)
-        due = min((pending.due for pending in self.pending.values()), default=inf)
+        due = min((pending.due for pending in self._all()), default=inf)
         if due < inf:
             self._sweep_at_or_before(max(due, now + _SWEEP))
+
+    def _all(self) -> Iterator[Pending]:
+        return chain(self.pending.values(), self.waiting.values())
 
     def _expire(self, pending: Pending) -> None:
         ran = self.abandon(pending, "It took too long")
@@ -244,17 +242,18 @@ class Outbound:
         if pending.idle is not None and pending.due < pending.until:
             allowed = pending.idle
         error = TimedOut(self._server, pending.request.method, allowed, stage=pending.stage, may_have_run=ran)
-        if not pending.future.done():
-            pending.future.set_exception(error)
+        _fail(pending, error)
 
     def _end(self, gone: Callable[[Pending, bool], ServerError]) -> None:
         self._gone = gone
-        self._waiting.clear()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for pending in list(self.pending.values()):
-            ran = pending.sent and self._transport.withdraw(pending.request.id) != "unsent"
-            self.fail(pending, gone(pending, ran))
+        waiting = list(self.waiting.values())
+        self.waiting.clear()
+        for pending in waiting:
+            self.fail(pending, gone(pending, False))
+        for key, pending in list(self.pending.items()):
+            self.fail(pending, gone(pending, self._transport.withdraw(key) != "unsent"))
 
     def _closed(self, pending: Pending, ran: bool) -> ServerError:
         return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=ran)
@@ -272,7 +271,6 @@ class Outbound:
         )
 
 
-def _disregard(future: "asyncio.Future[Frame]") -> None:
-    """Its caller has gone: an error that came meanwhile is no news, and asyncio shall not report it as lost."""
-    if future.done() and not future.cancelled():
-        future.exception()
+def _fail(pending: Pending, error: ServerError | BadArguments) -> None:
+    if not pending.future.done():
+        pending.future.set_exception(error)

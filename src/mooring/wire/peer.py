@@ -162,7 +162,7 @@ class Peer:
     @property
     def in_flight(self) -> int:
         """How many requests have no outcome yet."""
-        return len(self._outbound.pending)
+        return len(self._outbound.pending) + len(self._outbound.waiting)
 
     async def ended(self) -> Ending:
         """Wait until the connection is over, for whatever reason."""
@@ -226,7 +226,7 @@ class Peer:
     def _answered(self, frame: Frame) -> None:
         key = our_id(frame.id)
         pending = self._outbound.pending.get(key) if key is not None else self._null_id(frame)
-        if pending is not None and pending.sent:
+        if pending is not None:
             self._outbound.settle(pending, frame)
         elif key is not None and self._outbound.knew(key):
             self.oddities.late += 1
