@@ -11,7 +11,9 @@ ABSENT = Raw(b"")
 
 T = TypeVar("T")
 
-_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD][89a-fA-F]..|.)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..", re.DOTALL)
+_MENDABLE = 1024 * 1024
+"""Lone surrogates are looked for one by one; in more than this it would hold up everyone else."""
 _ANYTHING = Decoder(Any)
 
 
@@ -37,12 +39,11 @@ def read_as(decoder: Decoder[T], raw: bytes | Raw) -> T:
 
 
 def mended(raw: bytes | Raw) -> bytes:
-    """The same text in valid UTF-8 and without lone surrogates."""
+    """The same text in valid UTF-8 and, up to a megabyte, without lone surrogates."""
     text = bytes(raw).decode("utf-8", "replace").encode()
-    return _ESCAPE.sub(_whole, text) if b"\\u" in text else text
+    return _ESCAPE.sub(_whole, text) if len(text) <= _MENDABLE and b"\\u" in text else text
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
     found = escape.group()
-    lone = len(found) == 6 and found[2:3] in b"dD"
-    return rb"\ufffd" if lone else found
+    return rb"\ufffd" if len(found) == 6 else found

@@ -11,7 +11,7 @@ a message behind other text            the message counts (a half line, or a pri
 a last line without its newline        counts when the pipe closes
 a batch `[…]`                          each of its messages counts
 bytes that are not UTF-8               become U+FFFD, the message counts
-a lone surrogate                       becomes U+FFFD, the message counts
+a lone surrogate                       becomes U+FFFD in messages up to 1 MiB, else as the next row
 an answer that is no JSON              its call fails (ProtocolError) if the line's ends name it, or if it can
   or nested too deeply                 only be the one under way
 a number too long for a double         the call fails (ProtocolError); in structured content, reading it does
