@@ -5,6 +5,7 @@ MooringError
 │   ├── FileError        a file that cannot be read or written
 │   └── ParseError       a text that is not what its format says it is
 ├── UnknownServer        no server goes by that name
+├── GuardLost            the process that keeps the servers' processes is gone, and they with it
 ├── BadArguments         what was to be sent cannot be written as JSON
 └── ServerError          a server, or the way to it, failed
     ├── SpawnError       its program could not be started
@@ -64,6 +65,10 @@ class UnknownServer(MooringError):
         self.near = tuple(near)
 
 
+class GuardLost(MooringError):
+    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
+
+
 class BadArguments(MooringError):
     """What was to be sent cannot be written as JSON; nothing was sent."""
 
@@ -104,15 +109,24 @@ class ServerError(MooringError):
 
 
 class SpawnError(ServerError):
-    """The program could not be started."""
+    """A program that could not be started; `cause` is the system's name for why, such as ENOENT."""
 
-    def __init__(self, server: str, reason: str, *, withheld: Sequence[str] = ()) -> None:
-        super().__init__(
-            server,
-            f"{server} could not be started: {reason}.{_grant(server, withheld)}",
-            stage="spawn",
-            withheld=withheld,
-        )
+    def __init__(
+        self,
+        reason: str,
+        *,
+        command: str,
+        cwd: str,
+        code: int,
+        cause: str,
+        server: str = "",
+        withheld: Sequence[str] = (),
+    ) -> None:
+        super().__init__(server, f"{reason}{_grant(server, withheld)}", stage="spawn", withheld=withheld)
+        self.command = command
+        self.cwd = cwd
+        self.code = code
+        self.cause = cause
 
 
 class ConnectError(ServerError):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import signal
 import time
 
 import pytest
@@ -190,6 +191,15 @@ async def test_a_server_killed_in_a_call_fails_that_call_with_what_is_known(star
         assert (await session.ended()).exit_code == -9
 
 
+async def test_a_process_that_is_gone_is_dead_though_its_child_holds_the_pipe(start):
+    logs = []
+    async with start("pipe_grandchild", client=Client(on_log=logs.append)) as session:
+        with pytest.raises(ServerDied) as caught:
+            await session.call_tool("fault")
+        assert caught.value.exit_code == 5
+    os.kill(logs[0].data, signal.SIGKILL)
+
+
 async def test_closing_stdout_is_death_though_the_process_lives(start):
     async with start("close_stdout", limits=Limits(farewell=0.3)) as session:
         with pytest.raises(ServerDied, match="its process lives on"):
@@ -259,10 +269,10 @@ async def test_a_flood_is_survived_in_bounded_time_and_memory(start, fault):
 
 
 async def test_everything_is_given_back_when_a_session_closes(start):
-
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
         async with start("plain") as session:
             await echo(session)
+    await asyncio.sleep(0)
     assert len(os.listdir("/proc/self/fd")) == len(before)
     assert len(asyncio.all_tasks()) <= 2

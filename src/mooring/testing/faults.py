@@ -334,6 +334,15 @@ class Grandchild(Server):
         self.reply(message, str(self.child))
 
 
+class PipeGrandchild(Server):
+    """Ends in a call, leaving a child that holds its output open."""
+
+    def fault(self, message: dict[str, Any]) -> None:
+        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL)
+        self.write({"method": "notifications/message", "params": {"level": "info", "data": child.pid}})
+        sys.exit(5)
+
+
 class SetsidGrandchild(Grandchild):
     session = True
 

@@ -27,7 +27,8 @@ a key twice in a message               the last counts
 a request with an id that is taken     refused, as is any beyond the budget
 a request whose method is unknown      refused (-32601)
 a request with a null id               taken for a notification
-stdout closed, or stdin closed         the server is dead, `Limits.farewell` seconds later at the latest
+stdout or stdin closed, process alive  the server is dead, `Limits.farewell` seconds later at the latest
+process gone, its pipes held open      what waits in them counts, then the server is dead
 stdin never read                       calls fail at their deadline, past `Limits.unsent` bytes at once (Clogged)
 =====================================  ======================================================================
 """
@@ -46,12 +47,14 @@ from mooring.wire.transport import Receiver, Withdrawal
 _READ = 64 * 1024
 """Larger reads cost more than they save: the buffer comes from mmap, fresh pages and all."""
 _WRITE = 64 * 1024
+_DRAIN = 256
 
 
 class Stdio:
-    """A transport over the stdout and stdin of a process, both non-blocking; it owns and closes them.
+    """A transport over the stdout and stdin of a process, both non-blocking, closed by `close_pipe` alone.
 
-    `ended` is asked for the exit code and last words once the server has gone silent for good.
+    `ended` returns when the process has exited, with its exit code and last words: then, or when a pipe is
+    closed at the other end, the connection is over.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Stdio:
         server: str,
         limits: Limits,
         ended: Callable[[], Awaitable[Ending]] | None = None,
+        close_pipe: Callable[[int], object] = os.close,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout
@@ -69,6 +73,7 @@ class Stdio:
         self._server = server
         self._limits = limits
         self._ended = ended
+        self._close_pipe = close_pipe
         self._lines = Lines(limits.line)
         self._queue: dict[int, bytes] = {}
         self._queued = 0
@@ -78,11 +83,14 @@ class Stdio:
         self._flushing = False
         self._deaf = False
         self._closed = False
-        self._burial: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._farewell: asyncio.TimerHandle | None = None
 
     def start(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._loop.add_reader(self._stdout, self._read)
+        if self._ended is not None:
+            self._watch = self._loop.create_task(self._watch_process(self._ended))
 
     def send(self, message: Message) -> None:
         line = encode(message) + b"\n"
@@ -117,9 +125,11 @@ class Stdio:
         self._closed = True
         self._stop_writing()
         self._loop.remove_reader(self._stdout)
-        os.close(self._stdout)
-        if self._burial is not None and self._burial is not asyncio.current_task(self._loop):
-            self._burial.cancel()
+        self._close_pipe(self._stdout)
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._farewell is not None:
+            self._farewell.cancel()
 
     def _refuse(self, size: int) -> None:
         waiting = self._queued - size + len(self._rest)
@@ -160,7 +170,7 @@ class Stdio:
             written = 0
         except OSError:
             self._stop_writing()
-            self._bury("it closed its input")
+            self._part("it closed its input")
             return False
         if written < len(data):
             if not self._rest:
@@ -179,28 +189,33 @@ class Stdio:
         if not self._deaf:
             self._deaf = True
             self._loop.remove_writer(self._stdin)
-            os.close(self._stdin)
+            self._close_pipe(self._stdin)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read once; false if there was nothing."""
         try:
             chunk = os.read(self._stdout, _READ)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             chunk = b""
-        if not chunk:
+        if chunk:
+            self._answered = True
+            self._take(chunk)
+        else:
             self._loop.remove_reader(self._stdout)
             self._receiver.received(self._lines.end())
-            self._bury("it closed its output")
-            return
-        self._answered = True
+            self._part("it closed its output")
+        return bool(chunk)
+
+    def _take(self, chunk: bytes) -> None:
         lines = self._lines.feed(chunk)
         if self._lines.lost:
-            self._receive_around(lines)
+            self._take_around(lines)
         else:
             self._receiver.received(lines)
 
-    def _receive_around(self, lines: list[bytes]) -> None:
+    def _take_around(self, lines: list[bytes]) -> None:
         """Tell of what was lost where it was lost: who waits for an answer depends on the order."""
         told = 0
         for before, claim in self._lines.lost:
@@ -209,22 +224,29 @@ class Stdio:
             told = before
         self._receiver.received(lines[told:])
 
-    def _bury(self, cause: str) -> None:
-        if self._burial is None and not self._closed:
-            self._burial = self._loop.create_task(self._last_rites(cause))
+    def _part(self, cause: str) -> None:
+        """The server has closed a pipe. If its process is about to exit, what it exits with is worth a moment."""
+        if self._watch is None:
+            self._loop.call_soon(self._over, Ending(cause))
+        elif self._farewell is None:
+            lives = Ending(f"{cause}, but its process lives on")
+            self._farewell = self._loop.call_later(self._limits.farewell, self._over, lives)
 
-    async def _last_rites(self, cause: str) -> None:
-        ending = Ending(cause)
+    async def _watch_process(self, ended: Callable[[], Awaitable[Ending]]) -> None:
+        ending = Ending("its process was lost sight of")
         try:
-            ending = await self._ask_ending(cause)
+            ending = await ended()
         finally:
+            self._drain()
+            self._over(ending)
+
+    def _drain(self) -> None:
+        """Read what a process left in its pipe, which others that it started may hold open."""
+        for _ in range(_DRAIN):
+            if self._closed or not self._read():
+                return
+
+    def _over(self, ending: Ending) -> None:
+        if not self._closed:
             self.close()
             self._receiver.closed(ending)
-
-    async def _ask_ending(self, cause: str) -> Ending:
-        if self._ended is None:
-            return Ending(cause)
-        try:
-            return await asyncio.wait_for(self._ended(), self._limits.farewell)
-        except TimeoutError:
-            return Ending(f"{cause}, but its process lives on")
