@@ -1,5 +1,7 @@
-"""What tests share: sample homes laid out in a folder of their own."""
+"""What tests share: sample homes laid out in a folder of their own, and a loop of its own for each async test."""
 
+import asyncio
+import inspect
 import json
 import os
 import shutil
@@ -21,6 +23,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--accept", action="store_true", help="write what was found as what is expected; then read the diff"
     )
+
+
+ASYNC_SECONDS = 20.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an async test, and no longer than it should take."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    given = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
+    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), ASYNC_SECONDS))
+    return True
 
 
 class Home:

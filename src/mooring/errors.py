@@ -4,12 +4,29 @@ MooringError
 ├── ConfigError          something configured, or written on the command line, cannot be used
 │   ├── FileError        a file that cannot be read or written
 │   └── ParseError       a text that is not what its format says it is
-└── UnknownServer        no server goes by that name
+├── UnknownServer        no server goes by that name
+├── GuardLost            the process that keeps the servers' processes is gone, and they with it
+├── BadArguments         what was to be sent cannot be written as JSON
+└── ServerError          a server, or the way to it, failed
+    ├── SpawnError       its program could not be started
+    ├── ConnectError     it cannot be reached
+    ├── HandshakeError   it answered, but no connection came of it
+    ├── ProtocolError    it broke the protocol
+    │   └── TooLarge     it sent more than the budget allows
+    ├── ServerDied       it ended, or closed its side
+    ├── Clogged          it does not read what it is sent
+    ├── Closed           the connection was closed from this side
+    ├── TimedOut         no answer came in time
+    └── RpcError         it answered with an error of its own
 
 Each message is a sentence that names what, where and, if there is one, the way out.
 """
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+Stage: TypeAlias = Literal["spawn", "connect", "handshake", "list", "call"]
+"""How far a connection had come when it failed."""
 
 
 class MooringError(Exception):
@@ -48,16 +65,197 @@ class UnknownServer(MooringError):
         self.near = tuple(near)
 
 
-class SpawnError(MooringError):
+class GuardLost(MooringError):
+    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
+
+
+class BadArguments(MooringError):
+    """What was to be sent cannot be written as JSON; nothing was sent."""
+
+    def __init__(self, server: str, method: str, reason: str) -> None:
+        super().__init__(f"What {method} was to send to {server} cannot be written as JSON: {reason}.")
+        self.server = server
+        self.method = method
+
+
+class ServerError(MooringError):
+    """A server, or the way to it, failed.
+
+    `may_have_run` is false only where the server certainly never saw the request; `retry` says whether trying
+    again makes sense. `exit_code`, `stderr` (its last lines) and `withheld` (names of variables it was not
+    given) hold what is known of its process.
+    """
+
+    retry = False
+
+    def __init__(
+        self,
+        server: str,
+        message: str,
+        *,
+        stage: Stage = "call",
+        may_have_run: bool = False,
+        exit_code: int | None = None,
+        stderr: Sequence[str] = (),
+        withheld: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.server = server
+        self.stage: Stage = stage
+        self.may_have_run = may_have_run
+        self.exit_code = exit_code
+        self.stderr = tuple(stderr)
+        self.withheld = tuple(withheld)
+
+
+class SpawnError(ServerError):
     """A program that could not be started; `cause` is the system's name for why, such as ENOENT."""
 
-    def __init__(self, reason: str, *, command: str, cwd: str, code: int, cause: str) -> None:
-        super().__init__(reason)
+    def __init__(
+        self,
+        reason: str,
+        *,
+        command: str,
+        cwd: str,
+        code: int,
+        cause: str,
+        server: str = "",
+        withheld: Sequence[str] = (),
+    ) -> None:
+        super().__init__(server, f"{reason}{_grant(server, withheld)}", stage="spawn", withheld=withheld)
         self.command = command
         self.cwd = cwd
         self.code = code
         self.cause = cause
 
 
-class GuardLost(MooringError):
-    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
+class ConnectError(ServerError):
+    """The server cannot be reached."""
+
+    retry = True
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(server, f"{server} cannot be reached: {reason}.", stage="connect")
+
+
+class HandshakeError(ServerError):
+    """The server answered, but no connection came of it."""
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(server, f"{server} and Mooring could not agree: {reason}.", stage="handshake")
+
+
+class ProtocolError(ServerError):
+    """The server broke the protocol; the request in question has certainly reached it."""
+
+    def __init__(self, server: str, reason: str, *, stage: Stage = "call") -> None:
+        super().__init__(server, f"{server} broke the protocol: {reason}.", stage=stage, may_have_run=True)
+
+
+class TooLarge(ProtocolError):
+    """A message of the server was larger than its budget and was thrown away."""
+
+    def __init__(self, server: str, limit: int, *, stage: Stage = "call") -> None:
+        super().__init__(
+            server,
+            f"its answer was larger than {limit:,} bytes; ask for less, or raise the limit",
+            stage=stage,
+        )
+        self.limit = limit
+
+
+class ServerDied(ServerError):
+    """The server ended, or closed its side, before it answered."""
+
+    retry = True
+
+    def __init__(
+        self,
+        server: str,
+        what: str,
+        *,
+        stage: Stage = "call",
+        may_have_run: bool = False,
+        cause: str = "",
+        exit_code: int | None = None,
+        stderr: Sequence[str] = (),
+        withheld: Sequence[str] = (),
+    ) -> None:
+        end = f"ended with exit code {exit_code}" if exit_code is not None else "closed the connection"
+        words = (
+            f"{server} {end} before it answered {what}{f' ({cause})' if cause else ''}",
+            "; it may have run" if may_have_run else "",
+            f". Its last words: {stderr[-1]}" if stderr else "",
+            f".{_grant(server, withheld)}",
+        )
+        super().__init__(
+            server,
+            "".join(words),
+            stage=stage,
+            may_have_run=may_have_run,
+            exit_code=exit_code,
+            stderr=stderr,
+            withheld=withheld,
+        )
+
+
+class Clogged(ServerError):
+    """The server does not read what it is sent, and no more is kept for it."""
+
+    retry = True
+
+    def __init__(self, server: str, waiting: int, *, stage: Stage = "call") -> None:
+        super().__init__(
+            server,
+            f"{server} is not reading: {waiting:,} bytes wait to be sent. Try again later, or restart it.",
+            stage=stage,
+        )
+
+
+class Closed(ServerError):
+    """The connection was closed from this side."""
+
+    retry = True
+
+    def __init__(self, server: str, what: str, *, stage: Stage = "call", may_have_run: bool = False) -> None:
+        ran = "; it may have run" if may_have_run else ""
+        super().__init__(
+            server,
+            f"The connection to {server} was closed before {what} was answered{ran}.",
+            stage=stage,
+            may_have_run=may_have_run,
+        )
+
+
+class TimedOut(ServerError):
+    """No answer came in time; the server was told to stop where it had been told to start."""
+
+    retry = True
+
+    def __init__(
+        self, server: str, what: str, seconds: float, *, stage: Stage = "call", may_have_run: bool = False
+    ) -> None:
+        ran = " It may have run." if may_have_run else ""
+        super().__init__(
+            server,
+            f"{server} did not answer {what} within {seconds:g} s.{ran}",
+            stage=stage,
+            may_have_run=may_have_run,
+        )
+        self.seconds = seconds
+
+
+class RpcError(ServerError):
+    """The server answered with an error of its own; `data` is what it attached, as plain data."""
+
+    def __init__(self, server: str, code: int, message: str, data: object = None, *, stage: Stage = "call") -> None:
+        super().__init__(server, f"{server} answered: {message} ({code})", stage=stage, may_have_run=True)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+def _grant(server: str, withheld: Sequence[str]) -> str:
+    if not withheld:
+        return ""
+    return f" It was not given {', '.join(withheld)}: `mooring mcp edit {server} --pass-env NAME` grants a variable."

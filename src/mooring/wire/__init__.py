@@ -1,1 +1,1 @@
-"""Talking to one server: a configured command or address goes in, MCP messages and the fate of its process come out."""
+"""Talking to one server: bytes go in and out, tools, results and typed errors come of it."""

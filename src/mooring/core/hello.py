@@ -1,0 +1,30 @@
+"""What a server says of itself when a connection opens."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class Implementation(Struct, frozen=True, rename="camel"):
+    """The name and version of a program."""
+
+    name: str = ""
+    version: str = ""
+    title: str | None = None
+    website_url: str | None = None
+
+
+class Hello(Struct, frozen=True, rename="camel"):
+    """The protocol agreed on, who the server is, what it can do and how it wants to be used."""
+
+    protocol_version: str
+    capabilities: dict[str, Any] = {}
+    server_info: Implementation = field(default_factory=Implementation)
+    instructions: str | None = None
+
+    def offers(self, *path: str) -> bool:
+        """Whether the capability at the end of `path` is declared, as in `offers("resources", "subscribe")`."""
+        here: Any = self.capabilities
+        for name in path:
+            here = here.get(name) if isinstance(here, dict) else None
+        return here is not None and here is not False

@@ -1,0 +1,34 @@
+"""What one server may send, and how long it may take: every figure is a setting."""
+
+from msgspec import Struct
+
+MIB = 1024 * 1024
+
+
+class Timeout(Struct, frozen=True):
+    """How long to wait, in seconds: `idle` starts anew with each sign of progress, `total` never does."""
+
+    idle: float | None = 60.0
+    total: float | None = 600.0
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """The budgets of one connection; sizes in bytes, times in seconds."""
+
+    line: int = 16 * MIB
+    unsent: int = 32 * MIB
+    noise_lines: int = 50
+    noise_width: int = 500
+    notes_per_second: int = 1000
+    logs_per_second: int = 100
+    change_interval: float = 1.0
+    inbound: int = 64
+    in_flight: int | None = None
+    """How many requests the server is given at once; 1 serialises, `None` holds nothing back."""
+    pages: int = 1000
+    items: int = 100_000
+    connect: float = 30.0
+    list: float = 30.0
+    call: Timeout = Timeout()
+    farewell: float = 1.0
+    """How long to wait, once a server has gone silent for good, for its exit code and last words."""

@@ -1,0 +1,80 @@
+"""What comes back from a server that was asked."""
+
+from typing import Any
+
+from msgspec import DecodeError, Raw, Struct
+
+from mooring.core.content import Block, ResourceContents, Text
+from mooring.core.raw import ABSENT, read
+from mooring.errors import ProtocolError
+
+
+class Result(Struct, frozen=True, gc=False):
+    """What a tool answered. A failure of the tool itself is a result too, with `is_error`."""
+
+    content: tuple[Block, ...] = ()
+    is_error: bool = False
+    raw: Raw = ABSENT
+    """The whole answer, as it came."""
+    structured_content: Raw = ABSENT
+    server: str = ""
+    tool: str = ""
+
+    @property
+    def text(self) -> str:
+        """All its text, one block a line."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def structured(self) -> Any:
+        """Its structured content as plain data, `None` where there is none. Raises: ProtocolError."""
+        try:
+            return read(self.structured_content)
+        except DecodeError as error:
+            reason = f"the structured result of {self.tool} cannot be read: {error}"
+            raise ProtocolError(self.server, reason) from error
+
+
+class Message(Struct, frozen=True):
+    """One message of a prompt."""
+
+    role: str
+    content: Block
+
+
+class Filled(Struct, frozen=True):
+    """A prompt with its arguments filled in."""
+
+    messages: tuple[Message, ...] = ()
+    description: str | None = None
+
+
+class Reading(Struct, frozen=True):
+    """What stands in a resource, which may have parts."""
+
+    contents: tuple[ResourceContents, ...] = ()
+    raw: Raw = ABSENT
+
+
+class Completion(Struct, frozen=True):
+    """What an argument could be completed to."""
+
+    values: tuple[str, ...] = ()
+    total: int | None = None
+    has_more: bool = False
+
+
+class Progress(Struct, frozen=True):
+    """How far a request has come."""
+
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+class LogMessage(Struct, frozen=True):
+    """Something a server wants in the log."""
+
+    level: str
+    data: Any = None
+    logger: str | None = None

@@ -1,0 +1,113 @@
+"""What a server offers: tools, resources, templates of resources, prompts."""
+
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import DecodeError, Raw, Struct, field
+
+from mooring.core.raw import ABSENT, read
+from mooring.errors import ProtocolError
+
+T = TypeVar("T")
+
+TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
+
+
+class Hints(Struct, frozen=True, rename="camel"):
+    """What a server says of its own tool; `None` where it is silent. Nothing to rely on."""
+
+    title: str | None = None
+    read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
+    idempotent_hint: bool | None = None
+    open_world_hint: bool | None = None
+
+
+class Execution(Struct, frozen=True, rename="camel"):
+    """Whether a tool may or must be called as a task."""
+
+    task_support: TaskSupport = "forbidden"
+
+
+class _Offer(Struct, frozen=True, rename="camel", kw_only=True):
+    title: str | None = None
+    description: str | None = None
+    icons: Raw = ABSENT
+    meta: Raw = field(default=ABSENT, name="_meta")
+
+
+class Tool(_Offer, frozen=True):
+    """One tool; its schemas stay bytes until they are read."""
+
+    name: str
+    input_schema: Raw
+    output_schema: Raw = ABSENT
+    annotations: Hints | None = None
+    execution: Execution | None = None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of its arguments. Raises: ProtocolError where it cannot be read."""
+        return _schema(self.name, self.input_schema)
+
+    @property
+    def result_schema(self) -> dict[str, Any] | None:
+        """The schema of its structured result, if it has one. Raises: ProtocolError."""
+        return _schema(self.name, self.output_schema) if self.output_schema else None
+
+
+class Resource(_Offer, frozen=True):
+    """One resource that can be read by its address."""
+
+    uri: str
+    name: str = ""
+    mime_type: str | None = None
+    size: float | None = None
+    annotations: Raw = ABSENT
+
+
+class ResourceTemplate(_Offer, frozen=True):
+    """A pattern of addresses."""
+
+    uri_template: str
+    name: str = ""
+    mime_type: str | None = None
+    annotations: Raw = ABSENT
+
+
+class Argument(Struct, frozen=True):
+    """One argument of a prompt."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    required: bool | None = None
+
+
+class Prompt(_Offer, frozen=True):
+    """One prompt, to be filled in."""
+
+    name: str
+    arguments: tuple[Argument, ...] | None = None
+
+
+class Rejected(Struct, frozen=True):
+    """An offer that cannot be used; it costs its neighbours nothing."""
+
+    name: str
+    reason: str
+
+
+class Listing(Struct, Generic[T], frozen=True):
+    """What a server listed; `note` says why the rest is missing, where some is."""
+
+    items: tuple[T, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    note: str = ""
+
+
+def _schema(name: str, raw: Raw) -> dict[str, Any]:
+    try:
+        schema = read(raw)
+    except DecodeError as error:
+        raise ProtocolError("The server", f"a schema of the tool {name!r} cannot be read: {error}") from error
+    return schema if isinstance(schema, dict) else {}

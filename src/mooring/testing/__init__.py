@@ -1,0 +1,21 @@
+"""Servers to test against: one in memory, written as Python functions, and one that misbehaves on request.
+
+`Server` speaks to the real client without a process; `python -m mooring.testing FAULT` is a server over stdio
+with one fault, and needs nothing but the standard library.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mooring.testing.memory import Call, Refused, Server
+
+__all__ = ["Call", "Refused", "Server"]
+
+
+def __getattr__(name: str) -> Any:
+    # The faulty server must start fast and alone, so what it does not need is loaded when named.
+    if name in __all__:
+        from mooring.testing import memory
+
+        return getattr(memory, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,367 @@
+"""An MCP server over stdio that does one thing wrong, standard library only.
+
+Its tool `echo` gives back its argument `text`; its tool `fault` does what the fault's name says. Faults of the
+start, of the handshake and of the list need no call.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+TOOLS: list[dict[str, Any]] = [
+    {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    {"name": "fault", "inputSchema": {"type": "object"}},
+]
+
+
+class Server:
+    """Answers as it should, but for the methods a fault replaces. `size` is how much of it there is."""
+
+    def __init__(self, size: int | None = None) -> None:
+        self.size = size
+
+    def run(self) -> None:
+        self.start()
+        for line in sys.stdin.buffer:
+            self.take(json.loads(line))
+        self.end()
+
+    def take(self, message: dict[str, Any]) -> None:
+        match message.get("method"):
+            case "initialize":
+                self.initialize(message)
+            case "tools/list":
+                self.list(message)
+            case "tools/call" if message["params"]["name"] == "fault":
+                self.fault(message)
+            case "tools/call":
+                self.reply(message, message["params"]["arguments"].get("text", ""))
+            case "ping":
+                self.answer(message, {})
+            case str() if "id" in message:
+                self.write({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+            case _:
+                pass
+
+    def start(self) -> None: ...
+
+    def end(self) -> None: ...
+
+    def initialize(self, message: dict[str, Any]) -> None:
+        info = {"name": "faulty", "version": "1"}
+        version = message["params"]["protocolVersion"]
+        self.answer(message, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
+
+    def list(self, message: dict[str, Any]) -> None:
+        self.answer(message, {"tools": TOOLS})
+
+    def fault(self, message: dict[str, Any]) -> None:
+        self.reply(message, "no fault")
+
+    def reply(self, message: dict[str, Any], text: str) -> None:
+        self.answer(message, result(text))
+
+    def answer(self, message: dict[str, Any], result: Any) -> None:
+        self.write({"id": message["id"], "result": result})
+
+    def write(self, message: dict[str, Any]) -> None:
+        self.put(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def put(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+
+
+def result(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def hang(*_: Any) -> NoReturn:
+    while True:
+        signal.pause()
+
+
+class ExitAtOnce(Server):
+    def start(self) -> None:
+        sys.stderr.write("fatal: no such table: widgets\n")
+        sys.exit(3)
+
+
+class SlowStart(Server):
+    def start(self) -> None:
+        time.sleep((self.size or 25_000) / 1000)
+
+
+class HangInit(Server):
+    def initialize(self, message: dict[str, Any]) -> None: ...
+
+
+class HalfLineInit(Server):
+    def initialize(self, message: dict[str, Any]) -> None:
+        self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
+
+
+class WrongVersion(Server):
+    def initialize(self, message: dict[str, Any]) -> None:
+        self.answer(message, {"protocolVersion": "1999-01-01", "capabilities": {}})
+
+
+class HangList(Server):
+    def list(self, message: dict[str, Any]) -> None: ...
+
+
+class OneBadTool(Server):
+    def list(self, message: dict[str, Any]) -> None:
+        good = [{"name": f"tool{i}", "inputSchema": {"type": "object"}} for i in range(99)]
+        self.answer(message, {"tools": [*good[:50], {"name": "bad", "inputSchema": "a string"}, *good[50:]]})
+
+
+class EndlessPages(Server):
+    def list(self, message: dict[str, Any]) -> None:
+        page = int(message.get("params", {}).get("cursor", 0))
+        tool = {"name": f"tool{page}", "inputSchema": {"type": "object"}}
+        self.answer(message, {"tools": [tool], "nextCursor": str(page + 1)})
+
+
+class RepeatedCursor(Server):
+    def list(self, message: dict[str, Any]) -> None:
+        self.answer(message, {"tools": TOOLS, "nextCursor": "again"})
+
+
+class Kill9Midcall(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        sys.stderr.write("about to be killed\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class LastWords(Server):
+    """Answers without a newline, and ends."""
+
+    def fault(self, message: dict[str, Any]) -> None:
+        self.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result("last words")}).encode())
+        sys.exit(0)
+
+
+class ExitMidcall(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        sys.exit(0)
+
+
+class HangCall(Server):
+    def fault(self, message: dict[str, Any]) -> None: ...
+
+
+class HalfLine(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
+
+
+class StdoutNoise(Server):
+    def start(self) -> None:
+        self.put(b'Listening on stdio\n\n\r\n[]\nnull\n42\n"text"\n{}\n{"level":"info"}\n\0\0\n\x1b[31mred\x1b[0m\n')
+
+    def fault(self, message: dict[str, Any]) -> None:
+        self.put(b"a print without its newline: ")
+        self.reply(message, "after noise")
+
+
+class BadUtf8(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xffb"}]}}\n' % message["id"])
+
+
+class BigLine(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.reply(message, "x" * (self.size or 100_000_000))
+
+
+class EndlessLine(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        for _ in range((self.size or 200_000_000) // 65536):
+            self.put(b"x" * 65536)
+        self.put(b"\n")
+
+
+class DeepJson(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        depth = self.size or 200_000
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":%b%b}\n' % (message["id"], b"[" * depth, b"]" * depth))
+
+
+class LongNumber(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        digits = b"9" * (self.size or 100_000)
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"structuredContent":{"n":%b}}}\n' % (message["id"], digits))
+
+
+class LoneSurrogate(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.reply(message, "a\ud800b")
+
+
+class WrongId(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        for wrong in (message["id"] + 1000, -1, "x", True, {"a": 1}, [1], 1.5):
+            self.write({"id": wrong, "result": result("wrong")})
+        self.reply(message, "right")
+
+
+class StringId(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.write({"id": str(message["id"]), "result": result("by string")})
+
+
+class NullIdError(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.write({"id": None, "error": {"code": -32700, "message": "Parse error"}})
+
+
+class ResultAndError(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        error = {"code": -32000, "message": "both"}
+        self.write({"id": message["id"], "result": result("both"), "error": error})
+
+
+class Neither(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.write({"id": message["id"]})
+
+
+class DuplicateReply(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        self.reply(message, "first")
+        self.reply(message, "second")
+
+
+class Batch(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result("in a batch")}
+        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "note"}}
+        self.put(json.dumps([note, answer]).encode() + b"\n")
+
+
+class Crlf(Server):
+    def put(self, data: bytes) -> None:
+        super().put(data.replace(b"\n", b"\r\n"))
+
+
+class LogFlood(Server):
+    """`size` notifications at once, then the answer."""
+
+    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
+        return {"method": "notifications/message", "params": {"level": "info", "data": f"line {i}"}}
+
+    def fault(self, message: dict[str, Any]) -> None:
+        lines = [json.dumps({"jsonrpc": "2.0", **self.note(message, i)}) for i in range(self.size or 100_000)]
+        self.put("\n".join(lines).encode() + b"\n")
+        self.reply(message, "after the flood")
+
+
+class ProgressFlood(LogFlood):
+    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
+        token = message["params"].get("_meta", {}).get("progressToken", "none")
+        return {"method": "notifications/progress", "params": {"progressToken": token, "progress": i}}
+
+
+class ListChangedFlood(LogFlood):
+    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
+        return {"method": "notifications/tools/list_changed"}
+
+
+class PingFlood(LogFlood):
+    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
+        return {"id": f"ping{i}", "method": "ping"}
+
+
+class RequestFlood(LogFlood):
+    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
+        return {"id": i, "method": "roots/list"}
+
+
+class NeverReadsStdin(Server):
+    def list(self, message: dict[str, Any]) -> None:
+        super().list(message)
+        hang()
+
+
+class StderrFlood(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        for i in range((self.size or 50_000_000) // 50):
+            sys.stderr.write(f"{i:049}\n")
+        self.reply(message, "after the flood")
+
+
+class CloseStdout(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        os.close(1)
+        hang()
+
+
+class CloseStdin(Server):
+    def fault(self, message: dict[str, Any]) -> None:
+        os.close(0)
+        self.reply(message, "deaf from now on")
+        hang()
+
+
+class IgnoreEofTerm(Server):
+    def start(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def end(self) -> None:
+        hang()
+
+
+class Grandchild(Server):
+    """Leaves a child behind; its process id is what the tool `fault` tells."""
+
+    session = False
+
+    def start(self) -> None:
+        sleeper = [sys.executable, "-c", "import signal; signal.pause()"]
+        child = subprocess.Popen(sleeper, stdin=subprocess.DEVNULL, start_new_session=self.session)
+        self.child = child.pid
+
+    def fault(self, message: dict[str, Any]) -> None:
+        self.reply(message, str(self.child))
+
+
+class PipeGrandchild(Server):
+    """Ends in a call, leaving a child that holds its output open."""
+
+    def fault(self, message: dict[str, Any]) -> None:
+        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL)
+        self.write({"method": "notifications/message", "params": {"level": "info", "data": child.pid}})
+        sys.exit(5)
+
+
+class SetsidGrandchild(Grandchild):
+    session = True
+
+
+class Plain(Server):
+    """No fault at all."""
+
+
+def _faults(kind: type[Server]) -> Iterator[type[Server]]:
+    for fault in kind.__subclasses__():
+        yield fault
+        yield from _faults(fault)
+
+
+FAULTS = {re.sub(r"(?<!^)([A-Z])", r"_\1", fault.__name__).lower(): fault for fault in _faults(Server)}
+
+
+def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else "plain"
+    if name not in FAULTS:
+        sys.exit(f"No fault is called {name!r}. There are: {', '.join(sorted(FAULTS))}.")
+    FAULTS[name](int(sys.argv[2]) if len(sys.argv) > 2 else None).run()

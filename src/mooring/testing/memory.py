@@ -1,0 +1,228 @@
+"""A server without a process: its tools are Python functions, the client is the real one."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from itertools import count
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import to_builtins
+from msgspec.json import decode, encode
+
+from mooring.core.ending import Ending
+from mooring.wire.message import Message
+from mooring.wire.session import Session, connect
+from mooring.wire.transport import Receiver, Withdrawal
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Respond: TypeAlias = Callable[[dict[str, Any], "Call"], Any]
+"""Answers a request: its parameters and the call in; a result or an awaitable of one out."""
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+
+
+class Refused(Exception):
+    """Raise it in a method of a server to answer with this JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+
+
+class Call:
+    """A request under way, as the server sees it. A tool that has a parameter `call` is given it."""
+
+    def __init__(self, server: "Server", params: dict[str, Any]) -> None:
+        self.server = server
+        self.params = params
+
+    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far it has come, if it asked to be told."""
+        token = self.params.get("_meta", {}).get("progressToken")
+        if token is not None:
+            step = {"progressToken": token, "progress": progress, "total": total, "message": message}
+            self.server.notify("notifications/progress", step)
+
+
+class Server:
+    """Speaks to one client at a time. `received` holds every message that came from it, in order."""
+
+    def __init__(self, name: str = "memory") -> None:
+        self.name = name
+        self.received: list[dict[str, Any]] = []
+        self.capabilities: dict[str, Any] = {}
+        self._tools: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {}
+        self._methods: dict[str, Respond] = {
+            "initialize": self._initialize,
+            "ping": lambda params, call: {},
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+        }
+        self._tasks: dict[Any, asyncio.Task[Any]] = {}
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._keys = count(1)
+        self._receiver: Receiver | None = None
+
+    def tool(self, function: F) -> F:
+        """Offer a function as a tool: its name, its docstring and its parameters say what it does."""
+        described = {"name": function.__name__, "description": function.__doc__, "inputSchema": _schema(function)}
+        self._tools[function.__name__] = (described, function)
+        self.capabilities.setdefault("tools", {})
+        return function
+
+    def answer(self, method: str, respond: Respond) -> None:
+        """Answer a method of the protocol; its capability is declared."""
+        self._methods[method] = respond
+        capability = {"completion": "completions"}.get(method.split("/")[0], method.split("/")[0])
+        if capability in {"tools", "resources", "prompts", "completions", "logging", "tasks"}:
+            self.capabilities.setdefault(capability, {})
+
+    async def session(self, **options: Any) -> Session:
+        """A client's session with this server; the options are those of `mooring.wire.session.connect`."""
+        return await connect(Wire(self), server=self.name, **options)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Tell the client something."""
+        self.write({"method": method, **({} if params is None else {"params": params})})
+
+    async def ask(self, method: str, params: Any = None) -> dict[str, Any]:
+        """Ask the client something; the whole answer comes back, error or not."""
+        key = f"{self.name}-{next(self._keys)}"
+        future = self._asked[key] = asyncio.get_running_loop().create_future()
+        self.write({"id": key, "method": method, **({} if params is None else {"params": params})})
+        try:
+            answer: dict[str, Any] = await future
+        finally:
+            del self._asked[key]
+        return answer
+
+    def write(self, message: dict[str, Any]) -> None:
+        """Send a message, of whatever sense."""
+        self.say(encode({"jsonrpc": "2.0", **message}))
+
+    def say(self, line: bytes) -> None:
+        """Send a line of bytes, of whatever sense."""
+        asyncio.get_running_loop().call_soon(self._deliver, line)
+
+    def die(self, ending: Ending | None = None) -> None:
+        """End the connection from the server's side."""
+        if self._receiver is not None:
+            asyncio.get_running_loop().call_soon(self._receiver.closed, ending or Ending("it ended"))
+        self.close()
+
+    def open(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def close(self) -> None:
+        self._receiver = None
+        for task in self._tasks.values():
+            task.cancel()
+
+    def take(self, line: bytes) -> None:
+        """A message came from the client."""
+        message = decode(line)
+        self.received.append(message)
+        match message:
+            case {"id": key, "method": str(method)}:
+                self._begin(key, method, message.get("params", {}))
+            case {"method": "notifications/cancelled", "params": {"requestId": key}}:
+                if key in self._tasks:
+                    self._tasks.pop(key).cancel()
+            case {"id": key} if key in self._asked:
+                self._asked[key].set_result(message)
+            case _:
+                pass
+
+    def _deliver(self, line: bytes) -> None:
+        if self._receiver is not None:
+            self._receiver.received([line])
+
+    def _begin(self, key: Any, method: str, params: dict[str, Any]) -> None:
+        if method not in self._methods:
+            self.write({"id": key, "error": {"code": -32601, "message": f"Method not found: {method}"}})
+            return
+        task = asyncio.ensure_future(_settled(self._methods[method], params, Call(self, params)))
+        self._tasks[key] = task
+        task.add_done_callback(lambda task: self._finish(key, task))
+
+    def _finish(self, key: Any, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(key, None)
+        if task.cancelled():
+            return
+        match task.exception():
+            case None:
+                self.write({"id": key, "result": task.result()})
+            case Refused() as refused:
+                self.write({"id": key, "error": refused.error})
+            case error:
+                self.write({"id": key, "error": {"code": -32603, "message": repr(error)}})
+
+    def _initialize(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
+        info = {"name": self.name, "version": "1"}
+        version = params["protocolVersion"]
+        return {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": info}
+
+    def _list_tools(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
+        return {"tools": [described for described, _ in self._tools.values()]}
+
+    async def _call_tool(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
+        if params["name"] not in self._tools:
+            raise Refused(-32602, f"Unknown tool: {params['name']}")
+        function = self._tools[params["name"]][1]
+        given = {"call": call} if "call" in inspect.signature(function).parameters else {}
+        answer = function(**params.get("arguments", {}), **given)
+        return _as_result(await answer if inspect.isawaitable(answer) else answer)
+
+
+class Wire:
+    """The transport between a client and a server in the same loop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._open = True
+
+    def start(self, receiver: Receiver) -> None:
+        self._server.open(receiver)
+
+    def send(self, message: Message) -> None:
+        line = encode(message)
+        if self._open:
+            asyncio.get_running_loop().call_soon(self._server.take, line)
+
+    def withdraw(self, key: int) -> Withdrawal:
+        return "running"
+
+    def close(self) -> None:
+        self._open = False
+        self._server.close()
+
+
+async def _settled(respond: Respond, params: dict[str, Any], call: Call) -> Any:
+    answer = respond(params, call)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _as_result(answer: Any) -> dict[str, Any]:
+    match answer:
+        case {"content": _}:
+            return dict(answer)
+        case str():
+            return {"content": [{"type": "text", "text": answer}]}
+        case _:
+            text = encode(answer).decode()
+            structured = {"result": to_builtins(answer)}
+            return {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+
+
+def _schema(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "call"]
+    return {
+        "type": "object",
+        "properties": {each.name: _typed(each.annotation) for each in parameters},
+        "required": [each.name for each in parameters if each.default is each.empty],
+    }
+
+
+def _typed(annotation: Any) -> dict[str, str]:
+    return {"type": _TYPES[annotation]} if annotation in _TYPES else {}

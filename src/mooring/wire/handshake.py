@@ -1,0 +1,56 @@
+"""The era of the handshake: `initialize`, an answer, `notifications/initialized`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import DecodeError, Raw
+from msgspec.json import Decoder
+
+from mooring.core.hello import Hello, Implementation
+from mooring.core.raw import read_as
+from mooring.errors import HandshakeError, RpcError
+from mooring.wire.peer import Ask, Peer
+
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""The revisions this era has, newest first; the first is the one we ask for."""
+
+_hello = Decoder(Hello)
+
+
+class Handshake:
+    """Opens a connection as every server before 2026-07-28 expects it."""
+
+    def __init__(self, program: Implementation, capabilities: Mapping[str, Any]) -> None:
+        self._program = program
+        self._capabilities = capabilities
+
+    async def open(self, peer: Peer, until: float) -> Hello:
+        """Raises: HandshakeError, and what `Peer.request` raises."""
+        try:
+            hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
+        except RpcError as error:
+            reason = f"it refused to begin and said: {error.message} ({error.code})"
+            raise HandshakeError(peer.server, reason) from error
+        peer.notify("notifications/initialized")
+        return hello
+
+    def asking(self, peer: Peer) -> Ask:
+        """Requests carry nothing more in this era."""
+        return peer.request
+
+    def _params(self) -> dict[str, Any]:
+        program = {"name": self._program.name, "version": self._program.version}
+        return {"protocolVersion": VERSIONS[0], "capabilities": self._capabilities, "clientInfo": program}
+
+
+def _read_hello(server: str, about: str, answer: Raw) -> Hello:
+    try:
+        hello = read_as(_hello, answer)
+    except DecodeError as error:
+        raise HandshakeError(server, f"its answer to initialize makes no sense: {error}") from error
+    if hello.protocol_version not in VERSIONS:
+        known = ", ".join(VERSIONS)
+        raise HandshakeError(
+            server, f"it speaks MCP {hello.protocol_version!r}, which is none of {known}; update one of the two"
+        )
+    return hello

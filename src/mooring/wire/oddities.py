@@ -1,0 +1,33 @@
+"""What a server did that it should not have: counted, bounded, kept for whoever asks why."""
+
+from collections import deque
+
+from msgspec import Struct, field
+
+
+class Oddities(Struct):
+    """The tally of one connection. None of these has hurt a call that did not have it coming."""
+
+    noise: int = 0
+    """Lines that were no message, such as a program's own prints."""
+    malformed: int = 0
+    """Messages that could not be read or made no sense."""
+    late: int = 0
+    """Answers to requests that were answered already, or given up."""
+    unknown: int = 0
+    """Answers to requests that were never made."""
+    too_large: int = 0
+    dropped_notes: int = 0
+    dropped_logs: int = 0
+    refused: int = 0
+    """Requests of the server beyond those it may have under way at once."""
+    unsent: int = 0
+    """Our own replies and notices that the server did not read in time."""
+    last_noise: deque[str] = field(default_factory=deque)
+
+    def hear(self, line: bytes, lines: int, width: int) -> None:
+        """Keep a line of noise among the last `lines`, cut at `width` bytes."""
+        self.noise += 1
+        self.last_noise.append(line[:width].decode("utf-8", "replace").rstrip())
+        while len(self.last_noise) > lines:
+            self.last_noise.popleft()

@@ -1,0 +1,231 @@
+"""The MCP methods, over a peer: what one server offers, and how to ask for it."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from math import inf
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+from msgspec import Raw
+
+from mooring.core.ending import Ending
+from mooring.core.hello import Hello
+from mooring.core.limits import Limits, Timeout
+from mooring.core.result import Completion, Filled, Reading, Result
+from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.wire import answers
+from mooring.wire.client import Client
+from mooring.wire.handshake import Handshake
+from mooring.wire.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
+from mooring.wire.oddities import Oddities
+from mooring.wire.outbound import OnProgress
+from mooring.wire.peer import Ask, Peer, Read
+from mooring.wire.tasks import STATUS, Tasks
+from mooring.wire.transport import Transport
+
+T = TypeVar("T")
+
+Reply: TypeAlias = Coroutine[Any, Any, T]
+"""What to await: nothing is sent before."""
+
+
+class Era(Protocol):
+    """How one era of the protocol opens a connection, and how requests are made in it."""
+
+    async def open(self, peer: Peer, until: float) -> Hello:
+        """Agree on a revision by `until`, a moment of the loop's clock."""
+
+    def asking(self, peer: Peer) -> Ask:
+        """What to make requests with, once the connection is open."""
+
+
+async def connect(
+    transport: Transport,
+    *,
+    server: str,
+    client: Client | None = None,
+    limits: Limits | None = None,
+    era: Era | None = None,
+) -> "Session":
+    """Open a connection and list the server's tools, all within `Limits.connect`.
+
+    Raises: ServerError, its `stage` saying how far it came; the transport is closed then.
+    """
+    client, limits = client or Client(), limits or Limits()
+    tasks = Tasks()
+    notes = {**client.notes(), STATUS: tasks.told}
+    peer = Peer(transport, server=server, limits=limits, answers=client.answers(), notes=notes)
+    until = asyncio.get_running_loop().time() + limits.connect
+    era = era or Handshake(client.program, client.capabilities)
+    opened = False
+    try:
+        session = Session(peer, era, await era.open(peer, until), tasks)
+        await session.list_tools(until)
+        opened = True
+    finally:
+        if not opened:
+            await peer.close()
+    return session
+
+
+class Session:
+    """One open connection. Every method may be called from any task, any number at a time.
+
+    Raises, each method: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
+    """
+
+    def __init__(self, peer: Peer, era: Era, hello: Hello, tasks: Tasks) -> None:
+        self.server = peer.server
+        self.hello = hello
+        self.tools: Listing[Tool] = Listing()
+        """What `list_tools` last brought."""
+        self._peer = peer
+        self._request = era.asking(peer)
+        self._tasks = tasks
+        self._limits = peer.limits
+        self._loop = asyncio.get_running_loop()
+        self._as_tasks: frozenset[str] = frozenset()
+
+    @property
+    def oddities(self) -> Oddities:
+        """What the server did that it should not have."""
+        return self._peer.oddities
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests have no outcome yet."""
+        return self._peer.in_flight
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        within: Timeout | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Reply[Result]:
+        """Call a tool; what it says of its own failure is a result. One that offers it is called as a task."""
+        params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
+        if meta is not None:
+            params["_meta"] = meta
+        call = self._call_as_task if name in self._as_tasks else self._ask
+        return call("tools/call", params, answers.result, name, within, on_progress)
+
+    async def list_tools(self, until: float = inf) -> Listing[Tool]:
+        """Everything the server can do, also kept in `tools`. `until` bounds all pages."""
+        self.tools = await self._list("tools", TOOLS, until)
+        self._as_tasks = self._callable_as_tasks()
+        return self.tools
+
+    async def list_resources(self) -> Listing[Resource]:
+        return await self._list("resources", RESOURCES)
+
+    async def list_templates(self) -> Listing[ResourceTemplate]:
+        return await self._list("resources", TEMPLATES)
+
+    async def list_prompts(self) -> Listing[Prompt]:
+        return await self._list("prompts", PROMPTS)
+
+    def read_resource(self, uri: str, *, within: Timeout | None = None) -> Reply[Reading]:
+        return self._ask("resources/read", {"uri": uri}, answers.reading, uri, within)
+
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, *, within: Timeout | None = None
+    ) -> Reply[Filled]:
+        params = {"name": name, "arguments": arguments or {}}
+        return self._ask("prompts/get", params, answers.filled, name, within)
+
+    def subscribe(self, uri: str) -> Reply[None]:
+        """Hear of changes to a resource through `Client.on_update`."""
+        return self._ask("resources/subscribe", {"uri": uri}, answers.nothing)
+
+    def unsubscribe(self, uri: str) -> Reply[None]:
+        return self._ask("resources/unsubscribe", {"uri": uri}, answers.nothing)
+
+    def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+    ) -> Reply[Completion]:
+        """What `value` could become; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", …}`."""
+        params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
+        if context is not None:
+            params["context"] = {"arguments": context}
+        return self._ask("completion/complete", params, answers.completion, argument)
+
+    async def set_level(self, level: str) -> None:
+        """Have the server log from this level on; one that does not log has nothing to set."""
+        if self.hello.offers("logging"):
+            await self._ask("logging/setLevel", {"level": level}, answers.nothing)
+
+    def ping(self, within: Timeout | None = None) -> Reply[None]:
+        return self._ask("ping", {}, answers.nothing, within=within)
+
+    def roots_changed(self) -> None:
+        """Tell the server that `Client.roots` has something else to say now."""
+        self._peer.notify("notifications/roots/list_changed")
+
+    async def ended(self) -> Ending:
+        """Wait until the connection is over, for whatever reason."""
+        return await self._peer.ended()
+
+    async def close(self) -> None:
+        """End the connection; what is under way fails."""
+        await self._peer.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        read: Read[T],
+        about: str = "",
+        within: Timeout | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Reply[T]:
+        # No coroutine of its own: with many calls under way, each layer would cost a twentieth of the whole.
+        return self._request(method, params, read, about, within=within or self._limits.call, on_progress=on_progress)
+
+    async def _call_as_task(
+        self,
+        method: str,
+        params: dict[str, Any],
+        read: Read[T],
+        about: str = "",
+        within: Timeout | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> T:
+        within = within or self._limits.call
+        until = inf if within.total is None else self._loop.time() + within.total
+        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
+
+        async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
+            return await self._request(method, params, answers.unread, within=Timeout(idle, None), until=until)
+
+        with self._peer.following(on_progress, params) as followed:
+            created = await ask(method, {**followed, "task": task}, within.idle)
+            raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
+        return read(self.server, about, raw)
+
+    async def _list(self, capability: str, kind: Kind[T], until: float = inf) -> Listing[T]:
+        if not self.hello.offers(capability):
+            return Listing()
+        until = min(until, self._loop.time() + self._limits.list)
+
+        async def fetch(method: str, params: dict[str, Any]) -> Raw:
+            return await self._request(method, params, answers.unread, until=until, stage="list")
+
+        return await fetch_all(kind, fetch, self.server, self._limits)
+
+    def _callable_as_tasks(self) -> frozenset[str]:
+        if not self.hello.offers("tasks", "requests", "tools", "call"):
+            return frozenset()
+        return frozenset(
+            tool.name for tool in self.tools.items if tool.execution and tool.execution.task_support != "forbidden"
+        )

@@ -1,0 +1,94 @@
+"""Calls that a server carries out as tasks (2025-11-25): polled as often as it asks, cancelled with the caller."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import Decoder
+
+from mooring.core.raw import read_as
+from mooring.errors import ProtocolError, TimedOut
+from mooring.wire.peer import Peer
+
+Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
+"""Asks a method with parameters, waiting at most so long for a sign of life."""
+
+STATUS = "notifications/tasks/status"
+_POLL = 1.0
+_POLL_FLOOR = 0.05
+
+
+class Task(Struct, rename="camel"):
+    """How a task stands."""
+
+    task_id: str
+    status: str
+    poll_interval: float | None = None
+
+    @property
+    def pause(self) -> float:
+        """How many seconds to leave the server alone."""
+        return _POLL if self.poll_interval is None else max(_POLL_FLOOR, self.poll_interval / 1000)
+
+
+class _Created(Struct):
+    task: Task
+
+
+_created = Decoder(_Created)
+_task = Decoder(Task)
+
+
+class Tasks:
+    """The tasks under way on one connection."""
+
+    def __init__(self) -> None:
+        self._sleepers: dict[str, asyncio.Future[None]] = {}
+
+    def told(self, params: Raw) -> None:
+        """A server says how a task stands: whoever waits for it looks at once."""
+        try:
+            task = read_as(_task, params)
+        except DecodeError:
+            return
+        _wake(self._sleepers.get(task.task_id))
+
+    async def finish(self, peer: Peer, created: Raw, ask: Ask, idle: float | None, until: float) -> Raw:
+        """Wait for a task that was just made, and fetch its result; whoever gives up, cancels it.
+
+        Raises: what `ask` raises.
+        """
+        task = _read(peer.server, _created, created).task
+        named = {"taskId": task.task_id}
+        try:
+            while task.status == "working":
+                await self._pause(task, until)
+                task = _read(peer.server, _task, await ask("tasks/get", named, idle))
+            # A task that waits for a person's input answers when it has it: only the whole deadline counts.
+            return await ask("tasks/result", named, None)
+        except (asyncio.CancelledError, TimedOut):
+            peer.post("tasks/cancel", named)
+            raise
+
+    async def _pause(self, task: Task, until: float) -> None:
+        loop = asyncio.get_running_loop()
+        sleeper = self._sleepers[task.task_id] = loop.create_future()
+        timer = loop.call_at(min(until, loop.time() + task.pause), _wake, sleeper)
+        try:
+            await sleeper
+        finally:
+            timer.cancel()
+            del self._sleepers[task.task_id]
+
+
+def _wake(sleeper: "asyncio.Future[None] | None") -> None:
+    if sleeper is not None and not sleeper.done():
+        sleeper.set_result(None)
+
+
+def _read(server: str, decoder: Decoder[Any], raw: Raw) -> Any:
+    try:
+        return read_as(decoder, raw)
+    except DecodeError as error:
+        raise ProtocolError(server, f"what it says of a task makes no sense: {error}") from error

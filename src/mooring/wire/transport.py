@@ -1,0 +1,46 @@
+"""The seam where bytes move: three transports stand below it, one peer above."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from mooring.core.ending import Ending
+from mooring.errors import ServerError
+from mooring.wire.message import Claim, Message
+
+Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
+"""What became of a withdrawn request: it never left, the transport ended it, or the server has to be told."""
+
+
+class Receiver(Protocol):
+    """What a transport tells the peer above it, always from the event loop, never from within `send`."""
+
+    def received(self, lines: Sequence[bytes]) -> None:
+        """Messages came, each whole."""
+
+    def lost(self, claim: Claim) -> None:
+        """A message was over the budget and is gone."""
+
+    def failed(self, key: int, error: ServerError) -> None:
+        """The request with this id will never be answered; the connection lives."""
+
+    def closed(self, ending: Ending) -> None:
+        """The connection is over. Nothing follows."""
+
+
+class Transport(Protocol):
+    """One connection. A transport sees whole messages, for some need to know what it is they carry."""
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to receive."""
+
+    def send(self, message: Message) -> None:
+        """Queue a message without waiting; after the end it is dropped.
+
+        Raises: Clogged where too much waits already; what msgspec raises where it cannot be encoded.
+        """
+
+    def withdraw(self, key: int) -> Withdrawal:
+        """Take back the request with this id, whose answer nobody wants any more."""
+
+    def close(self) -> None:
+        """End the connection from this side, at once. `closed` is not called."""

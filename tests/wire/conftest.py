@@ -1,0 +1,71 @@
+"""Real servers behind real pipes, started the plain way."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mooring.core.ending import Ending
+from mooring.core.limits import Limits
+from mooring.wire.session import Session, connect
+from mooring.wire.stdio import Stdio
+
+Start = Callable[..., AbstractAsyncContextManager[Session]]
+
+
+@pytest.fixture
+def start() -> Start:
+    """`async with start("hang_call", limits=…) as session`: a session with the server that has this fault."""
+    return _start
+
+
+@asynccontextmanager
+async def _start(
+    fault: str, size: int | None = None, *, limits: Limits | None = None, **options: Any
+) -> AsyncIterator[Session]:
+    limits = limits or Limits()
+    with tempfile.TemporaryFile() as stderr:
+        process = _spawn([sys.executable, "-m", "mooring.testing", fault, *([str(size)] if size else [])], stderr)
+        try:
+            transport = Stdio(*_pipes(process), server=fault, limits=limits, ended=lambda: _ending(process, stderr))
+            async with await connect(transport, server=fault, limits=limits, **options) as session:
+                yield session
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _spawn(command: list[str], stderr: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0)
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    pipes = os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno())
+    process.stdout.close()
+    process.stdin.close()
+    for pipe in pipes:
+        os.set_blocking(pipe, False)
+    return pipes
+
+
+async def _ending(process: subprocess.Popen[bytes], stderr: Any) -> Ending:
+    loop = asyncio.get_running_loop()
+    exited = loop.create_future()
+    watch = os.pidfd_open(process.pid)
+    loop.add_reader(watch, lambda: exited.done() or exited.set_result(None))
+    try:
+        await exited
+    finally:
+        loop.remove_reader(watch)
+        os.close(watch)
+    stderr.seek(0)
+    lines = stderr.read().decode().splitlines()[-20:]
+    return Ending(exit_code=process.wait(), stderr=tuple(lines), withheld=("GITHUB_TOKEN",))
