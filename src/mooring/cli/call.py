@@ -54,7 +54,8 @@ def command(
         print_json(as_data(result))
     else:
         text = as_text(result)
-        click.echo(safe_text(text) if sys.stdout.isatty() else text)
+        # To a program, byte for byte; to a terminal, nothing that could steer it.
+        click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
     ctx.exit(UNHEALTHY if result.is_error else 0)
 
 
