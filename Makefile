@@ -33,6 +33,7 @@ fresh:                      ## both commands of the README in a clean copy with 
 	.ci/fresh
 
 faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it
+	$(BIN)/python tests/wire/test_fuzz.py 200000
 	$(BIN)/python -m tests.faults
 
 bench: $(VENV)/.dev         ## measure the promises of speed
