@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from os import get_terminal_size
+from threading import Timer
 from typing import Any, Self, TypeVar
 
 import click
@@ -12,6 +14,9 @@ from mooring.core.result import Progress
 from mooring.errors import ConfigError
 from mooring.render import safe
 from mooring.wire.process import Guard
+
+PATIENCE = 0.7
+"""So many seconds of silence are bearable."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,27 +60,44 @@ def guard(options: Globals) -> Guard:
 
 
 class Ticker:
-    """Progress on stderr: one line that changes in a terminal, a line for each step elsewhere."""
+    """Progress on stderr: one line that changes in a terminal, a line for each step elsewhere.
 
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._live = sys.stderr.isatty()
+    In a terminal, a start that takes its time is said as well: a first `npx` may download for a minute.
+    """
+
+    def __init__(self, options: Globals, command: str | None) -> None:
+        self._quiet = options.quiet
+        self._live = sys.stderr.isatty() and not options.quiet
         self._drawn = False
+        self._starting = Timer(PATIENCE, self._draw, [f"starting {command} …"])
 
     def __enter__(self) -> Self:
+        if self._live:
+            self._starting.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._settle()
         if self._drawn:
-            click.echo("\r\x1b[K", nl=False, err=True, color=True)
+            self._draw("")
 
     def progress(self, step: Progress) -> None:
         if self._quiet:
             return
+        self._settle()
         total = f"/{step.total:g}" if step.total is not None else ""
-        text = safe(f"{step.progress:g}{total} {step.message or ''}".strip())
+        text = f"{step.progress:g}{total} {step.message or ''}".strip()
         if self._live:
-            self._drawn = True
-            click.echo(f"\r\x1b[K{text}", nl=False, err=True, color=True)
+            self._draw(text)
         else:
-            click.echo(text, err=True)
+            click.echo(safe(text), err=True)
+
+    def _settle(self) -> None:
+        self._starting.cancel()
+        if self._starting.is_alive():
+            self._starting.join()
+
+    def _draw(self, text: str) -> None:
+        self._drawn = True
+        width = get_terminal_size(2)[0] or 80
+        click.echo(f"\r\x1b[K{safe(text)[: width - 1]}", nl=False, err=True, color=True)

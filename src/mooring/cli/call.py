@@ -46,7 +46,7 @@ def command(
     def fill(found: Tool) -> Mapping[str, Any]:
         return arguments(words, found.schema, given)
 
-    with Ticker(options.quiet) as ticker:
+    with Ticker(options, server["server"]) as ticker:
         result = asyncio.run(call(target(options, server), guard(options), tool, fill, ticker.progress))
     if output is not None:
         _save(result, output)

@@ -23,7 +23,7 @@ def command(ctx: click.Context, /, **server: Any) -> None:
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
     options = current(ctx)
-    with Ticker(options.quiet):
+    with Ticker(options, server["server"]):
         offer = asyncio.run(tools(target(options, server), guard(options)))
     if options.json:
         print_json(_data(offer))
