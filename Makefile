@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check fresh format lint types imports bench lock clean
+.PHONY: run test check faults fresh format lint types imports bench lock clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -31,6 +31,10 @@ format: $(VENV)/.dev        ## rewrite the code in the house style
 
 fresh:                      ## both commands of the README in a clean copy with an empty home
 	.ci/fresh
+
+faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it
+	$(BIN)/python tests/wire/test_fuzz.py 200000
+	$(BIN)/python -m tests.faults
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench

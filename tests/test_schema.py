@@ -60,3 +60,25 @@ def test_the_schema_accepts_an_entry_exactly_when_the_reader_does(entry: Any, ho
 def test_the_schema_accepts_settings_exactly_when_the_reader_does(value: Any, home: Home) -> None:
     home.write("home/.config/mooring/settings.json", value)
     assert validator("settings").is_valid(value) == (not load(home.where, None).problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("a", True),
+        ("A_b.c-9", True),
+        ("x" * 100, True),
+        ("", False),
+        ("x" * 101, False),
+        ("a b", False),
+        ("ü", False),
+        ("a/b", False),
+    ],
+)
+def test_names_that_are_written_are_plain_and_those_that_are_read_are_tolerated(
+    name: str, fits: bool, home: Home
+) -> None:
+    document = {"mcpServers": {name: {"command": "x"}}}
+    assert validator("mcp").is_valid(document) == fits
+    home.write("home/.config/mooring/mcp.json", document)
+    assert [choice.name for choice in home.inventory().choices] == ([name] if name else [])

@@ -4,28 +4,86 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mooring.core.config import ServerConfig
+    from mooring.core.limits import Limits, Timeout
     from mooring.core.problem import Problem
-    from mooring.errors import ConfigError, FileError, MooringError, ParseError, UnknownServer
+    from mooring.core.result import Progress, Result
+    from mooring.core.tool import Tool
+    from mooring.errors import (
+        BadArguments,
+        Clogged,
+        Closed,
+        ConfigError,
+        ConnectError,
+        FileError,
+        GuardLost,
+        HandshakeError,
+        MooringError,
+        ParseError,
+        ProtocolError,
+        RpcError,
+        ServerDied,
+        ServerError,
+        SpawnError,
+        TimedOut,
+        TooLarge,
+        UnknownServer,
+        UnknownTool,
+    )
     from mooring.inventory import Inventory, discover
+    from mooring.single import connect
+    from mooring.wire.client import Client, Root
+    from mooring.wire.session import Session
 
 __all__ = [
+    "BadArguments",
+    "Client",
+    "Clogged",
+    "Closed",
     "ConfigError",
+    "ConnectError",
     "FileError",
+    "GuardLost",
+    "HandshakeError",
     "Inventory",
+    "Limits",
     "MooringError",
     "ParseError",
     "Problem",
+    "Progress",
+    "ProtocolError",
+    "Result",
+    "Root",
+    "RpcError",
     "ServerConfig",
+    "ServerDied",
+    "ServerError",
+    "Session",
+    "SpawnError",
+    "TimedOut",
+    "Timeout",
+    "TooLarge",
+    "Tool",
     "UnknownServer",
+    "UnknownTool",
+    "connect",
     "discover",
 ]
 
-# Loaded on first use: the demo server runs this file too, and must start in an instant.
+# Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
 _HOMES = {
-    "ServerConfig": "mooring.core.config",
-    "Problem": "mooring.core.problem",
-    "Inventory": "mooring.inventory",
-    "discover": "mooring.inventory",
+    "Client": "wire.client",
+    "Inventory": "inventory",
+    "Limits": "core.limits",
+    "Problem": "core.problem",
+    "Progress": "core.result",
+    "Result": "core.result",
+    "Root": "wire.client",
+    "ServerConfig": "core.config",
+    "Session": "wire.session",
+    "Timeout": "core.limits",
+    "Tool": "core.tool",
+    "connect": "single",
+    "discover": "inventory",
 }
 
 
@@ -34,7 +92,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "mooring.errors")), name)
+    return getattr(import_module(f"mooring.{_HOMES.get(name, 'errors')}"), name)
 
 
 def __dir__() -> list[str]:

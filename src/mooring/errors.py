@@ -5,6 +5,7 @@ MooringError
 │   ├── FileError        a file that cannot be read or written
 │   └── ParseError       a text that is not what its format says it is
 ├── UnknownServer        no server goes by that name
+├── UnknownTool          the server has no such tool, or none that can be used
 ├── GuardLost            the process that keeps the servers' processes is gone, and they with it
 ├── BadArguments         what was to be sent cannot be written as JSON
 └── ServerError          a server, or the way to it, failed
@@ -29,6 +30,10 @@ from typing import Literal, TypeAlias
 
 Stage: TypeAlias = Literal["spawn", "connect", "handshake", "list", "call"]
 """How far a connection had come when it failed."""
+
+
+MOST_NAMED = 12
+"""So many withheld variables are named in a message."""
 
 
 class MooringError(Exception):
@@ -64,6 +69,22 @@ class UnknownServer(MooringError):
         guess = f" Did you mean {' or '.join(near)}?" if near else " `mooring mcp list` shows the known ones."
         super().__init__(f"No server is called {name!r}.{guess}")
         self.name = name
+        self.near = tuple(near)
+
+
+class UnknownTool(MooringError):
+    """The server has no tool of that name, or its definition cannot be used."""
+
+    def __init__(self, server: str, tool: str, near: Sequence[str] = (), reason: str = "") -> None:
+        guess = f" Did you mean {' or '.join(near)}?" if near else " `mooring tools` shows what it has."
+        why = (
+            f"{server}'s tool {tool!r} cannot be used: {reason}."
+            if reason
+            else f"{server} has no tool {tool!r}.{guess}"
+        )
+        super().__init__(why)
+        self.server = server
+        self.tool = tool
         self.near = tuple(near)
 
 
@@ -124,7 +145,7 @@ class SpawnError(ServerError):
         server: str = "",
         withheld: Sequence[str] = (),
     ) -> None:
-        super().__init__(server, f"{reason}{_grant(server, withheld)}", stage="spawn", withheld=withheld)
+        super().__init__(server, f"{reason}{_grant(withheld)}", stage="spawn", withheld=withheld)
         self.command = command
         self.cwd = cwd
         self.code = code
@@ -237,7 +258,7 @@ class ServerDied(ServerError):
             f"{server} {end} before it answered {what}{f' ({cause})' if cause else ''}",
             "; it may have run" if may_have_run else "",
             f". Its last words: {stderr[-1]}" if stderr else "",
-            f".{_grant(server, withheld)}",
+            f".{_grant(withheld)}",
         )
         super().__init__(
             server,
@@ -306,7 +327,8 @@ class RpcError(ServerError):
         self.data = data
 
 
-def _grant(server: str, withheld: Sequence[str]) -> str:
+def _grant(withheld: Sequence[str]) -> str:
     if not withheld:
         return ""
-    return f" It was not given {', '.join(withheld)}: `mooring mcp edit {server} --pass-env NAME` grants a variable."
+    more = f" and {len(withheld) - MOST_NAMED} more" if len(withheld) > MOST_NAMED else ""
+    return f" It was not given {', '.join(withheld[:MOST_NAMED])}{more}; `-e NAME` passes a variable on."

@@ -117,3 +117,11 @@ def cut(text: str, cells: int) -> str:
         return text
     head = cells // 3
     return f"{text[:head]}…{text[len(text) - (cells - head - 1) :]}"
+
+
+_UNSAFE_TEXT = re.compile(_UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+
+
+def safe_text(text: str) -> str:
+    """The same as `safe` for a text of many lines: newlines and tabs stay."""
+    return _UNSAFE_TEXT.sub(lambda found: _escape(found[0]), text)

@@ -2,15 +2,21 @@
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, LazyGroup, Table, current
-from mooring.errors import MooringError
+if TYPE_CHECKING:
+    from mooring.wire.guard import Begun
+
+from mooring.cli.base import INTERRUPTED, OK, TIMEOUT, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
+from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.render import safe
 
 TABLE: Table = {
     "mcp": ("mooring.cli.mcp:group", "See and judge the configured MCP servers."),
+    "tools": ("mooring.cli.tools:command", "The tools of a server."),
+    "call": ("mooring.cli.call:command", "Call a tool."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),
     "completion": ("mooring.cli.completion:command", "Print completion for bash, zsh or fish."),
 }
@@ -68,11 +74,11 @@ app = _Root(
 )
 
 
-def run(args: list[str]) -> int:
-    """Run the command line and say how it ended."""
+def run(args: list[str], begun: "Begun | None" = None) -> int:
+    """Run the command line and say how it ended; `begun` is a guard for the servers it may start."""
     _open_closed_streams()
     try:
-        code = app.main(args, prog_name="mooring", standalone_mode=False, color=_color())
+        code = app.main(args, prog_name="mooring", standalone_mode=False, color=_color(), obj=Globals(begun=begun))
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -80,9 +86,12 @@ def run(args: list[str]) -> int:
     except click.ClickException as error:
         click.echo(f"mooring: {safe(error.format_message())}", err=True)
         return error.exit_code
+    except TimedOut as error:
+        return _fail(error, TIMEOUT)
+    except ServerError as error:
+        return _fail(error, UNHEALTHY)
     except MooringError as error:
-        click.echo(f"mooring: {safe(str(error))}", err=True)
-        return USAGE
+        return _fail(error, USAGE)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (_Gone, BrokenPipeError):
@@ -95,6 +104,14 @@ def run(args: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNHEALTHY
     return code if isinstance(code, int) else OK
+
+
+def _fail(error: MooringError, code: int) -> int:
+    """One sentence, and below it what the server wrote last."""
+    click.echo(f"mooring: {safe(str(error))}", err=True)
+    for line in error.stderr if isinstance(error, ServerError) else ():
+        click.echo(f"  | {safe(line)}", err=True)
+    return code
 
 
 def _open_closed_streams() -> None:

@@ -29,6 +29,8 @@ class Globals(msgspec.Struct):
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    begun: Any = None
+    """A guard that was started ahead for the servers of this command."""
 
     def inventory(self, *, remember: bool = True) -> Inventory:
         return load(self.request(), remember=remember)

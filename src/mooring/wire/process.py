@@ -19,7 +19,7 @@ from mooring.wire.guard import ERRAND, Begun, begin, sweep
 LOST: Final = 256
 """What `Child.exited` says, instead of a return code, when the guard died and its children with it."""
 
-EOF_GRACE: Final = 2.0
+EOF_GRACE: Final = 1.5
 """How long a program may take to exit once its stdin has ended, before it is sent SIGTERM."""
 TERM_GRACE: Final = 1.0
 """How long after SIGTERM, before SIGKILL."""

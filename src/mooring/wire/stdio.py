@@ -121,9 +121,10 @@ class Stdio:
         return "unsent"
 
     def close(self) -> None:
-        """Close both pipes: the server sees the end of its input."""
+        """Close both pipes: the server sees the end of its input, after what can still be written at once."""
         if self._closed:
             return
+        self._flush()  # a notice that a call is cancelled may have been queued in this very turn
         self._closed = True
         self._stop_writing()
         self._loop.remove_reader(self._stdout)

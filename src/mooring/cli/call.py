@@ -1,0 +1,68 @@
+"""`mooring call`."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from mooring.actions.arguments import arguments
+from mooring.actions.call import call
+from mooring.cli.adhoc import Ticker, guard, server_options, target
+from mooring.cli.base import UNHEALTHY, Command, current, print_json
+from mooring.core.result import Result
+from mooring.core.tool import Tool
+from mooring.errors import ConfigError
+from mooring.render import safe_text
+from mooring.results import as_bytes, as_data, as_text
+
+
+@click.command("call", cls=Command)
+@click.argument("tool")
+@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--args", "given", metavar="JSON", help="All arguments as one JSON object; - reads it from stdin.")
+@click.option("-o", "--output", metavar="FILE", help="Write the result's text, or its picture or sound, to a file.")
+@server_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    tool: str,
+    words: tuple[str, ...],
+    given: str | None,
+    output: str | None,
+    **server: Any,
+) -> None:
+    """Call a tool. NAME=@FILE takes a value from a file; exits 1 if the tool says that it failed.
+
+    \b
+    mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
+    """
+    options = current(ctx)
+    if "-" in (*words[-1:], given):
+        words, given = words[:-1] if words[-1:] == ("-",) else words, sys.stdin.read()
+
+    def fill(found: Tool) -> Mapping[str, Any]:
+        return arguments(words, found.schema, given)
+
+    with Ticker(options, server["server"]) as ticker:
+        result = asyncio.run(call(target(options, server), guard(options), tool, fill, ticker.progress))
+    if output is not None:
+        _save(result, output)
+    elif options.json:
+        print_json(as_data(result))
+    else:
+        text = as_text(result)
+        # To a program, byte for byte; to a terminal, nothing that could steer it.
+        click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
+    ctx.exit(UNHEALTHY if result.is_error else 0)
+
+
+def _save(result: Result, path: str) -> None:
+    from mooring import files
+
+    data = as_bytes(result)
+    if data is None:
+        raise ConfigError("The result has nothing to write to a file; --json shows it whole.")
+    files.write(path, data, 0o644)

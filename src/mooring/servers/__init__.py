@@ -1,0 +1,1 @@
+"""A way to a server goes in, a live connection comes out."""

@@ -1,0 +1,83 @@
+"""A program that is to be a server: started, spoken to, and ended with everything it started."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from os.path import basename
+
+from msgspec.structs import replace
+
+from mooring.core.ending import Ending
+from mooring.core.limits import Limits
+from mooring.errors import SpawnError, TimedOut
+from mooring.servers.launch import Launch
+from mooring.wire.client import Client
+from mooring.wire.process import Child, Guard
+from mooring.wire.session import Session, connect
+from mooring.wire.stdio import Stdio
+
+LAST_LINES = 20
+INSTALLERS = frozenset({"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"})
+INSTALLING = 180.0
+"""How long a start may take that may have to download its program first."""
+
+
+@asynccontextmanager
+async def dial(
+    launch: Launch, guard: Guard, *, server: str, client: Client | None = None, limits: Limits | None = None
+) -> AsyncIterator[Session]:
+    """A session with the program, all of its beginning within `Limits.connect`.
+
+    Raises:
+        ServerError: its `stage` says how far it came, and it carries what is known of the process.
+    """
+    limits = limits or Limits()
+    began = asyncio.get_running_loop().time()
+    child = await _spawn(launch, guard, server, limits.connect)
+    try:
+        left = max(0.0, limits.connect - (asyncio.get_running_loop().time() - began))
+        transport = Stdio(
+            child.stdout,
+            child.stdin,
+            server=server,
+            limits=limits,
+            ended=lambda: _ending(child, launch),
+            close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
+        )
+        session = await connect(transport, server=server, client=client, limits=replace(limits, connect=left))
+        try:
+            yield session
+        finally:
+            await session.close()
+    finally:
+        await child.close()
+
+
+def patient(launch: Launch, limits: Limits) -> Limits:
+    """The same limits, with more time to begin where a program may have to be downloaded first."""
+    slow = basename(launch.argv[0]) in INSTALLERS
+    return replace(limits, connect=max(limits.connect, INSTALLING)) if slow else limits
+
+
+async def _spawn(launch: Launch, guard: Guard, server: str, seconds: float) -> Child:
+    try:
+        async with asyncio.timeout(seconds):
+            return await guard.spawn(launch.argv, env=launch.env, cwd=launch.cwd)
+    except TimeoutError:
+        raise TimedOut(server, "to being started", seconds, stage="spawn") from None
+    except SpawnError as error:
+        raise SpawnError(
+            str(error),
+            command=error.command,
+            cwd=error.cwd,
+            code=error.code,
+            cause=error.cause,
+            server=server,
+            withheld=launch.withheld,
+        ) from None
+
+
+async def _ending(child: Child, launch: Launch) -> Ending:
+    code = await child.exited
+    lines = child.stderr_tail.splitlines()[-LAST_LINES:]
+    return Ending(exit_code=code, stderr=tuple(line for line in lines if line.strip()), withheld=launch.withheld)

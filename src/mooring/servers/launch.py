@@ -1,0 +1,103 @@
+"""The one place where a definition becomes something to start: its words, its environment, its folder.
+
+The environment is given, not leaked. A person's own server inherits theirs without the names that look like secrets;
+a project's gets a short list of harmless ones. Both get what their definition names. What was kept back is known, so
+that a failed start can say it.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from mooring.core.where import Where
+
+
+class Launch(Struct, frozen=True):
+    """Everything needed to start a program, and the names of the variables it was not given."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    withheld: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Launch {self.argv[0]!r} in {self.cwd}>"
+
+
+def launch(
+    argv: Sequence[str],
+    where: Where,
+    cwd: str,
+    *,
+    own: bool,
+    env: Mapping[str, str] | None = None,
+    pass_env: Sequence[str] = (),
+) -> Launch:
+    """How to start a program for a person (`own`) or for a project, in a folder."""
+    inherited = {name: value for name, value in where.env.items() if (_harmless if own else _listed)(name)}
+    named = {name: where.env[name] for name in pass_env if name in where.env}
+    given = {**inherited, **named, **(env or {})}
+    given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
+    withheld = tuple(sorted(name for name in where.env if name not in given))
+    return Launch(tuple(argv), given, cwd, withheld)
+
+
+# --- which names are given ----------------------------------------------------------------------------------
+
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|PRIVATE|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT)(?:_|$)"
+    r"|(?:^|_)(?:API)?KEYS?(?:$|_)|BEARER|CONNECTION_STRING|DATABASE_URL|(?:REDIS|MONGO(?:DB)?|POSTGRES|AMQP)\w*_UR[IL]",
+    re.I,
+)
+_NO_SECRET = frozenset({"SSH_AUTH_SOCK", "PWD", "OLDPWD", "XAUTHORITY"})
+
+_LIST = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TEMP", "TMP", "TZ",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+        "XDG_RUNTIME_DIR", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC",
+    }
+)  # fmt: skip
+
+
+def _harmless(name: str) -> bool:
+    return name in _NO_SECRET or not _SECRET.search(name)
+
+
+def _listed(name: str) -> bool:
+    return name in _LIST or name.startswith("LC_")
+
+
+# --- where programs are found -------------------------------------------------------------------------------
+
+_MANAGED = (
+    ".local/bin", ".volta/bin", ".local/share/mise/shims", ".asdf/shims", ".pyenv/shims", ".bun/bin", ".deno/bin",
+    ".cargo/bin", ".local/share/pnpm", ".nix-profile/bin",
+)  # fmt: skip
+_SHARED = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
+
+
+def search_path(path: str, home: str) -> str:
+    """The search path, and after it the places of version managers: a GUI or an agent may not have them on its own."""
+    known = [folder for folder in path.split(os.pathsep) if folder]
+    extra = [folder for folder in _extra(home) if folder not in known and os.path.isdir(folder)]
+    return os.pathsep.join([*known, *extra])
+
+
+def _extra(home: str) -> Iterator[str]:
+    yield from (os.path.join(home, folder) for folder in _MANAGED)
+    yield from sorted(_nvm(os.path.join(home, ".nvm/versions/node")), key=_version, reverse=True)
+    yield from _SHARED
+
+
+def _nvm(folder: str) -> Iterator[str]:
+    try:
+        yield from (os.path.join(folder, name, "bin") for name in os.listdir(folder))
+    except OSError:
+        return
+
+
+def _version(path: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", os.path.basename(os.path.dirname(path)))]

@@ -1,0 +1,42 @@
+"""`make faults`: try every fault and print the table; fails if a promise is not kept."""
+
+import asyncio
+import sys
+import time
+
+from tests.faults import signals, stdio
+from tests.faults.table import Meter, Row
+
+HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.1", "mcporter 0.12")
+
+
+def main(words: list[str]) -> int:
+    rows = [row for row in (*stdio.ROWS, *signals.ROWS) if not words or any(word in row.fault for word in words)]
+    began = time.monotonic()
+    lines = [HEADER, *(_line(row) for row in rows)]
+    failed = sum(line[0] == "✗" for line in lines)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
+    print(f"The peers' columns were measured on another day. {time.monotonic() - began:.0f} s.")  # noqa: T201
+    print(f"{len(rows) - failed} passed, {failed} failed")  # noqa: T201
+    return 1 if failed or not rows else 0
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    mark, saw = _try(row)
+    return mark, row.id, row.fault, row.promise, saw, row.peers.mcp, row.peers.fastmcp, row.peers.mcporter
+
+
+def _try(row: Row) -> tuple[str, str]:
+    meter = Meter(row.fault.replace(" ", "-"))
+    try:
+        saw = asyncio.run(asyncio.wait_for(row.trial(meter), 90))
+        assert meter.left() == 0, f"{meter.left()} processes left"
+    except Exception as error:  # noqa: BLE001  # a trial may fail in any way; the table says how
+        return "✗", f"{type(error).__name__}: {error}"[:110]
+    return "✓", saw
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

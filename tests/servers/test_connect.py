@@ -1,0 +1,158 @@
+"""`mooring.connect`: one server, started and spoken to, and ended with everything it started."""
+
+import asyncio
+import os
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+import mooring
+from mooring.inventory import here
+from mooring.servers.dial import dial, patient
+from mooring.servers.launch import launch
+from mooring.single import name_of, prepare
+from mooring.wire.process import Guard
+
+DEMO = [sys.executable, "-I", "-m", "mooring.demo"]
+
+
+def faulty(fault: str, size: int | None = None) -> list[str]:
+    return [sys.executable, "-m", "mooring.testing", fault, *([str(size)] if size else [])]
+
+
+async def test_the_demo_server_answers() -> None:
+    async with mooring.connect(DEMO) as session:
+        assert [tool.name for tool in session.tools.items] == ["echo", "add", "slow", "fail", "picture", "ask", "note"]
+        result = await session.call_tool("add", {"a": 1, "b": 2})
+        assert result.structured == {"sum": 3}
+
+
+async def test_a_command_may_be_one_text() -> None:
+    async with mooring.connect(" ".join(DEMO)) as session:
+        assert session.hello.server_info.name == "mooring-demo"
+
+
+@pytest.mark.parametrize(("target", "words"), [("", "no command"), ("'x", "quote"), ([], "no command")])
+async def test_a_command_that_is_none_is_refused_in_words(target: str, words: str) -> None:
+    with pytest.raises(mooring.ConfigError, match=words):
+        async with mooring.connect(target):
+            pass
+
+
+async def test_progress_of_a_call_is_heard() -> None:
+    heard: list[mooring.Progress] = []
+    async with mooring.connect(DEMO) as session:
+        await session.call_tool("slow", {"seconds": 0.1, "steps": 4}, on_progress=heard.append)
+    assert [step.progress for step in heard] == [0, 1, 2, 3, 4]
+
+
+async def test_a_question_of_the_server_reaches_the_person() -> None:
+    asked = []
+
+    async def elicit(params: dict[str, object]) -> dict[str, object]:
+        asked.append(params["message"])
+        return {"action": "accept", "content": {"answer": "blue"}}
+
+    async with mooring.connect(DEMO, client=mooring.Client(elicit=elicit)) as session:
+        result = await session.call_tool("ask", {"question": "Which colour?"})
+    assert asked == ["Which colour?"]
+    assert "blue" in result.text
+
+
+async def test_changes_of_a_resource_are_heard() -> None:
+    changed: asyncio.Queue[str] = asyncio.Queue()
+    async with mooring.connect(DEMO, client=mooring.Client(on_update=changed.put_nowait)) as session:
+        await session.subscribe("demo://notes")
+        await session.call_tool("note", {"text": "hello"})
+        assert await changed.get() == "demo://notes"
+        reading = await session.read_resource("demo://notes")
+        assert "hello" in (reading.contents[0].text or "")
+
+
+async def test_the_server_runs_in_the_folder_it_is_given(tmp_path: Path) -> None:
+    code = "import os, sys; sys.stderr.write(os.getcwd()); sys.exit(7)"
+    with pytest.raises(mooring.ServerDied) as caught:
+        async with mooring.connect([sys.executable, "-c", code], cwd=str(tmp_path)):
+            pass
+    assert caught.value.stderr == (str(tmp_path),)
+    assert caught.value.exit_code == 7
+
+
+async def test_a_failed_start_names_the_variables_that_were_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_TOKEN", "the-secret-itself")
+    with pytest.raises(mooring.SpawnError, match="CANARY_TOKEN") as missing:
+        async with mooring.connect(["no-such-program-anywhere"]):
+            pass
+    assert "the-secret-itself" not in str(missing.value)
+    with pytest.raises(mooring.ServerDied, match="CANARY_TOKEN") as died:
+        async with mooring.connect(faulty("exit_at_once")):
+            pass
+    assert "CANARY_TOKEN" in died.value.withheld
+
+
+async def test_a_secret_of_the_person_does_not_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_TOKEN", "secret")
+    code = "import os, sys; sys.stderr.write(str([k for k in os.environ if 'CANARY' in k])); sys.exit(1)"
+    with pytest.raises(mooring.ServerDied) as caught:
+        async with mooring.connect([sys.executable, "-c", code]):
+            pass
+    assert caught.value.stderr == ("[]",)
+
+
+async def test_one_deadline_covers_start_handshake_and_list() -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(mooring.TimedOut):
+        async with mooring.connect(faulty("hang_list"), limits=mooring.Limits(connect=1.0)):
+            pass
+    assert loop.time() - began < 5
+
+
+def test_a_runner_that_may_download_gets_more_time() -> None:
+    assert patient(prepare(["npx", "-y", "x"]), mooring.Limits()).connect > 60
+    assert patient(prepare(["/usr/bin/uvx", "x"]), mooring.Limits()).connect > 60
+    assert patient(prepare(["node", "x"]), mooring.Limits()).connect == mooring.Limits().connect
+
+
+@pytest.mark.parametrize(
+    ("argv", "name"),
+    [
+        (["npx", "-y", "@scope/server-x@1.2"], "server-x"),
+        (["uvx", "mcp-server-git"], "mcp-server-git"),
+        (["/usr/bin/github-mcp", "stdio"], "github-mcp"),
+        (["python", "-m", "server"], "server"),
+        (["node", "/path/index.js"], "index.js"),
+    ],
+)
+def test_a_server_nobody_named_goes_by_its_program(argv: list[str], name: str) -> None:
+    assert name_of(argv) == name
+
+
+async def test_two_hundred_servers_at_once_lose_and_cross_nothing_and_give_everything_back() -> None:
+    """One guard, two hundred real processes alive together, five calls to each with words of their own."""
+    start = launch(faulty("plain"), here(os.environ), os.getcwd(), own=True)
+    limits = mooring.Limits(connect=60)
+
+    async def use(session: mooring.Session, number: int) -> None:
+        words = [f"{number}-{call}-{os.urandom(8).hex()}" for call in range(5)]
+        results = await asyncio.gather(*(session.call_tool("echo", {"text": word}) for word in words))
+        assert [result.text for result in results] == words
+
+    async with Guard() as guard:
+        async with dial(start, guard, server="first", limits=limits) as session:
+            await use(session, 0)
+        before = len(os.listdir("/proc/self/fd"))
+        gate = asyncio.Semaphore(32)
+        everyone = asyncio.Barrier(200)
+
+        async def one(number: int) -> None:
+            async with AsyncExitStack() as stack:
+                async with gate:
+                    session = await stack.enter_async_context(dial(start, guard, server=f"s{number}", limits=limits))
+                await everyone.wait()
+                await use(session, number)
+
+        await asyncio.gather(*map(one, range(200)))
+        assert len(os.listdir("/proc/self/fd")) == before

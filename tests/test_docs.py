@@ -1,0 +1,48 @@
+"""The programs in the documents run, and the files they point to exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Home
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAMS = [
+    (page.name, number, program)
+    for page in PAGES
+    for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
+]
+
+
+@pytest.mark.parametrize(("page", "number", "program"), PROGRAMS, ids=[f"{page}-{n}" for page, n, _ in PROGRAMS])
+def test_a_program_in_a_document_runs(page: str, number: int, program: str, home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_there_are_programs_to_run() -> None:
+    assert len(PROGRAMS) >= 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_links_between_documents_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_readme_names_every_dependency() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    table = (ROOT / "README.md").read_text()
+    for wanted in (*project["dependencies"], *project["optional-dependencies"]["dev"]):
+        name = re.split(r"[<>=\[]", wanted)[0]
+        assert name.removeprefix("types-") in table, name
