@@ -38,7 +38,7 @@ from mooring.wire.events import TOO_LARGE, Event, Events
 from mooring.wire.message import Message, Notification, Request, encode
 from mooring.wire.mirror import Mirror, header_value
 from mooring.wire.transport import Receiver, Withdrawal
-from mooring.wire.web import EVENTS, JSON, Body, Web
+from mooring.wire.web import EVENTS, JSON, Body, Web, leave
 
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 """In the `_meta` of a request of the era without sessions."""
@@ -68,6 +68,7 @@ class Post(Struct):
     stateless: bool
     is_request: bool
     begun: bool = False
+    """Whether the server may have it, and may have acted on it."""
 
 
 class _Begun(Struct, rename="camel"):
@@ -207,7 +208,6 @@ class Http:
             self._receiver.failed(post.key, error)
 
     async def _carry(self, post: Post) -> None:
-        post.begun = True
         try:
             if post.is_request:
                 await self._exchange(post)
@@ -227,13 +227,14 @@ class Http:
         renewed = False
         while True:
             session = self._session
+            post.begun = True
             response = await self._ask(post)
             if response.status < 300:
                 await self._take(post, response)
                 return
             words = await self._web.beginning(response)
             if response.status == 404 and session and not (renewed or post.stateless or post is self._initialize):
-                renewed = True
+                renewed, post.begun = True, False
                 await self._renew(session)
                 continue
             error = self._web.refusal(response, words)
@@ -241,6 +242,7 @@ class Http:
             if pause is None:
                 self._refused(post, error, response, words)
                 return
+            post.begun = error.may_have_run
             await asyncio.sleep(pause)
 
     async def _ask(self, post: Post) -> ClientResponse:
@@ -349,8 +351,7 @@ class Http:
                     await self._finish(body)
                     break
         finally:
-            if not response.content.at_eof():
-                response.close()
+            leave(response)
         return brought
 
     async def _finish(self, body: Body) -> None:

@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from math import inf
 from time import time
@@ -82,28 +81,25 @@ class Web:
 
     async def whole(self, response: ClientResponse) -> bytes:
         """All that follows the head. Raises: TooLarge, ServerDied, ProtocolError."""
-        length = response.content_length
-        if length is not None and length > self.limits.line:
-            response.close()
-            raise TooLarge(self._server, self.limits.line)
-        body = self.body(response)
-        whole = await body.read()
-        if response.content.at_eof():
-            return whole
-        pieces = [whole]
-        while piece := await body.read():
-            pieces.append(piece)
-        return b"".join(pieces)
+        try:
+            length = response.content_length
+            if length is not None and length > self.limits.line:
+                raise TooLarge(self._server, self.limits.line)
+            return await _joined(self.body(response), response)
+        finally:
+            leave(response)
 
     async def beginning(self, response: ClientResponse) -> bytes:
         """The first words of what follows the head of a refusal, whatever they are."""
         pieces: list[bytes] = []
         body = self.body(response, 16 * _WORDS)
-        with suppress(ServerError):
+        try:
             while sum(map(len, pieces)) < _WORDS and (piece := await body.read()):
                 pieces.append(piece)
-        if not response.content.at_eof():
-            response.close()
+        except ServerError:
+            pass
+        finally:
+            leave(response)
         return b"".join(pieces)
 
     def refusal(self, response: ClientResponse, words: bytes) -> ServerError:
@@ -217,6 +213,22 @@ class Body:
         self._response.close()
         limit = self._limits.line if self._limit == inf else self._limit
         return TooLarge(self._server, int(limit))
+
+
+def leave(response: ClientResponse) -> None:
+    """Have done with an answer: its connection is kept if it was read to its end, else closed."""
+    if not response.content.at_eof():
+        response.close()
+
+
+async def _joined(body: Body, response: ClientResponse) -> bytes:
+    whole = await body.read()
+    if response.content.at_eof():
+        return whole
+    pieces = [whole]
+    while piece := await body.read():
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConnector:
