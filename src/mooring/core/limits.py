@@ -42,7 +42,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     pages: int = 1000
     items: int = 100_000
     connect: float = 30.0
-    probe: float = 3.0
+    probe: float = 1.0
     """How long of that to wait for a sign of which era of the protocol a server belongs to."""
     list: float = 30.0
     call: Timeout = Timeout()

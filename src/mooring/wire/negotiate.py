@@ -9,7 +9,7 @@ names revisions, none of them known here      HandshakeError
 answers anything else, error or not           the handshake, on the same connection
 says nothing for `Limits.probe` seconds       the handshake beside the question: the first of the two that comes
                                               to something counts
-ends, or takes no part in either              the handshake on a new connection
+ends, or is too confused for the handshake    the handshake on a new connection
 asks for a login, cannot be reached           NeedsLogin, ConnectError
 ============================================  ===============================================================
 """
@@ -17,7 +17,7 @@ asks for a login, cannot be reached           NeedsLogin, ConnectError
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits
@@ -110,17 +110,18 @@ class Negotiation:
 
     async def _both(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
         """It may be slow, or it may pass over what it does not know: then it must be asked in the old way too."""
-        half = (self._until - self._loop.time()) / 2
         shake = self._loop.create_task(self._handshake(peer, stateless))
         try:
-            await asyncio.wait({shake}, timeout=half)
-            if shake.done() and not (error := shake.exception()):
-                return await shake
-            if probe.done() and not probe.exception():
+            await asyncio.wait({shake, probe}, return_when=asyncio.FIRST_COMPLETED)
+            if not shake.done() and not _came_to_nothing(probe):
+                await asyncio.wait({shake}, timeout=self._limits.probe)
+            elif not shake.done():
+                await asyncio.wait({shake})
+            if not shake.done() or (_came_to_nothing(shake) and not _came_to_nothing(probe)):
                 return stateless, await probe
-            if shake.done() and isinstance(error, NeedsLogin | ConnectError):
-                raise error
-            raise _Startled from None
+            return await shake
+        except (HandshakeError, ServerDied) as error:
+            raise _Startled from error
         finally:
             await _stopped(shake)
 
@@ -144,7 +145,11 @@ async def negotiate(
     return await Negotiation(start, server, client or Client(), limits or Limits()).open(known)
 
 
-async def _stopped(task: "asyncio.Task[object]") -> None:
+def _came_to_nothing(task: "asyncio.Task[Any]") -> bool:
+    return not task.done() or task.exception() is not None
+
+
+async def _stopped(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     with suppress(asyncio.CancelledError, ServerError, NotModern):
         await task
