@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults peers fresh format lint types imports bench lock lock-peers clean
+.PHONY: run test check faults peers conformance fresh format lint types imports bench lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -38,6 +38,9 @@ fresh:                      ## both commands of the README in a clean copy with 
 faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it
 	$(BIN)/python tests/wire/test_fuzz.py 200000
 	$(BIN)/python -m tests.faults
+
+conformance: $(VENV)/.dev   ## the official suite against our client; needs npm
+	$(BIN)/python tests/conformance/run.py
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench

@@ -10,9 +10,10 @@ from mooring import errors
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
         "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "FileError", "GuardLost",
-        "HandshakeError", "Inventory", "Limits", "MooringError", "ParseError", "Problem", "Progress", "ProtocolError",
-        "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session", "SpawnError", "TimedOut",
-        "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool", "connect", "discover",
+        "HandshakeError", "HttpError", "Inventory", "Limits", "MooringError", "NeedsLogin", "ParseError", "Problem",
+        "Progress", "ProtocolError", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError",
+        "Session", "SpawnError", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool", "connect",
+        "discover",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 

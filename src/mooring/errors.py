@@ -11,6 +11,8 @@ MooringError
 └── ServerError          a server, or the way to it, failed
     ├── SpawnError       its program could not be started
     ├── ConnectError     it cannot be reached
+    ├── HttpError        it answered with an HTTP status that is no answer
+    ├── NeedsLogin       it wants to know who asks
     ├── HandshakeError   it answered, but no connection came of it
     ├── ProtocolError    it broke the protocol
     │   └── TooLarge     it sent more than the budget allows
@@ -157,6 +159,55 @@ class ConnectError(ServerError):
 
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(server, f"{server} cannot be reached: {reason}.", stage="connect")
+
+
+class HttpError(ServerError):
+    """The server answered with an HTTP status that is no answer; `retry_after` is how many seconds it asks for."""
+
+    def __init__(
+        self,
+        server: str,
+        status: int,
+        reason: str,
+        *,
+        stage: Stage = "call",
+        may_have_run: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            server, f"{server} answered with HTTP status {status}: {reason}.", stage=stage, may_have_run=may_have_run
+        )
+        self.status = status
+        self.retry_after = retry_after
+        self.retry = status in (408, 425, 429, 500, 502, 503, 504)
+
+
+class NeedsLogin(ServerError):
+    """The server wants to know who asks, or wants more of a right than was shown; nothing was done.
+
+    `scheme`, `resource_metadata`, `scope`, `error` and `description` are what it said, empty where it was silent.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        status: int,
+        *,
+        scheme: str = "",
+        resource_metadata: str = "",
+        scope: str = "",
+        error: str = "",
+        description: str = "",
+        stage: Stage = "call",
+    ) -> None:
+        said = f" It said: {description or error}." if description or error else ""
+        super().__init__(server, f"{server} asks for a login.{said}", stage=stage)
+        self.status = status
+        self.scheme = scheme
+        self.resource_metadata = resource_metadata
+        self.scope = scope
+        self.error = error
+        self.description = description
 
 
 class HandshakeError(ServerError):

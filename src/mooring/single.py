@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from mooring.core.limits import Limits
 from mooring.errors import ConfigError
@@ -14,31 +15,49 @@ from mooring.wire.client import Client
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
+if TYPE_CHECKING:
+    from mooring.wire.remote import Kind
+
 
 @asynccontextmanager
 async def connect(
     target: str | Sequence[str],
     *,
+    headers: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     client: Client | None = None,
     limits: Limits | None = None,
+    transport: "Kind" = "auto",
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:
-    """A session with the server that a command starts; when it ends, so does everything the server started.
+    """A session with the server behind a URL, or with the one that a command starts.
 
-    The command is one text, split as a shell would, or a list of words. It inherits the environment without the
-    names that look like secrets, and `env` on top.
+    A URL begins with http://, https:// or unix://; `headers` go with every request, and `transport` says how to speak
+    to it. A command is one text, split as a shell would, or a list of words. It inherits the environment without the
+    names that look like secrets, and `env` on top; when the session ends, so does everything the server started.
 
     Raises:
-        ConfigError: there is no command.
+        ConfigError: there is no command, or the URL or a header cannot be used.
         ServerError: no session came of it.
     """
+    if isinstance(target, str) and is_url(target):
+        from mooring.wire.remote import open_url
+
+        opened = await open_url(target, headers=headers, client=client, limits=limits, transport=transport)
+        async with opened as session:
+            yield session
+        return
     start = prepare(target, env=env, cwd=cwd)
     async with guard or Guard() as keeper:
         limits = patient(start, limits or Limits())
         async with dial(start, keeper, server=name_of(start.argv), client=client, limits=limits) as session:
             yield session
+
+
+def is_url(target: str) -> bool:
+    """Whether a text names a server by its address."""
+    return target.lstrip().lower().startswith(("http://", "https://", "unix://"))
 
 
 def prepare(target: str | Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Launch:

@@ -4,14 +4,16 @@ import asyncio
 import sys
 import time
 
-from tests.faults import signals, stdio
+from tests.faults import http, signals, stdio
 from tests.faults.table import Meter, Row
 
 HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.1", "mcporter 0.12")
 
 
 def main(words: list[str]) -> int:
-    rows = [row for row in (*stdio.ROWS, *signals.ROWS) if not words or any(word in row.fault for word in words)]
+    rows = [
+        row for row in (*stdio.ROWS, *http.ROWS, *signals.ROWS) if not words or any(word in row.fault for word in words)
+    ]
     began = time.monotonic()
     lines = [HEADER, *(_line(row) for row in rows)]
     failed = sum(line[0] == "✗" for line in lines)

@@ -1,8 +1,11 @@
 """What a server says of itself when a connection opens."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
+
+EraName: TypeAlias = Literal["handshake", "stateless"]
+"""The two eras of the protocol: up to 2025-11-25, and from 2026-07-28 on."""
 
 
 class Implementation(Struct, frozen=True, rename="camel"):

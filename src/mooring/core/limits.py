@@ -16,6 +16,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The budgets of one connection; sizes in bytes, times in seconds."""
 
     line: int = 16 * MIB
+    """One message: a line of stdio, or the body of an HTTP answer once it is decompressed."""
+    event: int = MIB
+    """One event of a stream over HTTP."""
+    inflation: int = 100
+    """How many times its size on the wire a body of more than a megabyte may have."""
+    header: int = 16 * 1024
+    """One field of the head of an HTTP answer."""
+    headers: int = 128
     unsent: int = 32 * MIB
     noise_lines: int = 50
     noise_width: int = 500
@@ -25,9 +33,17 @@ class Limits(Struct, frozen=True, kw_only=True):
     inbound: int = 64
     in_flight: int | None = None
     """How many requests the server is given at once; 1 serialises, `None` holds nothing back."""
+    connections: int = 100
+    """How many HTTP requests may be under way at once; answers to the server are not held back."""
+    resumes: int = 5
+    """How often in a row a stream that brings nothing is opened again."""
+    rounds: int = 10
+    """How often a server may ask for more before it answers a request."""
     pages: int = 1000
     items: int = 100_000
     connect: float = 30.0
+    probe: float = 1.0
+    """How long of that to wait for a sign of which era of the protocol a server belongs to."""
     list: float = 30.0
     call: Timeout = Timeout()
     farewell: float = 1.0

@@ -98,11 +98,17 @@ class Rejected(Struct, frozen=True):
 
 
 class Listing(Struct, Generic[T], frozen=True):
-    """What a server listed; `note` says why the rest is missing, where some is."""
+    """What a server listed; `note` says why the rest is missing, where some is.
+
+    `ttl` is how many seconds it may be kept, `shared` whether it is the same for everyone: what the server says of
+    it, `None` where it is silent.
+    """
 
     items: tuple[T, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     note: str = ""
+    ttl: float | None = None
+    shared: bool | None = None
 
 
 def _schema(name: str, raw: Raw) -> dict[str, Any]:

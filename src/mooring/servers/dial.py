@@ -8,13 +8,16 @@ from os.path import basename
 from msgspec.structs import replace
 
 from mooring.core.ending import Ending
+from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import SpawnError, TimedOut
 from mooring.servers.launch import Launch
 from mooring.wire.client import Client
+from mooring.wire.negotiate import negotiate
 from mooring.wire.process import Child, Guard
-from mooring.wire.session import Session, connect
+from mooring.wire.session import Session
 from mooring.wire.stdio import Stdio
+from mooring.wire.transport import Transport
 
 LAST_LINES = 20
 INSTALLERS = frozenset({"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"})
@@ -24,33 +27,53 @@ INSTALLING = 180.0
 
 @asynccontextmanager
 async def dial(
-    launch: Launch, guard: Guard, *, server: str, client: Client | None = None, limits: Limits | None = None
+    launch: Launch,
+    guard: Guard,
+    *,
+    server: str,
+    client: Client | None = None,
+    limits: Limits | None = None,
+    known: EraName | None = None,
 ) -> AsyncIterator[Session]:
-    """A session with the program, all of its beginning within `Limits.connect`.
+    """A session with the program, all of its beginning within `Limits.connect`; `known` is its era, if it is known.
 
     Raises:
         ServerError: its `stage` says how far it came, and it carries what is known of the process.
     """
     limits = limits or Limits()
-    began = asyncio.get_running_loop().time()
-    child = await _spawn(launch, guard, server, limits.connect)
+    line = _Line(launch, guard, server, limits)
     try:
-        left = max(0.0, limits.connect - (asyncio.get_running_loop().time() - began))
-        transport = Stdio(
+        async with await negotiate(line.start, server=server, client=client, limits=limits, known=known) as session:
+            yield session
+    finally:
+        await line.end()
+
+
+class _Line:
+    """The program of one server; some have to be started a second time, to be spoken to in the old way."""
+
+    def __init__(self, launch: Launch, guard: Guard, server: str, limits: Limits) -> None:
+        self._launch = launch
+        self._guard = guard
+        self._server = server
+        self._limits = limits
+        self._child: Child | None = None
+
+    async def start(self) -> Transport:
+        await self.end()
+        child = self._child = await _spawn(self._launch, self._guard, self._server, self._limits.connect)
+        return Stdio(
             child.stdout,
             child.stdin,
-            server=server,
-            limits=limits,
-            ended=lambda: _ending(child, launch),
+            server=self._server,
+            limits=self._limits,
+            ended=lambda: _ending(child, self._launch),
             close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
         )
-        session = await connect(transport, server=server, client=client, limits=replace(limits, connect=left))
-        try:
-            yield session
-        finally:
-            await session.close()
-    finally:
-        await child.close()
+
+    async def end(self) -> None:
+        if self._child is not None:
+            await self._child.close()
 
 
 def patient(launch: Launch, limits: Limits) -> Limits:

@@ -11,6 +11,7 @@ from msgspec.json import decode, encode
 
 from mooring.core.ending import Ending
 from mooring.wire.message import Message
+from mooring.wire.mirror import Mirror
 from mooring.wire.session import Session, connect
 from mooring.wire.transport import Receiver, Withdrawal
 
@@ -179,6 +180,7 @@ class Wire:
     """The transport between a client and a server in the same loop."""
 
     def __init__(self, server: Server) -> None:
+        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
         self._server = server
         self._open = True
 
@@ -196,6 +198,9 @@ class Wire:
     def close(self) -> None:
         self._open = False
         self._server.close()
+
+    async def gone(self) -> None:
+        """Nothing is left."""
 
 
 async def _settled(respond: Respond, params: dict[str, Any], call: Call) -> Any:

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from mooring.core.hello import Hello, Implementation
+from mooring.core.hello import EraName, Hello, Implementation
 from mooring.core.raw import read_as
+from mooring.core.tool import Listing, Tool
 from mooring.errors import HandshakeError, RpcError
 from mooring.wire.peer import Ask, Peer
 
@@ -19,6 +20,8 @@ _hello = Decoder(Hello)
 
 class Handshake:
     """Opens a connection as every server before 2026-07-28 expects it."""
+
+    name: EraName = "handshake"
 
     def __init__(self, program: Implementation, capabilities: Mapping[str, Any]) -> None:
         self._program = program
@@ -33,6 +36,10 @@ class Handshake:
             raise HandshakeError(peer.server, reason) from error
         peer.notify("notifications/initialized")
         return hello
+
+    def admitted(self, tools: Listing[Tool]) -> Listing[Tool]:
+        """Every tool will do."""
+        return tools
 
     def asking(self, peer: Peer) -> Ask:
         """Requests carry nothing more in this era."""

@@ -68,6 +68,8 @@ class _Page(Struct):
 
     parts: dict[str, Raw]
     cursor: str
+    ttl: float | None
+    shared: bool | None
 
     def entries(self, key: str) -> Raw:
         return self.parts.get(key, ABSENT)
@@ -90,6 +92,7 @@ async def fetch_all(kind: Kind[T], fetch: Fetch, server: str, limits: Limits) ->
         try:
             page = _read_page(server, await fetch(kind.method, {"cursor": cursor} if cursor else {}))
             gathered.add(server, page.entries(kind.key))
+            gathered.hint(page)
         except (RpcError, TimedOut, ProtocolError) as error:
             return gathered.despite(error, first=not cursor)
         cursor = page.cursor
@@ -110,6 +113,15 @@ class _Gathered(Generic[T]):
         self._limit = limit
         self._items: dict[str, T] = {}
         self._rejected: list[Rejected] = []
+        self._ttl: float | None = None
+        self._shared: bool | None = None
+
+    def hint(self, page: _Page) -> None:
+        """The list may be kept as long as its shortest-lived page, and shared if all of it may be."""
+        if page.ttl is not None:
+            self._ttl = page.ttl if self._ttl is None else min(self._ttl, page.ttl)
+        if page.shared is not None:
+            self._shared = page.shared and self._shared is not False
 
     def add(self, server: str, raw: Raw) -> None:
         try:
@@ -119,7 +131,7 @@ class _Gathered(Generic[T]):
             self._add_each(server, raw)
 
     def listing(self, note: str) -> Listing[T]:
-        return Listing(tuple(self._items.values()), tuple(self._rejected), note)
+        return Listing(tuple(self._items.values()), tuple(self._rejected), note, self._ttl, self._shared)
 
     def despite(self, error: RpcError | TimedOut | ProtocolError, first: bool) -> Listing[T]:
         if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and first:
@@ -165,10 +177,15 @@ class _Gathered(Generic[T]):
 def _read_page(server: str, raw: Raw) -> _Page:
     try:
         parts = read_as(_parts, raw)
-        cursor = read(parts.get("nextCursor", ABSENT))
+        cursor, ttl, scope = (read(parts.get(key, ABSENT)) for key in ("nextCursor", "ttlMs", "cacheScope"))
     except DecodeError as error:
         raise ProtocolError(server, f"its list cannot be read: {error}", stage="list") from error
-    return _Page(parts, cursor if isinstance(cursor, str) else "")
+    return _Page(
+        parts,
+        cursor if isinstance(cursor, str) else "",
+        ttl / 1000 if isinstance(ttl, int | float) and ttl >= 0 else None,
+        scope == "public" if isinstance(scope, str) else None,
+    )
 
 
 def _name_of(entry: Raw) -> str:

@@ -4,6 +4,8 @@ from collections import deque
 
 from msgspec import Struct, field
 
+_REMARKS = 20
+
 
 class Oddities(Struct):
     """The tally of one connection. None of these has hurt a call that did not have it coming."""
@@ -23,7 +25,14 @@ class Oddities(Struct):
     """Requests of the server beyond those it may have under way at once."""
     unsent: int = 0
     """Our own replies and notices that the server did not read in time."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about the connection: what was done another way than asked, and what was given up."""
     last_noise: deque[str] = field(default_factory=deque)
+
+    def remark(self, words: str) -> None:
+        """Keep a sentence, once."""
+        if words not in self.remarks and len(self.remarks) < _REMARKS:
+            self.remarks.append(words)
 
     def hear(self, line: bytes, lines: int, width: int) -> None:
         """Keep a line of noise among the last `lines`, cut at `width` bytes."""

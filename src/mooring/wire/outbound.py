@@ -40,6 +40,8 @@ from mooring.wire.transport import Transport
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
+_BEGINNINGS = ("initialize", "server/discover")
+"""Requests that cannot be cancelled."""
 _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
 
@@ -55,6 +57,8 @@ class Pending(Struct):
     until: float
     idle: float | None
     on_progress: OnProgress | None
+    standing: bool = False
+    """It waits for something that may never come, and counts among no others."""
 
 
 class Outbound:
@@ -71,6 +75,7 @@ class Outbound:
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._most = inf if limits.in_flight is None else limits.in_flight
+        self._standing = 0
         self._last_key = 0
         self._sweep_at = inf
         self._sweeper: asyncio.TimerHandle | None = None
@@ -84,6 +89,7 @@ class Outbound:
         until: float,
         stage: Stage,
         on_progress: OnProgress | None,
+        standing: bool = False,
     ) -> Pending:
         """Send a request, or have it wait for its turn; the deadline runs from now.
 
@@ -97,8 +103,9 @@ class Outbound:
             until = now + within.total
         due = until if within.idle is None or now + within.idle > until else now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
-        pending = Pending(future, Request(key, method, params), stage, now, due, until, within.idle, on_progress)
-        if len(self.pending) < self._most and self._gone is None:
+        request = Request(key, method, params)
+        pending = Pending(future, request, stage, now, due, until, within.idle, on_progress, standing)
+        if (standing or self._has_room()) and self._gone is None:
             self._send(key, pending)
         else:
             self._wait(key, pending)
@@ -121,6 +128,8 @@ class Outbound:
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
             return
         del self.pending[pending.request.id]
+        if pending.standing:
+            self._standing -= 1
         future = pending.future
         if not future.done():
             future.set_result(frame)
@@ -141,15 +150,15 @@ class Outbound:
         if key not in self.pending:
             return True
         fate = self._transport.withdraw(key)
-        if fate == "running" and pending.request.method != "initialize":
+        if fate == "running" and pending.request.method not in _BEGINNINGS:
             self._tell_cancelled(key, reason)
         self._forget(key)
         return fate != "unsent"
 
-    def lose(self, claim: Claim) -> None:
+    def lose(self, claim: Claim, limit: int) -> None:
         """An answer was too large to keep; what was not even seen to be one may be the only one awaited."""
         if pending := self._claimed(Unclaimed() if isinstance(claim, Babble) else claim):
-            self.fail(pending, TooLarge(self._server, self._limits.line, stage=pending.stage))
+            self.fail(pending, TooLarge(self._server, limit, stage=pending.stage))
 
     def garble(self, claim: Claim) -> None:
         """An answer could not be read."""
@@ -159,7 +168,9 @@ class Outbound:
 
     def only(self) -> Pending | None:
         """The one request that the server has, if it has exactly one."""
-        return next(iter(self.pending.values())) if len(self.pending) == 1 else None
+        if len(self.pending) - self._standing != 1:
+            return None
+        return next(pending for pending in self.pending.values() if not pending.standing)
 
     def prolong(self, key: int) -> OnProgress | None:
         """A sign of life: the idle time starts anew. Who wants to hear of it comes back."""
@@ -189,14 +200,20 @@ class Outbound:
         except (TypeError, ValueError, RecursionError) as error:
             raise BadArguments(self._server, pending.request.method, str(error)) from error
         self.pending[key] = pending
+        if pending.standing:
+            self._standing += 1
+
+    def _has_room(self) -> bool:
+        return len(self.pending) - self._standing < self._most
 
     def _forget(self, key: int) -> None:
-        self.pending.pop(key, None)
+        if (pending := self.pending.pop(key, None)) and pending.standing:
+            self._standing -= 1
         if self.waiting:
             self._send_waiting()
 
     def _send_waiting(self) -> None:
-        while self.waiting and len(self.pending) < self._most:
+        while self.waiting and self._has_room():
             key, pending = self.waiting.popitem(last=False)
             try:
                 self._send(key, pending)

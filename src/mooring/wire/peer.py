@@ -13,7 +13,7 @@ from mooring.core.ending import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress
-from mooring.errors import Clogged, RpcError, ServerError, Stage
+from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
 from mooring.wire.inbound import Answer, Inbound
 from mooring.wire.message import (
     INTERNAL_ERROR,
@@ -34,6 +34,7 @@ from mooring.wire.message import (
     salvage,
     with_progress_token,
 )
+from mooring.wire.mirror import Mirror
 from mooring.wire.notes import Note, Notes
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress, Outbound
@@ -119,15 +120,16 @@ class Peer:
         until: float = inf,
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
+        standing: bool = False,
     ) -> T:
         """Ask, wait, and `read` the result, which is `about` something.
 
         `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here leaves a
-        notice to the server behind, without waiting.
+        notice to the server behind, without waiting. What is `standing` may wait for ever beside all others.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
-        pending = self._outbound.begin(method, params, within, until, stage, on_progress)
+        pending = self._outbound.begin(method, params, within, until, stage, on_progress, standing)
         try:
             frame = await pending.future
         except asyncio.CancelledError:
@@ -160,9 +162,18 @@ class Peer:
         self._say(Notification(method, params))
 
     @property
+    def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
+        """By tool, the arguments to repeat outside a message; `None` where the transport has no such place."""
+        return self._transport.mirrors
+
+    @property
     def in_flight(self) -> int:
         """How many requests have no outcome yet."""
         return len(self._outbound.pending) + len(self._outbound.waiting)
+
+    def at_end(self, act: Callable[[], object]) -> None:
+        """Have something done when the connection is over."""
+        self._over.add_done_callback(lambda _: act())
 
     async def ended(self) -> Ending:
         """Wait until the connection is over, for whatever reason."""
@@ -177,6 +188,7 @@ class Peer:
             self._outbound.close()
             self._transport.close()
         await self._inbound.stopped(self.limits.farewell)
+        await self._transport.gone()
 
     def received(self, lines: Sequence[bytes]) -> None:
         pending, settle = self._outbound.pending, self._outbound.settle
@@ -192,12 +204,36 @@ class Peer:
             else:
                 self._dispatch(frame, line)
 
-    def lost(self, claim: Claim) -> None:
+    def answered(self, key: int, body: bytes) -> None:
+        pending = self._outbound.pending.get(key)
+        try:
+            frame = decode(body)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            self._received_oddly(body)
+        else:
+            if pending is not None and frame.method is None:
+                self._outbound.settle(pending, frame)
+            else:
+                self._dispatch(frame, body)
+        if pending is not None and key in self._outbound.pending:
+            reason = f"its answer to {pending.request.method} is none"
+            self._outbound.fail(pending, ProtocolError(self.server, reason, stage=pending.stage))
+
+    def due(self, key: int) -> float | None:
+        pending = self._outbound.pending.get(key)
+        return None if pending is None else pending.due
+
+    def remark(self, words: str) -> None:
+        self.oddities.remark(words)
+
+    def lost(self, claim: Claim, limit: int | None = None) -> None:
         self.oddities.too_large += 1
-        self._outbound.lose(claim)
+        self._outbound.lose(claim, limit or self.limits.line)
 
     def failed(self, key: int, error: ServerError) -> None:
         if pending := self._outbound.pending.get(key):
+            if error.stage == "call":
+                error.stage = pending.stage
             self._outbound.fail(pending, error)
 
     def closed(self, ending: Ending) -> None:

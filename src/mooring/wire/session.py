@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeAlias, TypeVar
 from msgspec import Raw
 
 from mooring.core.ending import Ending
-from mooring.core.hello import Hello
+from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, Filled, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
@@ -17,6 +17,7 @@ from mooring.wire import answers
 from mooring.wire.client import Client
 from mooring.wire.handshake import Handshake
 from mooring.wire.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
+from mooring.wire.notes import Note
 from mooring.wire.oddities import Oddities
 from mooring.wire.outbound import OnProgress
 from mooring.wire.peer import Ask, Peer, Read
@@ -32,11 +33,16 @@ Reply: TypeAlias = Coroutine[Any, Any, T]
 class Era(Protocol):
     """How one era of the protocol opens a connection, and how requests are made in it."""
 
+    name: EraName
+
     async def open(self, peer: Peer, until: float) -> Hello:
         """Agree on a revision by `until`, a moment of the loop's clock."""
 
     def asking(self, peer: Peer) -> Ask:
         """What to make requests with, once the connection is open."""
+
+    def admitted(self, tools: Listing[Tool]) -> Listing[Tool]:
+        """The same tools without those that cannot be called in this era."""
 
 
 async def connect(
@@ -52,9 +58,7 @@ async def connect(
     Raises: ServerError, its `stage` saying how far it came; the transport is closed then.
     """
     client, limits = client or Client(), limits or Limits()
-    tasks = Tasks()
-    notes = {**client.notes(), STATUS: tasks.told}
-    peer = Peer(transport, server=server, limits=limits, answers=client.answers(), notes=notes)
+    peer, tasks = attach(transport, server, client, limits, {})
     until = asyncio.get_running_loop().time() + limits.connect
     era = era or Handshake(client.program, client.capabilities)
     opened = False
@@ -66,6 +70,15 @@ async def connect(
         if not opened:
             await peer.close()
     return session
+
+
+def attach(
+    transport: Transport, server: str, client: Client, limits: Limits, notes: Mapping[str, Note]
+) -> tuple[Peer, Tasks]:
+    """A peer on a transport that hears what the client wants to hear, and the tasks it hears of."""
+    tasks = Tasks()
+    heard = {**client.notes(), STATUS: tasks.told, **notes}
+    return Peer(transport, server=server, limits=limits, answers=client.answers(), notes=heard), tasks
 
 
 class Session:
@@ -80,11 +93,17 @@ class Session:
         self.tools: Listing[Tool] = Listing()
         """What `list_tools` last brought."""
         self._peer = peer
+        self._era = era
         self._request = era.asking(peer)
         self._tasks = tasks
         self._limits = peer.limits
         self._loop = asyncio.get_running_loop()
         self._as_tasks: frozenset[str] = frozenset()
+
+    @property
+    def era(self) -> EraName:
+        """The era of the protocol it speaks: worth remembering, for finding out takes time."""
+        return self._era.name
 
     @property
     def oddities(self) -> Oddities:
@@ -114,7 +133,7 @@ class Session:
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """Everything the server can do, also kept in `tools`. `until` bounds all pages."""
-        self.tools = await self._list("tools", TOOLS, until)
+        self.tools = self._era.admitted(await self._list("tools", TOOLS, until))
         self._as_tasks = self._callable_as_tasks()
         return self.tools
 
@@ -154,15 +173,16 @@ class Session:
 
     async def set_level(self, level: str) -> None:
         """Have the server log from this level on; one that does not log has nothing to set."""
-        if self.hello.offers("logging"):
+        if self.hello.offers("logging") or self.era == "stateless":
             await self._ask("logging/setLevel", {"level": level}, answers.nothing)
 
     def ping(self, within: Timeout | None = None) -> Reply[None]:
         return self._ask("ping", {}, answers.nothing, within=within)
 
     def roots_changed(self) -> None:
-        """Tell the server that `Client.roots` has something else to say now."""
-        self._peer.notify("notifications/roots/list_changed")
+        """Tell the server that `Client.roots` has something else to say now; without a session it asks each time."""
+        if self.era == "handshake":
+            self._peer.notify("notifications/roots/list_changed")
 
     async def ended(self) -> Ending:
         """Wait until the connection is over, for whatever reason."""

@@ -42,6 +42,7 @@ from mooring.core.limits import Limits
 from mooring.errors import Clogged
 from mooring.wire.lines import Lines
 from mooring.wire.message import Message, Request, encode
+from mooring.wire.mirror import Mirror
 from mooring.wire.transport import Receiver, Withdrawal
 
 _READ = 64 * 1024
@@ -67,6 +68,7 @@ class Stdio:
         ended: Callable[[], Awaitable[Ending]] | None = None,
         close_pipe: Callable[[int], object] = os.close,
     ) -> None:
+        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout
         self._stdin = stdin
@@ -131,6 +133,9 @@ class Stdio:
             self._watch.cancel()
         if self._farewell is not None:
             self._farewell.cancel()
+
+    async def gone(self) -> None:
+        """Pipes close at once."""
 
     def _refuse(self, size: int) -> None:
         waiting = self._queued - size + len(self._rest)

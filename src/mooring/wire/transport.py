@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 from mooring.core.ending import Ending
 from mooring.errors import ServerError
 from mooring.wire.message import Claim, Message
+from mooring.wire.mirror import Mirror
 
 Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
 """What became of a withdrawn request: it never left, the transport ended it, or the server has to be told."""
@@ -17,8 +18,17 @@ class Receiver(Protocol):
     def received(self, lines: Sequence[bytes]) -> None:
         """Messages came, each whole."""
 
-    def lost(self, claim: Claim) -> None:
-        """A message was over the budget and is gone."""
+    def answered(self, key: int, body: bytes) -> None:
+        """The answer to the request with this id came, whole, whatever id it names itself."""
+
+    def due(self, key: int) -> float | None:
+        """By when, on the loop's clock, the request with this id must be answered; `None` if nobody waits for it."""
+
+    def remark(self, words: str) -> None:
+        """Something about the connection that a person may want to know."""
+
+    def lost(self, claim: Claim, limit: int | None = None) -> None:
+        """A message was over the budget and is gone; `limit` is the budget, if it was not that of a line."""
 
     def failed(self, key: int, error: ServerError) -> None:
         """The request with this id will never be answered; the connection lives."""
@@ -29,6 +39,9 @@ class Receiver(Protocol):
 
 class Transport(Protocol):
     """One connection. A transport sees whole messages, for some need to know what it is they carry."""
+
+    mirrors: dict[str, tuple[Mirror, ...]] | None
+    """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
 
     def start(self, receiver: Receiver) -> None:
         """Begin to receive."""
@@ -44,3 +57,6 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """End the connection from this side, at once. `closed` is not called."""
+
+    async def gone(self) -> None:
+        """Wait, after `close`, until nothing is left of the connection; bounded."""

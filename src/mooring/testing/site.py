@@ -1,0 +1,172 @@
+"""A server behind a URL, on a loopback port: every answer of it can be replaced, so that it can be wrong in any way."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from aiohttp import web
+from msgspec import DecodeError
+from msgspec.json import decode, encode
+
+from mooring.testing.memory import Refused
+
+Respond: TypeAlias = Callable[["Heard"], Any]
+"""Answers what was heard: a result, an HTTP response, or an awaitable of either; `Refused` is raised."""
+
+
+class Heard:
+    """One request as the server got it; `message` is empty where there was none."""
+
+    def __init__(self, request: web.BaseRequest, message: dict[str, Any]) -> None:
+        self.request = request
+        self.message = message
+        self.headers = request.headers
+
+    @property
+    def method(self) -> str:
+        """The method of the message, or that of HTTP where there is no message."""
+        return str(self.message.get("method") or ("reply" if self.message else self.request.method))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        found = self.message.get("params")
+        return found if isinstance(found, dict) else {}
+
+    def result(self, result: Any) -> bytes:
+        """The answer with this result, as it goes over the wire."""
+        return encode({"jsonrpc": "2.0", "id": self.message.get("id"), "result": result})
+
+    async def stream(self, headers: Mapping[str, str] | None = None) -> web.StreamResponse:
+        """Begin to answer with a stream of events."""
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **(headers or {})})
+        await response.prepare(self.request)
+        return response
+
+    def abort(self) -> None:
+        """Reset the connection."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
+
+class Site:
+    """Answers as a server of the handshake era, or of the one without sessions; `heard` holds all it got, in order.
+
+    Its tool `echo` gives back its argument `text`.
+    """
+
+    def __init__(self, *, stateless: bool = False, session: str = "", path: str = "/mcp", socket: str = "") -> None:
+        self.heard: list[Heard] = []
+        self.stateless = stateless
+        self.session = session
+        self.path = path
+        self.tools: list[dict[str, Any]] = [{"name": "echo", "inputSchema": {"type": "object"}}]
+        self.capabilities: dict[str, Any] = {"tools": {}}
+        self.answers: dict[str, Respond] = {
+            "server/discover" if stateless else "initialize": self.discover if stateless else self.initialize,
+            "tools/list": lambda heard: {"tools": self.tools},
+            "tools/call": lambda heard: said(heard.params["arguments"].get("text", "")),
+            "GET": lambda heard: web.Response(status=405),
+            "DELETE": lambda heard: web.Response(status=200),
+        }
+        self._socket = socket
+        self._runner: web.ServerRunner | None = None
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self._socket}#{self.path}" if self._socket else f"{self.origin}{self.path}"
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def said(self, method: str) -> list[Heard]:
+        """All that was heard of one method."""
+        return [heard for heard in self.heard if heard.method == method]
+
+    def initialize(self, heard: Heard) -> web.Response:
+        result = {
+            "protocolVersion": heard.params["protocolVersion"],
+            "capabilities": self.capabilities,
+            "serverInfo": {"name": "site", "version": "1"},
+        }
+        headers = {"Mcp-Session-Id": self.session} if self.session else {}
+        return web.Response(body=heard.result(result), content_type="application/json", headers=headers)
+
+    def discover(self, heard: Heard) -> dict[str, Any]:
+        info = {"io.modelcontextprotocol/serverInfo": {"name": "site", "version": "1"}}
+        return {
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": self.capabilities,
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": info,
+        }
+
+    async def __aenter__(self) -> Self:
+        self._runner = web.ServerRunner(web.Server(self._take), shutdown_timeout=0.1)
+        await self._runner.setup()
+        if self._socket:
+            await web.UnixSite(self._runner, self._socket).start()
+        else:
+            await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+            self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _take(self, request: web.BaseRequest) -> web.StreamResponse:
+        heard = Heard(request, await _message(request))
+        self.heard.append(heard)
+        with suppress(asyncio.CancelledError, ConnectionError):
+            return await self._answer(heard)
+        return web.Response(status=500)
+
+    async def _answer(self, heard: Heard) -> web.StreamResponse:
+        if heard.request.path != self.path:
+            return web.Response(status=404)
+        if (heard.message and "id" not in heard.message) or heard.method == "reply":
+            return web.Response(status=202)
+        if (respond := self.answers.get(heard.method)) is None:
+            return self._refuse(heard, Refused(-32601, f"Method not found: {heard.method}"))
+        try:
+            answer = respond(heard)
+            answer = await answer if inspect.isawaitable(answer) else answer
+        except Refused as refused:
+            return self._refuse(heard, refused)
+        if isinstance(answer, web.StreamResponse):
+            return answer
+        return web.Response(body=heard.result(answer), content_type="application/json")
+
+    def _refuse(self, heard: Heard, refused: Refused) -> web.Response:
+        status = (404 if refused.error["code"] == -32601 else 400) if self.stateless else 200
+        body = encode({"jsonrpc": "2.0", "id": heard.message.get("id"), "error": refused.error})
+        return web.Response(body=body, content_type="application/json", status=status)
+
+
+def said(text: str) -> dict[str, Any]:
+    """The result of a tool that says something."""
+    return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
+
+
+def event(data: bytes, key: str = "", retry: int | None = None) -> bytes:
+    """One event of a stream."""
+    head = (f"id: {key}\n" if key else "") + (f"retry: {retry}\n" if retry is not None else "")
+    return head.encode() + b"data: " + data + b"\n\n"
+
+
+async def _message(request: web.BaseRequest) -> dict[str, Any]:
+    body = await request.read()
+    try:
+        found = decode(body) if body else {}
+    except DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

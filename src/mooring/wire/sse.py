@@ -1,0 +1,183 @@
+"""HTTP with SSE as it was in 2024-11-05: one stream for all that comes, and an endpoint it names for what goes."""
+
+import asyncio
+from functools import partial
+from math import inf
+from typing import Final
+
+from aiohttp import ClientResponse
+from msgspec import Struct
+from yarl import URL
+
+from mooring.core.ending import Ending
+from mooring.core.limits import Limits
+from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
+from mooring.wire.events import TOO_LARGE, Event, Events
+from mooring.wire.message import Message, Notification, Request, claim, encode
+from mooring.wire.mirror import Mirror
+from mooring.wire.transport import Receiver, Withdrawal
+from mooring.wire.web import EVENTS, JSON, Body, Web
+
+_HEAR: Final = {"Accept": EVENTS}
+_SPEAK: Final = {"Content-Type": JSON, "Accept": "*/*"}
+_INITIALIZED: Final = "notifications/initialized"
+
+
+class NoStream(Exception):
+    """The server has no stream of this kind; `error` is what it said instead."""
+
+    def __init__(self, error: ServerError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Stream(Struct):
+    """The stream, once it has named its endpoint, and what it brought in the same breath."""
+
+    response: ClientResponse
+    body: Body
+    events: Events
+    early: list[Event]
+    endpoint: URL
+
+
+class Sse:
+    """A transport over the old pair of stream and endpoint, which `open` has to find first."""
+
+    def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
+        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._web = web
+        self._server = server
+        self._limits = limits
+        self._stream: _Stream | None = None
+        self._notices = 0
+        self._unsent: dict[int, int] = {}
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._first: asyncio.Task[None] | None = None
+        self._hearing: asyncio.Task[None] | None = None
+        self._closed = False
+        self._farewell: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Open the stream and wait until it names its endpoint. Raises: NoStream, ServerError."""
+        response = await self._web.ask("GET", _HEAR)
+        if response.status >= 300:
+            raise NoStream(self._web.refusal(response, await self._web.beginning(response)))
+        if response.content_type != EVENTS:
+            response.close()
+            reason = f"it answered with {response.content_type}, not with a stream of events"
+            raise NoStream(ProtocolError(self._server, reason, stage="connect"))
+        try:
+            async with asyncio.timeout(self._limits.connect / 3):
+                self._stream = await self._begun(response)
+        except TimeoutError:
+            reason = "its stream names no endpoint"
+            raise NoStream(ProtocolError(self._server, reason, stage="connect")) from None
+        finally:
+            if self._stream is None:
+                response.close()
+
+    def start(self, receiver: Receiver) -> None:
+        assert self._stream is not None, "open comes first"
+        self._receiver = receiver
+        self._hearing = self._loop.create_task(self._hear(self._stream))
+
+    def send(self, message: Message) -> None:
+        body = encode(message)
+        waiting = sum(self._unsent.values())
+        if waiting and waiting + len(body) > self._limits.unsent:
+            raise Clogged(self._server, waiting)
+        if self._closed:
+            return
+        if isinstance(message, Request):
+            key = message.id
+        else:
+            key = self._notices = self._notices - 1
+        self._unsent[key] = len(body)
+        task = self._under_way[key] = self._loop.create_task(self._tell(key, body, self._first))
+        task.add_done_callback(partial(self._told, key))
+        if isinstance(message, Notification) and message.method == _INITIALIZED:
+            self._first = task
+
+    def withdraw(self, key: int) -> Withdrawal:
+        unsent = self._unsent.pop(key, None) is not None
+        if task := self._under_way.get(key):
+            task.cancel()
+        return "unsent" if unsent else "running"
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for task in (self._hearing, *self._under_way.values()):
+            if task is not None:
+                task.cancel()
+        if self._stream is not None:
+            self._stream.response.close()
+        self._farewell = self._loop.create_task(self._web.close())
+
+    async def gone(self) -> None:
+        if self._farewell is not None:
+            await asyncio.shield(self._farewell)
+
+    async def _begun(self, response: ClientResponse) -> _Stream:
+        events, body = Events(self._limits.event), self._web.body(response, inf)
+        while piece := await body.read():
+            found = events.feed(piece)
+            for at, event in enumerate(found):
+                if event.kind == "endpoint":
+                    return _Stream(response, body, events, found[at + 1 :], self._endpoint(event.data))
+        raise NoStream(ProtocolError(self._server, "its stream ended before it named an endpoint", stage="connect"))
+
+    def _endpoint(self, data: bytes) -> URL:
+        """Where to send messages: never to another origin, for they carry what was meant for this one."""
+        try:
+            endpoint = self._web.url.join(URL(data.decode()))
+            same = endpoint.origin() == self._web.url.origin()
+        except ValueError as error:
+            raise ProtocolError(self._server, "the endpoint it names is no URL", stage="connect") from error
+        if not same:
+            shown = endpoint.with_user(None).with_query(None)
+            raise ProtocolError(self._server, f"it names an endpoint of another origin, {shown}", stage="connect")
+        return endpoint
+
+    async def _tell(self, key: int, body: bytes, first: "asyncio.Task[None] | None") -> None:
+        assert self._stream is not None
+        if first is not None:
+            await asyncio.wait({first})
+        self._unsent.pop(key, None)
+        response = await self._web.ask("POST", _SPEAK, body, self._stream.endpoint)
+        words = await self._web.beginning(response)
+        if response.status >= 300:
+            raise self._web.refusal(response, words)
+
+    def _told(self, key: int, task: "asyncio.Task[None]") -> None:
+        self._under_way.pop(key, None)
+        self._unsent.pop(key, None)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if not isinstance(error, ServerError):
+            self._loop.call_exception_handler({"message": "An HTTP request failed oddly", "exception": error})
+            error = ServerDied(self._server, "a message", may_have_run=True, cause=type(error).__name__)
+        if key > 0:
+            self._receiver.failed(key, error)
+
+    async def _hear(self, stream: _Stream) -> None:
+        cause = "it closed its stream"
+        try:
+            self._take(stream.early)
+            while piece := await stream.body.read():
+                self._take(stream.events.feed(piece))
+        except ServerError as error:
+            cause = str(error)
+        if not self._closed:
+            self.close()
+            self._receiver.closed(Ending(cause))
+
+    def _take(self, events: list[Event]) -> None:
+        for event in events:
+            if event.kind == TOO_LARGE:
+                self._receiver.lost(claim(event.data, b""), self._limits.event)
+            elif event.kind == "message" and event.data:
+                self._receiver.received([event.data])

