@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Cli, Home
 from mooring.render import width
+from support import Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 GOOD = {"command": "good"}
