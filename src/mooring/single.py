@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from mooring.core.limits import Limits
+from mooring.core.where import here
 from mooring.errors import ConfigError
-from mooring.inventory import here
 from mooring.servers.dial import dial, patient
 from mooring.servers.launch import Launch, launch
 from mooring.wire.client import Client
