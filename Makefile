@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check fresh format lint types imports bench lock clean
+.PHONY: run test check fresh format lint types imports bench lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -34,6 +34,12 @@ fresh:                      ## both commands of the README in a clean copy with 
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench
+
+lock-peers: $(VENV)/.dev    ## resolve what the benchmark measures itself against anew
+	$(BIN)/python -m pip install --quiet uv
+	for peer in mcp fastmcp mcp-use langchain; do \
+	  $(BIN)/uv pip compile $(LOCK) bench/peers/$$peer.in -o bench/peers/$$peer.lock || exit 1; done
+	cd bench/peers && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
