@@ -113,7 +113,7 @@ def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str],
 # --- the rows -----------------------------------------------------------------------------------------------------
 
 LIBRARIES = ("ours", "node", "mcp", "mcp-use", "fastmcp", "langchain")
-GUARD = "A host of ours starts one guard for all its servers, a process of its own, while it imports: begun ahead."
+GUARD = "One guard, a process of its own, serves all servers of a program; `mooring call` begins it while it imports."
 STARTERS = ("ours", "begun", *LIBRARIES[1:])
 CPU = Figure("cpu", "CPU per call", "µs")
 WALL = Figure("wall", "wall", "ms")
