@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from mooring.cli.app import run
-from mooring.core.where import Where
-from mooring.inventory import Inventory, Request, load
+from mooring.core.where import Request, Where
+from mooring.inventory import Inventory, load
 
 HOMES = Path(__file__).parent / "homes"
 

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mooring.core.limits import Limits
+from mooring.core.where import here
 from mooring.errors import ConfigError
-from mooring.inventory import here
 from mooring.servers.dial import dial, patient
 from mooring.servers.launch import Launch, launch
 from mooring.wire.client import Client

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.approve import UNCHECKED, decide, pending, questions
+from mooring.core.where import here
 from mooring.errors import ConfigError, FileError, UnknownServer
-from mooring.inventory import here
 from mooring.permissions import trust
 from support import Home
 
