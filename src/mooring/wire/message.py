@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, TypeAlias
 
-from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, to_builtins
+from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 from msgspec.json import Decoder, Encoder
 
 from mooring.core.raw import ABSENT, mended, read
@@ -109,11 +109,13 @@ def encode(message: object) -> bytes:
 
 def _refuse_infinite(message: object) -> None:
     """The encoder writes infinity and what is no number as null: a server would take it for nothing at all."""
-    waiting = [to_builtins(message, builtin_types=(float,))]
+    waiting = [message]
     while waiting:
         match waiting.pop():
             case float() as number if not isfinite(number):
                 raise ValueError(f"{number} is no number that JSON has")
+            case Struct() as inner:
+                waiting += (getattr(inner, name) for name in inner.__struct_fields__)
             case dict() as inner:
                 waiting += inner.values()
             case list() | tuple() as inner:
