@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults conformance fresh format lint types imports bench lock clean
+.PHONY: run test check faults peers conformance fresh format lint types imports bench lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -14,6 +14,9 @@ test: $(VENV)/.dev          ## set up and pass the tests
 	$(BIN)/python -m pytest $(PYTEST)
 
 check: lint types imports test    ## what CI holds every change to
+
+peers: $(VENV)/.dev         ## our client against real servers from npm and PyPI; needs Node.js 20+
+	$(BIN)/python -m pytest tests/peers $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -46,6 +49,14 @@ lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o locks/run.lock
 	$(BIN)/uv pip compile $(LOCK) --extra dev pyproject.toml -o locks/dev.lock
+
+lock-peers: $(VENV)/.dev    ## resolve the real servers anew
+	$(BIN)/python -m pip install --quiet uv
+	for wanted in tests/peers/locks/*.in; do \
+	  $(BIN)/uv pip compile $(LOCK) $$wanted -o $${wanted%.in}.lock || exit 1; done
+	cd tests/peers && rm -f package-lock.json && \
+	  npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
+
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url
 
 clean:

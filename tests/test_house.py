@@ -1,6 +1,7 @@
 """Rules of the house that no tool checks: what is exported, what is in the tree of errors."""
 
 import inspect
+from pathlib import Path
 
 import mooring
 from mooring import errors
@@ -29,3 +30,11 @@ def test_every_error_stands_in_the_tree() -> None:
 def test_discover_reads_the_folder_it_is_given() -> None:
     inventory = mooring.discover("/")
     assert inventory.root == "/"
+
+
+def test_no_lock_names_a_registry() -> None:
+    root = Path(__file__).parents[1]
+    locks = [*root.glob("locks/*.lock"), *root.glob("tests/peers/locks/*.lock")]
+    assert len(locks) == 9
+    assert [lock.name for lock in locks if "://" in lock.read_text()] == []
+    assert '"resolved"' not in (root / "tests/peers/package-lock.json").read_text()

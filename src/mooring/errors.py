@@ -257,7 +257,7 @@ class ServerDied(ServerError):
         words = (
             f"{server} {end} before it answered {what}{f' ({cause})' if cause else ''}",
             "; it may have run" if may_have_run else "",
-            f". Its last words: {stderr[-1]}" if stderr else "",
+            f". Its last words: {said}" if (said := _last_words(stderr)) else "",
             f".{_grant(withheld)}",
         )
         super().__init__(
@@ -326,6 +326,12 @@ class RpcError(ServerError):
         self.code = code
         self.message = message
         self.data = data
+
+
+def _last_words(stderr: Sequence[str]) -> str:
+    # A group of exceptions is printed in a frame, whose last line says nothing.
+    said = (line.strip(" |") for line in reversed(stderr) if any(map(str.isalnum, line)))
+    return next(said, "")
 
 
 def _grant(withheld: Sequence[str]) -> str:

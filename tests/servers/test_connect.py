@@ -80,6 +80,14 @@ async def test_the_server_runs_in_the_folder_it_is_given(tmp_path: Path) -> None
     assert caught.value.exit_code == 7
 
 
+async def test_the_last_words_are_words_and_not_the_frame_around_them() -> None:
+    code = "raise ExceptionGroup('the ship sank', [OSError('a hole in the hull')])"
+    with pytest.raises(mooring.ServerDied, match=r"Its last words: OSError: a hole in the hull\.") as caught:
+        async with mooring.connect([sys.executable, "-c", code]):
+            pass
+    assert caught.value.stderr[-1].strip(" +-") == ""
+
+
 async def test_a_failed_start_names_the_variables_that_were_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_TOKEN", "the-secret-itself")
     with pytest.raises(mooring.SpawnError, match="CANARY_TOKEN") as missing:

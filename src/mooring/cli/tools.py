@@ -11,6 +11,7 @@ from mooring.cli.base import Command, current, print_json
 from mooring.core.raw import read
 from mooring.core.tool import Tool
 from mooring.render import columns, safe
+from mooring.tools.names import names
 
 
 @click.command("tools", cls=Command)
@@ -49,15 +50,16 @@ def _data(offer: Offer) -> dict[str, object]:
     rejected = [{"tool": other.name, "reason": other.reason} for other in offer.tools.rejected]
     info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
     server = {"name": offer.server, "status": "connected", "serverInfo": info, "tools": len(offer.tools.items)}
+    named = names((offer.server, tool.name) for tool in offer.tools.items)
     return {
-        "tools": [_tool(offer.server, tool) for tool in offer.tools.items],
+        "tools": [_tool(named[offer.server, tool.name], offer.server, tool) for tool in offer.tools.items],
         "servers": [{**server, "rejected": rejected, "note": offer.tools.note or None}],
     }
 
 
-def _tool(server: str, tool: Tool) -> dict[str, object]:
+def _tool(name: str, server: str, tool: Tool) -> dict[str, object]:
     return {
-        "name": f"mcp__{server}__{tool.name}",
+        "name": name,
         "server": server,
         "tool": tool.name,
         "description": tool.description,

@@ -1,0 +1,66 @@
+"""Real servers: installed before the first test, and after each test none of their processes is left."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import install
+import pytest
+
+SETTLING = 5.0
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Install here, where it may take minutes and be seen: not in a test, which has its time."""
+    if session.config.option.collectonly or not session.items:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        try:
+            install.install(_say)
+        except install.CannotInstall as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+@pytest.fixture(autouse=True)
+def nonce(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Marks every process of a test; after it none may be left, nor a descriptor of ours."""
+    nonce = os.urandom(8).hex()
+    monkeypatch.setenv("MOORING_TEST", nonce)
+    before = _descriptors()
+    yield nonce
+    left = _left(nonce)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+    assert _descriptors() == before
+
+
+def _left(nonce: str) -> list[int]:
+    until = time.monotonic() + SETTLING
+    while (left := _marked(nonce)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
+
+
+def _marked(nonce: str) -> list[int]:
+    needle = f"MOORING_TEST={nonce}".encode()
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if needle in _environ(pid)]
+
+
+def _environ(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))

@@ -1,0 +1,118 @@
+"""Where the peers live: each lock file becomes one folder in `.cache/peers`, made once and kept while the lock is."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CACHE = HERE.parents[1] / ".cache" / "peers"
+LOCKS = sorted((HERE / "locks").glob("*.lock"))
+NODE = 20
+AT_ONCE = 2
+
+
+class CannotInstall(Exception):
+    """A peer could not be installed; the message is for the person who wanted it."""
+
+
+def python(room: str) -> str:
+    """The interpreter of one environment, named for its lock."""
+    return str(CACHE / room / "bin" / "python")
+
+
+def node(package: str) -> list[str]:
+    """The command of a server from npm."""
+    return ["node", str(CACHE / "npm/node_modules/@modelcontextprotocol" / package / "dist/index.js")]
+
+
+def install(say: Callable[[str], None]) -> None:
+    """Make every environment that is missing or made from another lock.
+
+    Raises: CannotInstall.
+    """
+    _need_node()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with _alone(), ThreadPoolExecutor(AT_ONCE) as workers:
+        made = [workers.submit(_install_npm, say), *(workers.submit(_install_python, lock, say) for lock in LOCKS)]
+        try:
+            for each in as_completed(made):
+                each.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with open(CACHE / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _install_npm(say: Callable[[str], None]) -> None:
+    sources = [HERE / "package.json", HERE / "package-lock.json"]
+    with _room("npm", sources, say) as room:
+        if room is None:
+            return
+        for source in sources:
+            shutil.copy(source, room)
+        _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=room)
+
+
+def _install_python(lock: Path, say: Callable[[str], None]) -> None:
+    with _room(lock.stem, [lock], say) as room:
+        if room is None:
+            return
+        _run(sys.executable, "-m", "venv", "--without-pip", str(room))
+        pip = [sys.executable, "-m", "pip", "--python", str(room / "bin/python")]
+        _run(*pip, "install", "--require-hashes", "-r", str(lock))
+
+
+@contextmanager
+def _room(name: str, sources: list[Path], say: Callable[[str], None]) -> Iterator[Path | None]:
+    """An empty folder to fill, or nothing where it is full already; it counts as full when the block is left."""
+    room, stamp = CACHE / name, CACHE / name / ".made-from"
+    wanted = _hash(sources)
+    if stamp.exists() and stamp.read_text() == wanted:
+        yield None
+        return
+    say(f"installing {name} ...")
+    began = time.monotonic()
+    shutil.rmtree(room, ignore_errors=True)
+    room.mkdir()
+    yield room
+    stamp.write_text(wanted)
+    say(f"installing {name}: done in {time.monotonic() - began:.0f} s")
+
+
+def _hash(sources: list[Path]) -> str:
+    version = f"{sys.executable} {sys.version}".encode()
+    return hashlib.sha256(b"\0".join([version, *(source.read_bytes() for source in sources)])).hexdigest()
+
+
+def _need_node() -> None:
+    if not (shutil.which("npm") and _node_version() >= NODE):
+        raise CannotInstall(f"make peers needs Node.js {NODE} or newer with npm; install it from https://nodejs.org.")
+
+
+def _node_version() -> int:
+    try:
+        said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+        return int(said.removeprefix("v").partition(".")[0])
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return 0
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+        raise CannotInstall(f"{' '.join(command)} failed with exit code {done.returncode}:\n{said}")
