@@ -179,9 +179,9 @@ class HttpError(ServerError):
         may_have_run: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(
-            server, f"{server} answered with HTTP status {status}: {reason}.", stage=stage, may_have_run=may_have_run
-        )
+        wait = f" It asks to wait {retry_after:g} s." if retry_after else ""
+        words = f"{server} answered with HTTP status {status}: {reason}.{wait}"
+        super().__init__(server, words, stage=stage, may_have_run=may_have_run)
         self.status = status
         self.retry_after = retry_after
         self.retry = status in (408, 425, 429, 500, 502, 503, 504)
@@ -273,6 +273,7 @@ class ServerDied(ServerError):
             stderr=stderr,
             withheld=withheld,
         )
+        self.cause = cause
 
 
 class Clogged(ServerError):

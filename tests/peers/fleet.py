@@ -31,8 +31,8 @@ GENERATIONS = (
     Made("mcp-1.6", "sdk_1.py", "1.6.", "2024-11-05", outlives_a_cancel=False),
     Made("mcp-1.12", "sdk_1.py", "1.12.", "2025-06-18"),
     Made("mcp-1.30", "sdk_1.py", "1.30.", "2025-11-25"),
-    Made("mcp-2.3", "sdk_2.py", "", "2025-11-25"),
-    Made("fastmcp", "fast.py", "4.", "2025-11-25"),
+    Made("mcp-2.3", "sdk_2.py", "", "2026-07-28"),
+    Made("fastmcp", "fast.py", "4.", "2026-07-28"),
 )
 NEWEST = GENERATIONS[4]
 

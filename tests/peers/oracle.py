@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 async def answer(command, questions):
     server = stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
-    async with Client(server, mode="legacy") as client:
+    async with Client(server) as client:
         return {
             "revision": client.protocol_version,
             "tools": [plain(tool) for tool in (await client.list_tools()).tools],

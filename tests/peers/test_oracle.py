@@ -58,7 +58,15 @@ async def test_our_client_and_the_official_one_are_told_the_same(name):
         assert plain((await session.list_templates()).items) == theirs["templates"]
         assert plain((await session.list_prompts()).items) == theirs["prompts"]
         for question, answer in zip(QUESTIONS[name], theirs["answers"], strict=True):
-            assert (question, await ask(session, *question)) == (question, answer)
+            assert (question, bare(await ask(session, *question))) == (question, bare(answer))
+
+
+ENVELOPE = ("_meta", "resultType", "ttlMs", "cacheScope")
+
+
+def bare(answer):
+    """What an answer says, without what the newest revision writes on every one."""
+    return {key: value for key, value in answer.items() if key not in ENVELOPE}
 
 
 def oracle(command, questions):

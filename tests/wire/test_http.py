@@ -406,6 +406,36 @@ async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() ->
         assert len(site.said("notifications/initialized")) == 2
 
 
+async def test_a_new_session_is_told_what_the_old_one_was() -> None:
+    def forgetful(heard: Heard):
+        return web.Response(status=404) if heard.headers.get("Mcp-Session-Id") != site.session else {}
+
+    async with Site(session="one") as site:
+        site.capabilities |= {"logging": {}}
+        site.answers |= {"resources/subscribe": forgetful, "resources/unsubscribe": forgetful, "tools/call": forgetful}
+        site.answers["logging/setLevel"] = forgetful
+        async with mooring.connect(site.url) as session:
+            await session.subscribe("a:1")
+            await session.subscribe("a:2")
+            await session.unsubscribe("a:1")
+            await session.set_level("error")
+            site.session = "two"
+            await session.call_tool("echo")
+        told = [heard.params for heard in site.heard if heard.headers.get("Mcp-Session-Id") == "two"]
+    assert [params for params in told if "uri" in params or "level" in params] == [{"uri": "a:2"}, {"level": "error"}]
+
+
+async def test_a_stream_that_cannot_be_resumed_says_that_the_call_may_have_run() -> None:
+    async with Site(session="s") as site:
+        site.answers["GET"] = lambda heard: web.Response(status=404 if "Last-Event-ID" in heard.headers else 405)
+        async with mooring.connect(site.url) as session:
+            site.answers["tools/call"] = answering(event(b"", "1"))
+            with pytest.raises(ServerDied, match="could not be resumed") as caught:
+                await session.call_tool("echo")
+            assert caught.value.may_have_run
+            assert len(site.said("tools/call")) == 1
+
+
 async def test_a_session_that_is_forgotten_at_once_again_fails_the_call() -> None:
     async with Site(session="one") as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = response(b"", status=404)

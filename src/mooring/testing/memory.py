@@ -11,7 +11,6 @@ from msgspec.json import decode, encode
 
 from mooring.core.ending import Ending
 from mooring.wire.message import Message
-from mooring.wire.mirror import Mirror
 from mooring.wire.session import Session, connect
 from mooring.wire.transport import Receiver, Withdrawal
 
@@ -180,7 +179,7 @@ class Wire:
     """The transport between a client and a server in the same loop."""
 
     def __init__(self, server: Server) -> None:
-        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
+        self.mirrors = None
         self._server = server
         self._open = True
 

@@ -25,68 +25,35 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from math import inf
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import ClientResponse
-from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
-from mooring.errors import Clogged, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
+from mooring.errors import Clogged, ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.wire.events import TOO_LARGE, Event, Events
 from mooring.wire.message import Message, Notification, Request, encode
-from mooring.wire.mirror import Mirror, header_value
+from mooring.wire.mirror import Mirror
+from mooring.wire.post import INITIALIZE, INITIALIZED, Post, revision
+from mooring.wire.post import post as make_post
 from mooring.wire.transport import Receiver, Withdrawal
 from mooring.wire.web import EVENTS, JSON, Body, Web, leave
 
-VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
-"""In the `_meta` of a request of the era without sessions."""
-
-INITIALIZED: Final = "notifications/initialized"
-_NAMED = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
-}
+_LASTING: Final = ("resources/subscribe", "resources/unsubscribe", "logging/setLevel")
 _PAUSE: Final = 1.0
 _PAUSE_CAP: Final = 60.0
+_PATIENCE: Final = 5.0
+"""How long to hold everything back for a server that does not acknowledge that the client is ready."""
 _STEADY: Final = 10.0
 """A stream that lived so long was no failure."""
-
-
-class Post(Struct):
-    """A message on its way."""
-
-    key: int
-    method: str
-    body: bytes
-    headers: dict[str, str]
-    stateless: bool
-    is_request: bool
-    begun: bool = False
-    """Whether the server may have it, and may have acted on it."""
-
-
-class _Begun(Struct, rename="camel"):
-    protocol_version: str = ""
-
-
-class _Beginning(Struct):
-    result: _Begun | None = None
-
-
-_beginning = Decoder(_Beginning)
 
 
 class Http:
     """A transport over streamable HTTP, in both eras: which one, each request says itself."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
-        self.mirrors: dict[str, tuple[Mirror, ...]] | None = {}
+        self.mirrors: dict[str, tuple[Mirror, ...]] = {}
         self._loop = asyncio.get_running_loop()
         self._web = web
         self._server = server
@@ -94,6 +61,7 @@ class Http:
         self._session = ""
         self._version = ""
         self._initialize: Post | None = None
+        self._lasting: dict[str, Message] = {}
         self._opening = False
         self._closed = False
         self._notices = 0
@@ -109,13 +77,16 @@ class Http:
         self._receiver = receiver
 
     def send(self, message: Message) -> None:
-        post = self._post(message)
+        self._notices -= 1
+        post = make_post(message, self._notices, self.mirrors)
         if self._closed:
             return
         if post.method == INITIALIZED:
             self._opening = True
-        elif post.method == "initialize":
+        elif post.method == INITIALIZE:
             self._initialize = post
+        elif post.method in _LASTING:
+            self._remember(message)
         if post.is_request and (self._opening or self._busy >= self._limits.connections):
             self._wait(post)
         else:
@@ -131,7 +102,7 @@ class Http:
         task.cancel()
         if not post.begun:
             return "unsent"
-        return "ended" if post.stateless else "running"
+        return "ended" if post.is_stateless else "running"
 
     def close(self) -> None:
         if self._closed:
@@ -152,31 +123,15 @@ class Http:
 
     # Messages out
 
-    def _post(self, message: Message) -> Post:
-        body = encode(message)
+    def _remember(self, message: Message) -> None:
+        """What holds for a session has to be said again to the next."""
         match message:
-            case Request(key, method, params):
-                headers = self._stateless_headers(method, params)
-                return Post(key, method, body, headers, bool(headers), True)
-            case Notification(method, _):
-                self._notices -= 1
-                return Post(self._notices, method, body, {}, False, False)
+            case Request(_, "resources/subscribe", {"uri": str(uri)}):
+                self._lasting[uri] = message
+            case Request(_, "resources/unsubscribe", {"uri": str(uri)}):
+                self._lasting.pop(uri, None)
             case _:
-                self._notices -= 1
-                return Post(self._notices, "", body, {}, False, False)
-
-    def _stateless_headers(self, method: str, params: Any) -> dict[str, str]:
-        """What the head of a request repeats of its body; nothing in the era of the handshake."""
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
-        if version is None:
-            return {}
-        headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
-        if (field := _NAMED.get(method)) and isinstance(name := params.get(field), str):
-            headers["Mcp-Name"] = header_value(name)
-            for mirror in (self.mirrors or {}).get(name, ()) if method == "tools/call" else ():
-                headers |= mirror.header(params.get("arguments"))
-        return headers
+                self._lasting[""] = message
 
     def _wait(self, post: Post) -> None:
         if self._queued and self._queued + len(post.body) > self._limits.unsent:
@@ -204,6 +159,8 @@ class Http:
         if not isinstance(error, ServerError):
             self._loop.call_exception_handler({"message": "An HTTP request failed oddly", "exception": error})
             error = ServerDied(self._server, post.method, may_have_run=True, cause=type(error).__name__)
+        elif isinstance(error, ServerDied):
+            error = ServerDied(self._server, post.method, may_have_run=error.may_have_run, cause=error.cause)
         if post.is_request:
             self._receiver.failed(post.key, error)
 
@@ -219,9 +176,10 @@ class Http:
 
     async def _tell(self, post: Post) -> None:
         """Say something that has no answer; whoever does not want to hear it has missed it."""
-        with suppress(ServerError):
-            response = await self._web.ask("POST", self._headers(post), post.body)
-            await self._web.beginning(response)
+        patience = _PATIENCE if post.method == INITIALIZED else self._limits.list
+        with suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._web.beginning(await self._ask(post))
 
     async def _exchange(self, post: Post) -> None:
         renewed = False
@@ -233,7 +191,7 @@ class Http:
                 await self._take(post, response)
                 return
             words = await self._web.beginning(response)
-            if response.status == 404 and session and not (renewed or post.stateless or post is self._initialize):
+            if response.status == 404 and session and not (renewed or post.is_stateless or post is self._initialize):
                 renewed, post.begun = True, False
                 await self._renew(session)
                 continue
@@ -249,15 +207,15 @@ class Http:
         headers = self._headers(post)
         try:
             return await self._web.ask("POST", headers, post.body)
-        except ServerDied as error:
-            # A connection that was kept may have been closed just now. What changes nothing is asked again.
+        except ServerDied:
+            # A connection that was kept may have been closed just now. What does no harm twice is said again.
             if post.method == "tools/call":
-                raise ServerDied(self._server, post.method, may_have_run=True, cause=str(error.__cause__)) from error
+                raise
         return await self._web.ask("POST", headers, post.body)
 
     def _headers(self, post: Post | None) -> dict[str, str]:
         headers = {"Accept": f"{JSON}, {EVENTS}", "Content-Type": JSON}
-        if post is None or not (post.stateless or post.method == "initialize"):
+        if post is None or not (post.is_stateless or post.method == INITIALIZE):
             if self._session:
                 headers["Mcp-Session-Id"] = self._session
             if self._version:
@@ -278,7 +236,7 @@ class Http:
 
     def _refused(self, post: Post, error: ServerError, response: ClientResponse, words: bytes) -> None:
         told = response.content_type == JSON and b'"jsonrpc"' in words and isinstance(error, HttpError)
-        if told and post.method != "initialize":
+        if told and post.method != INITIALIZE:
             self._receiver.answered(post.key, words)
         else:
             self._receiver.failed(post.key, error)
@@ -286,23 +244,23 @@ class Http:
     # Messages in
 
     async def _take(self, post: Post, response: ClientResponse) -> None:
-        if post.method == "initialize":
+        if post.method == INITIALIZE:
             self._session = response.headers.get("Mcp-Session-Id", "")
-        match response.content_type:
-            case "application/json":
-                body = await self._web.whole(response)
-                self._learn(post, body)
-                self._receiver.answered(post.key, body)
-            case "text/event-stream":
-                await self._follow(post, response)
-            case _:
-                response.close()
-                raise ProtocolError(self._server, _no_answer(post, response))
+        kind = response.content_type
+        if kind == EVENTS:
+            await self._follow(post, response)
+        elif kind.endswith("json") and response.status not in (202, 204):
+            body = await self._web.whole(response)
+            self._learn(post, body)
+            self._receiver.answered(post.key, body)
+        else:
+            response.close()
+            raise ProtocolError(self._server, _no_answer(post, response))
 
     def _learn(self, post: Post, body: bytes) -> None:
         """The answer to `initialize` says which revision to name from then on."""
-        if post.method == "initialize":
-            self._version = _version_in(body)
+        if post.method == INITIALIZE:
+            self._version = revision(body) or self._version
 
     async def _follow(self, post: Post, response: ClientResponse) -> None:
         """Read a stream to its end and, as long as it has not brought the answer, behind its end."""
@@ -315,23 +273,26 @@ class Http:
                 raise
         attempts = 0
         while self._receiver.due(post.key) is not None:
-            if post.stateless or not events.last_id or attempts == self._limits.resumes:
+            if post.is_stateless or not events.last_id or attempts == self._limits.resumes:
                 cause = "its stream ended without the answer"
                 raise ServerDied(self._server, post.method, may_have_run=True, cause=cause)
             await self._pause(events, self._receiver.due(post.key))
             attempts = 0 if await self._resume(post, events, take) else attempts + 1
 
     async def _resume(self, post: Post, events: Events, take: Callable[[Event], None]) -> bool:
-        """Whether a stream, opened again where it broke, brought anything."""
+        """Whether a stream, opened again where it broke, brought anything. Raises: ServerDied where it never will."""
         events.restart()
-        headers = self._stream_headers(events)
         try:
-            response = await self._web.ask("GET", headers)
+            response = await self._web.ask("GET", self._stream_headers(events))
             if response.status < 300 and response.content_type == EVENTS:
                 return await self._read(response, events, take, post.key)
-        except ServerDied:
+        except (ServerDied, ConnectError):
             return False
-        raise self._web.refusal(response, await self._web.beginning(response))
+        response.close()
+        if response.status < 500:
+            cause = f"its stream could not be resumed: HTTP status {response.status}"
+            raise ServerDied(self._server, post.method, may_have_run=True, cause=cause)
+        return False
 
     async def _read(
         self, response: ClientResponse, events: Events, take: Callable[[Event], None], key: int | None
@@ -368,9 +329,8 @@ class Http:
     async def _pause(self, events: Events, due: float | None) -> None:
         pause = min(max(events.retry or _PAUSE, _PAUSE), _PAUSE_CAP)
         if due is not None and self._loop.time() + pause >= due:
-            raise ServerDied(
-                self._server, "a stream", may_have_run=True, cause="it asks to wait longer than there is time"
-            )
+            cause = "its stream ended, and it asks to wait longer than there is time"
+            raise ServerDied(self._server, "a stream", may_have_run=True, cause=cause)
         await asyncio.sleep(pause)
 
     # The session
@@ -427,6 +387,7 @@ class Http:
             return
         if self._renewal is None or self._renewal.done():
             self._renewal = self._loop.create_task(self._begin_again())
+            self._renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.shield(self._renewal)
 
     async def _begin_again(self) -> None:
@@ -447,17 +408,21 @@ class Http:
         if await self._begun_version(response) != self._version:
             raise ProtocolError(self._server, "it speaks another revision than before")
         self._session = session
-        body = encode(Notification(INITIALIZED))
-        response = await self._web.ask("POST", self._headers(None), body)
-        await self._web.beginning(response)
+        for message in (Notification(INITIALIZED), *self._lasting.values()):
+            response = await self._web.ask("POST", self._headers(None), encode(message))
+            await self._web.beginning(response)
 
     async def _begun_version(self, response: ClientResponse) -> str:
         if response.content_type != EVENTS:
-            return _version_in(await self._web.whole(response))
-        found: list[str] = []
-        events = Events(self._limits.event)
-        await self._read(response, events, lambda event: found.append(_version_in(event.data)), None)
-        return next(filter(None, found), "")
+            return revision(await self._web.whole(response))
+        events, body = Events(self._limits.event), self._web.body(response, inf)
+        try:
+            while piece := await body.read():
+                if found := next(filter(None, (revision(event.data) for event in events.feed(piece))), ""):
+                    return found
+        finally:
+            leave(response)
+        return ""
 
     def _over(self, ending: Ending) -> None:
         if not self._closed:
@@ -474,13 +439,6 @@ class Http:
                     response = await self._web.ask("DELETE", self._headers(None))
                     response.close()
         await self._web.close()
-
-
-def _version_in(body: bytes) -> str:
-    with suppress(DecodeError, UnicodeDecodeError, RecursionError):
-        result = _beginning.decode(body).result
-        return "" if result is None else result.protocol_version
-    return ""
 
 
 def _no_answer(post: Post, response: ClientResponse) -> str:

@@ -14,7 +14,6 @@ from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.events import TOO_LARGE, Event, Events
 from mooring.wire.message import Message, Notification, Request, claim, encode
-from mooring.wire.mirror import Mirror
 from mooring.wire.transport import Receiver, Withdrawal
 from mooring.wire.web import EVENTS, JSON, Body, Web
 
@@ -45,7 +44,7 @@ class Sse:
     """A transport over the old pair of stream and endpoint, which `open` has to find first."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
-        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
+        self.mirrors = None
         self._loop = asyncio.get_running_loop()
         self._web = web
         self._server = server

@@ -42,7 +42,6 @@ from mooring.core.limits import Limits
 from mooring.errors import Clogged
 from mooring.wire.lines import Lines
 from mooring.wire.message import Message, Request, encode
-from mooring.wire.mirror import Mirror
 from mooring.wire.transport import Receiver, Withdrawal
 
 _READ = 64 * 1024
@@ -68,7 +67,7 @@ class Stdio:
         ended: Callable[[], Awaitable[Ending]] | None = None,
         close_pipe: Callable[[int], object] = os.close,
     ) -> None:
-        self.mirrors: dict[str, tuple[Mirror, ...]] | None = None
+        self.mirrors = None
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout
         self._stdin = stdin

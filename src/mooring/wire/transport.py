@@ -40,8 +40,9 @@ class Receiver(Protocol):
 class Transport(Protocol):
     """One connection. A transport sees whole messages, for some need to know what it is they carry."""
 
-    mirrors: dict[str, tuple[Mirror, ...]] | None
-    """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
+    @property
+    def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
+        """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
 
     def start(self, receiver: Receiver) -> None:
         """Begin to receive."""

@@ -25,7 +25,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HOPS = 5
 _UNDONE = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 428, 429, 431})
 """Whoever answers so has done nothing."""
-_WORDS = 4096
+_WORDS = 64 * 1024
 _SHOWN = 200
 _ENCODINGS = "gzip, deflate"
 

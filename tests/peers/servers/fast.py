@@ -1,6 +1,7 @@
 """A server made with fastmcp, which gives its lists in pages of two."""
 
 import asyncio
+import sys
 
 from fastmcp import Context, FastMCP
 
@@ -52,4 +53,8 @@ def explain(topic: str) -> str:
     return f"Explain {topic}."
 
 
-server.run(show_banner=False)
+match sys.argv[1:]:
+    case [transport, port]:
+        server.run(transport, port=int(port), show_banner=False)
+    case _:
+        server.run(show_banner=False)

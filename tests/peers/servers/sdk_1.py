@@ -1,6 +1,7 @@
 """A server made with the first generation of the official SDK: `mcp` 1.2 to 1.30."""
 
 import asyncio
+import sys
 
 from mcp.server.fastmcp import Context, FastMCP
 
@@ -52,4 +53,9 @@ def explain(topic: str) -> str:
     return f"Explain {topic}."
 
 
-server.run()
+match sys.argv[1:]:
+    case [transport, port]:
+        server.settings.port = int(port)
+        server.run(transport)
+    case _:
+        server.run()

@@ -1,6 +1,7 @@
 """A server made with the second generation of the official SDK: `mcp` 2."""
 
 import asyncio
+import sys
 
 from mcp.server.mcpserver import Context, MCPServer
 
@@ -52,4 +53,8 @@ def explain(topic: str) -> str:
     return f"Explain {topic}."
 
 
-server.run()
+match sys.argv[1:]:
+    case [transport, port]:
+        server.run(transport, port=int(port))
+    case _:
+        server.run()
