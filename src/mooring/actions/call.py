@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
@@ -103,7 +103,7 @@ async def _with(
     until = inf if target.timeout is None else loop.time() + target.timeout
     limits = Limits() if target.timeout is None else Limits(connect=target.timeout, list=target.timeout)
     try:
-        async with guard, _session(target, guard, limits) as session:
+        async with guard if target.url is None else nullcontext(), _session(target, guard, limits) as session:
             watcher.connected()
             left = None if target.timeout is None else Timeout(None, max(0.0, until - loop.time()))
             show(await work(session, left))

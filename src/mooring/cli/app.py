@@ -8,8 +8,8 @@ from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, TIMEOUT, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
-from mooring.errors import MooringError, ServerDied, ServerError, TimedOut
+from mooring.cli.base import INTERRUPTED, LOGIN, OK, TIMEOUT, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
+from mooring.errors import MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.render import safe
 
 TABLE: Table = {
@@ -87,6 +87,8 @@ def run(args: list[str], begun: object = None) -> int:
         return error.exit_code
     except TimedOut as error:
         return _fail(error, TIMEOUT)
+    except NeedsLogin as error:
+        return _fail(error, LOGIN)
     except ServerError as error:
         return _fail(error, UNHEALTHY)
     except MooringError as error:

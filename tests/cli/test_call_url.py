@@ -1,0 +1,84 @@
+"""`mooring call` and `mooring tools` on a server behind an address, as real processes."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from mooring.testing.site import Heard, Site
+from support import Home
+
+MOORING = str(Path(sys.executable).parent / "mooring")
+
+
+async def run(home: Home, *args: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        MOORING, *args, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 15)
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+async def test_a_server_behind_an_address_is_listed_and_called(stateless: bool, home: Home) -> None:
+    async with Site(stateless=stateless) as site:
+        code, out, err = await run(home, "tools", "--url", site.url, "--json")
+        assert (code, err) == (0, "")
+        assert [tool["tool"] for tool in json.loads(out)["tools"]] == ["echo"]
+        assert await run(home, "call", "--url", site.url, "echo", "text=hello") == (0, "hello\n", "")
+
+
+async def test_headers_go_with_every_request(home: Home) -> None:
+    async with Site() as site:
+        await run(
+            home, "call", "--url", site.url, "-H", "Authorization: Bearer x:y", "-H", "X-Two: 2", "echo", "text=a"
+        )
+        seen = {(heard.headers.get("Authorization"), heard.headers.get("X-Two")) for heard in site.heard}
+        assert seen == {("Bearer x:y", "2")}
+
+
+async def test_a_server_that_wants_a_login_says_so_with_exit_code_3(home: Home) -> None:
+    def refuse(heard: Heard) -> web.Response:
+        return web.Response(status=401, headers={"WWW-Authenticate": 'Bearer realm="x"'})
+
+    async with Site() as site:
+        for method in ("initialize", "server/discover"):
+            site.answers[method] = refuse
+        code, out, err = await run(home, "tools", "--url", site.url)
+        assert (code, out) == (3, "")
+        assert err.startswith("mooring: ")
+        assert err.count("\n") == 1
+
+
+async def test_a_server_that_hangs_is_given_up_at_the_deadline_with_exit_code_5(home: Home) -> None:
+    async def hang(heard: Heard) -> None:
+        await asyncio.sleep(30)
+
+    async with Site() as site:
+        site.answers["tools/call"] = hang
+        code, _, err = await run(home, "call", "--url", site.url, "echo", "text=x", "--timeout", "1")
+        assert (code, "within 1 s" in err) == (5, True)
+
+
+async def test_no_guard_is_started_for_an_address(home: Home) -> None:
+    async with Site() as site:
+        seen: list[int] = []
+
+        def look(heard: Heard) -> dict[str, object]:
+            marks = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"guard.main" in _read(path)]
+            seen.append(sum(str(home.home).encode() in _read(path.with_name("environ")) for path in marks))
+            return {"content": []}
+
+        site.answers["tools/call"] = look
+        await run(home, "call", "--url", site.url, "echo")
+        assert seen == [0]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
