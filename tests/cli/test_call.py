@@ -184,7 +184,7 @@ def test_no_fault_of_a_server_is_a_traceback(fault: str, home: Home) -> None:
         fault, 2000
     )
     command = f"{faulty(fault)} {size}"
-    done = run(home, "call", "--json", "--server", command, "fault", "--timeout", "2")
+    done = run(home, "call", "--json", "--server", command, "fault", "--timeout", "1")
     assert done.returncode in (0, 1, 2, 5)
     assert "Traceback" not in done.stderr
     assert done.returncode == 0 or done.stderr.startswith("mooring: ")
