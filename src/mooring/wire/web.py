@@ -235,7 +235,8 @@ def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConn
     # How many are under way at once is decided above: what answers a server must never wait for a connection.
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=0)
-    return aiohttp.TCPConnector(limit=0, ssl=tls if tls is not None else True)
+    # aiohttp makes a context with the system's authorities when it is imported: the one for whoever wants no other.
+    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls)
 
 
 def _retry_after(value: str) -> float | None:
