@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Home
+from support import Home
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

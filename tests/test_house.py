@@ -9,7 +9,7 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "FileError", "GuardLost",
+        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "FileError", "Guard", "GuardLost",
         "HandshakeError", "HttpError", "Inventory", "Limits", "MooringError", "NeedsLogin", "ParseError", "Problem",
         "Progress", "ProtocolError", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError",
         "Session", "SpawnError", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool", "connect",

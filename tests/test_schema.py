@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conftest import Home
 from mooring.core.config import ServerConfig
 from mooring.discovery.formats.mooring import FORMAT
 from mooring.settings import SETTINGS, load
+from support import Home
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "schema"
 

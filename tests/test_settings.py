@@ -2,8 +2,8 @@
 
 import pytest
 
-from conftest import Home
 from mooring.settings import SETTINGS, Settings, load
+from support import Home
 
 
 def settings(home: Home) -> Settings:

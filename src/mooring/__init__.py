@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mooring.inventory import Inventory, discover
     from mooring.single import connect
     from mooring.wire.client import Client, Root
+    from mooring.wire.process import Guard
     from mooring.wire.session import Session
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "ConfigError",
     "ConnectError",
     "FileError",
+    "Guard",
     "GuardLost",
     "HandshakeError",
     "HttpError",
@@ -76,6 +78,7 @@ __all__ = [
 # Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
 _HOMES = {
     "Client": "wire.client",
+    "Guard": "wire.process",
     "Inventory": "inventory",
     "Limits": "core.limits",
     "Problem": "core.problem",

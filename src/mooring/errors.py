@@ -6,10 +6,10 @@ MooringError
 │   └── ParseError       a text that is not what its format says it is
 ├── UnknownServer        no server goes by that name
 ├── UnknownTool          the server has no such tool, or none that can be used
-├── GuardLost            the process that keeps the servers' processes is gone, and they with it
 ├── BadArguments         what was to be sent cannot be written as JSON
 └── ServerError          a server, or the way to it, failed
     ├── SpawnError       its program could not be started
+    ├── GuardLost        the process that keeps the servers' processes is gone, and they with it
     ├── ConnectError     it cannot be reached
     ├── HttpError        it answered with an HTTP status that is no answer
     ├── NeedsLogin       it wants to know who asks
@@ -88,10 +88,6 @@ class UnknownTool(MooringError):
         self.near = tuple(near)
 
 
-class GuardLost(MooringError):
-    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
-
-
 class BadArguments(MooringError):
     """What was to be sent cannot be written as JSON; nothing was sent."""
 
@@ -150,6 +146,15 @@ class SpawnError(ServerError):
         self.cwd = cwd
         self.code = code
         self.cause = cause
+
+
+class GuardLost(ServerError):
+    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
+
+    retry = True
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("", reason, stage="spawn")
 
 
 class ConnectError(ServerError):
@@ -253,10 +258,9 @@ class ServerDied(ServerError):
         stderr: Sequence[str] = (),
         withheld: Sequence[str] = (),
     ) -> None:
-        end = f"ended with exit code {exit_code}" if exit_code is not None else "closed the connection"
         words = (
-            f"{server} {end} before it answered {what}{f' ({cause})' if cause else ''}",
-            "; it may have run" if may_have_run else "",
+            f"{server} {_end(exit_code)} before it answered {what}{f' ({cause})' if cause else ''}",
+            "; it may have run" if may_have_run and stage == "call" else "",
             f". Its last words: {said}" if (said := _last_words(stderr)) else "",
             f".{_grant(withheld)}",
         )
@@ -308,7 +312,7 @@ class TimedOut(ServerError):
     def __init__(
         self, server: str, what: str, seconds: float, *, stage: Stage = "call", may_have_run: bool = False
     ) -> None:
-        ran = " It may have run." if may_have_run else ""
+        ran = " It may have run." if may_have_run and stage == "call" else ""
         super().__init__(
             server,
             f"{server} did not answer {what} within {seconds:g} s.{ran}",
@@ -339,3 +343,14 @@ def _grant(withheld: Sequence[str]) -> str:
         return ""
     more = f" and {len(withheld) - MOST_NAMED} more" if len(withheld) > MOST_NAMED else ""
     return f" It was not given {', '.join(withheld[:MOST_NAMED])}{more}; `-e NAME` passes a variable on."
+
+
+def _end(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "closed the connection"
+    if exit_code >= 0:
+        return f"ended with exit code {exit_code}"
+    from signal import Signals  # only on the way to an error
+
+    known = {number.value: number.name for number in Signals}
+    return f"was ended by {known.get(-exit_code, f'signal {-exit_code}')}"

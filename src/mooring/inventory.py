@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from mooring.core.config import Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
 from mooring.core.template import literal
-from mooring.core.where import Where
+from mooring.core.where import Request, Where, here
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.format import Format, Place
 from mooring.discovery.formats import FORMATS
@@ -57,17 +57,6 @@ class Inventory(Struct, frozen=True):
         return get_close_matches(name, [choice.name for choice in self.choices], 3)
 
 
-class Request(Struct, frozen=True):
-    """What to look at: the machine, the folder, and what the command line adds."""
-
-    where: Where
-    cwd: str
-    project: bool = True
-    demo: bool = False
-    configs: tuple[str, ...] = ()
-    """Files in the common shape that count before everything else."""
-
-
 def discover(cwd: str | None = None) -> Inventory:
     """Everything configured for a folder (this one, if none is named), on this machine, for this person.
 
@@ -77,19 +66,6 @@ def discover(cwd: str | None = None) -> Inventory:
         ConfigError: the person's home folder is not known.
     """
     return load(Request(here(os.environ), os.path.abspath(cwd or os.curdir)))
-
-
-def here(env: Mapping[str, str]) -> Where:
-    """This machine and this person.
-
-    Raises:
-        ConfigError: the home folder is not known. A relative one would make a repository's files the person's own.
-    """
-    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise ConfigError("Your home folder is not known; set HOME to its full path.")
-    platform = sys.platform if sys.platform in ("darwin", "win32") else "linux"
-    return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
 
 
 def load(request: Request, *, remember: bool = True) -> Inventory:

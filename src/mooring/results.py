@@ -4,10 +4,13 @@ import json
 from base64 import b64decode
 from typing import Any
 
+from msgspec import DecodeError
+
 from mooring.core import content
 from mooring.core.content import Block
 from mooring.core.raw import read
 from mooring.core.result import Result
+from mooring.errors import ProtocolError
 
 
 def as_text(result: Result) -> str:
@@ -40,7 +43,10 @@ def _size(data: str | None) -> str:
 
 def as_data(result: Result) -> dict[str, Any]:
     """The answer as the protocol has it."""
-    whole = read(result.raw)
+    try:
+        whole = read(result.raw)
+    except DecodeError as error:
+        raise ProtocolError(result.server, f"the result of {result.tool} cannot be read: {error}") from None
     whole = whole if isinstance(whole, dict) else {}
     return {
         "content": whole.get("content", []),
@@ -54,10 +60,18 @@ def as_bytes(result: Result) -> bytes | None:
     for block in result.content:
         match block:
             case content.Image(data=data) | content.Audio(data=data):
-                return b64decode(data)
+                return _decoded(result, data)
             case content.Embedded(resource=content.ResourceContents(blob=str(blob))):
-                return b64decode(blob)
+                return _decoded(result, blob)
             case _:
                 continue
     text = as_text(result)
     return text.encode() if text else None
+
+
+def _decoded(result: Result, data: str) -> bytes:
+    try:
+        return b64decode(data)
+    except ValueError:
+        reason = f"what {result.tool} sent is not the Base64 it should be"
+    raise ProtocolError(result.server, reason)

@@ -3,12 +3,12 @@
 import os
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mooring.core.limits import Limits
+from mooring.core.where import here
 from mooring.errors import ConfigError
-from mooring.inventory import here
 from mooring.servers.dial import dial, patient
 from mooring.servers.launch import Launch, launch
 from mooring.wire.client import Client
@@ -36,6 +36,7 @@ async def connect(
     A URL begins with http://, https:// or unix://; `headers` go with every request, and `transport` says how to speak
     to it. A command is one text, split as a shell would, or a list of words. It inherits the environment without the
     names that look like secrets, and `env` on top; when the session ends, so does everything the server started.
+    Whoever connects to many gives all of them one `guard`, and closes it.
 
     Raises:
         ConfigError: there is no command, or the URL or a header cannot be used.
@@ -49,10 +50,11 @@ async def connect(
             yield session
         return
     start = prepare(target, env=env, cwd=cwd)
-    async with guard or Guard() as keeper:
-        limits = patient(start, limits or Limits())
-        async with dial(start, keeper, server=name_of(start.argv), client=client, limits=limits) as session:
-            yield session
+    limits = patient(start, limits or Limits())
+    async with AsyncExitStack() as stack:
+        keeper = guard if guard is not None else await stack.enter_async_context(Guard())
+        way = dial(start, keeper, server=name_of(start.argv), client=client, limits=limits)
+        yield await stack.enter_async_context(way)
 
 
 def is_url(target: str) -> bool:
@@ -77,6 +79,8 @@ def prepare(target: str | Sequence[str], *, env: Mapping[str, str] | None = None
 
 def name_of(argv: Sequence[str]) -> str:
     """What to call a server that nobody named: its program, or the package that a runner is asked to run."""
+    if {"-c", "-e", "--eval"} & set(argv[1:]):
+        return os.path.basename(argv[0])
     words = [os.path.basename(argv[0]), *(word for word in argv[1:] if not word.startswith("-"))]
     runner = words[0] in ("npx", "bunx", "uvx", "node", "python", "python3", "uv", "deno") and len(words) > 1
     name = os.path.basename(words[1]) if runner else words[0]

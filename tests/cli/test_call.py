@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Home
 from mooring.actions.arguments import arguments
 from mooring.errors import ConfigError, FileError
+from mooring.testing.faults import FAULTS
+from support import Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 DEMO = f"{sys.executable} -I -m mooring.demo"
@@ -101,7 +102,14 @@ def test_a_picture_is_kept_in_a_file(home: Home) -> None:
         (["--server", faulty("hang_init"), "echo", "--timeout", "0.5"], 5, "within 0.5 s"),
         (["--server", faulty("hang_call"), "fault", "--timeout", "1"], 5, "within 1 s"),
         (["--server", DEMO, "echo", "-e", "NOT_SET_ANYWHERE"], 2, "is not set"),
-        (["--server", DEMO, "echo", "--timeout", "0"], 2, "0"),
+        (["--server", DEMO, "echo", "--timeout", "0"], 2, "above 0"),
+        (["--server", DEMO, "echo", "--timeout", "nan"], 2, "above 0"),
+        (["--server", DEMO, "add", "a=1e999", "b=2"], 2, "a should be number"),
+        (["--server", DEMO, "add", "a=NaN", "b=2"], 2, "a should be number"),
+        (["--server", DEMO, "--url", "http://127.0.0.1:9", "echo"], 2, "Name one server"),
+        (["--url", "ftp://x", "echo"], 2, "is no address"),
+        (["--url", "http://127.0.0.1:9/mcp", "echo"], 1, "cannot be reached"),
+        (["--url", "http://127.0.0.1:9/mcp", "-H", "nonsense", "echo"], 2, "NAME: VALUE"),
     ],
 )
 def test_each_way_to_fail_has_its_sentence_and_exit_code(args: list[str], code: int, words: str, home: Home) -> None:
@@ -112,12 +120,125 @@ def test_each_way_to_fail_has_its_sentence_and_exit_code(args: list[str], code: 
 
 
 def test_a_variable_is_passed_on_when_it_is_named(home: Home) -> None:
-    show = (
-        f"{sys.executable} -c \"import os, sys; sys.stderr.write(repr(os.environ.get('GITHUB_TOKEN'))); sys.exit(1)\""
+    show = f"""{sys.executable} -c "import os, sys; sys.exit('has ' + os.environ.get('GITHUB_TOKEN', 'none')[-3:])" """
+    assert "has one" in run(home, "tools", "--server", show).stderr
+    assert "has ent" in run(home, "tools", "--server", show, "-e", "GITHUB_TOKEN").stderr
+    assert "has ven" in run(home, "tools", "--server", show, "-e", "GITHUB_TOKEN=given").stderr
+
+
+def test_a_secret_that_a_server_repeats_is_not_shown(home: Home) -> None:
+    show = f"""{sys.executable} -c "import os, sys; sys.exit('bad key ' + os.environ['MY_TOKEN'])" """
+    done = run(home, "tools", "--server", show, "-e", "MY_TOKEN=sekret-value")
+    assert "bad key •••" in done.stderr
+    assert "sekret" not in done.stderr
+
+
+def test_a_result_that_came_in_time_counts_though_the_server_does_not_want_to_end(home: Home) -> None:
+    done = run(home, "call", "--server", faulty("ignore_eof_term"), "echo", "text=x", "--timeout", "2")
+    assert (done.returncode, done.stdout) == (0, "x\n")
+
+
+def test_a_failed_start_shows_what_the_server_wrote_and_what_it_was_not_given(home: Home) -> None:
+    quiet = f"{sys.executable} -c \"import sys, time; print('set the key first', file=sys.stderr, flush=True); time.sleep(60)\""
+    done = run(home, "tools", "--server", quiet, "--timeout", "1")
+    assert done.returncode == 5
+    assert "| set the key first" in done.stderr
+    assert "It was not given GITHUB_TOKEN" in done.stderr
+
+
+ODD = """
+import json, sys
+answers = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "o", "version": "1"}},
+    "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}},
+                             {"name": "bad", "inputSchema": {"type": "object", "maximum": 1}}]},
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") in answers:
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answers[message["method"]]})
+        print(text.replace('"maximum": 1', '"maximum": 1e999'), flush=True)
+    elif message.get("method") == "tools/call":
+        print('{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"image","data":"abc","mimeType":"image/png"}],'
+              '"structuredContent":{"n":1e999}}}' % message["id"], flush=True)
+    elif "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+"""
+
+
+def test_data_of_a_server_that_cannot_be_read_is_an_error_and_no_traceback(home: Home) -> None:
+    server = f"{sys.executable} {home.write('odd.py', ODD)}"
+    listed = run(home, "tools", "--server", server, "--json")
+    assert [tool["tool"] for tool in json.loads(listed.stdout)["tools"]] == ["t"]
+    assert json.loads(listed.stdout)["servers"][0]["rejected"][0]["tool"] == "bad"
+    for args in (["--json"], ["-o", "f"]):
+        done = run(home, "call", "--server", server, "t", *args)
+        assert done.returncode == 1
+        assert done.stderr.startswith("mooring: ")
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_no_fault_of_a_server_is_a_traceback(fault: str, home: Home) -> None:
+    size = {"big_line": 20_000_000, "endless_line": 20_000_000, "slow_start": 100, "stderr_flood": 1_000_000}.get(
+        fault, 2000
     )
-    assert "None" in run(home, "tools", "--server", show).stderr
-    assert "canary-environment" in run(home, "tools", "--server", show, "-e", "GITHUB_TOKEN").stderr
-    assert "given" in run(home, "tools", "--server", show, "-e", "GITHUB_TOKEN=given").stderr
+    command = f"{faulty(fault)} {size}"
+    done = run(home, "call", "--json", "--server", command, "fault", "--timeout", "2")
+    assert done.returncode in (0, 1, 2, 5)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0 or done.stderr.startswith("mooring: ")
+
+
+@pytest.mark.parametrize("delay", [0.01, 0.04, 0.08, 0.12, 0.2])
+def test_an_interrupt_at_any_moment_is_130_without_a_traceback(delay: float, home: Home) -> None:
+    command = [MOORING, "call", "--server", faulty("hang_call"), "fault"]
+    process = subprocess.Popen(command, cwd=home.cwd, env=home.env, stderr=subprocess.PIPE, text=True)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    # Before the interpreter has come to our first line, the signal ends it as it ends any program.
+    assert process.returncode == 130 or (delay < 0.05 and process.returncode in (-signal.SIGINT, 1))
+    assert "Traceback" not in err or delay < 0.05
+
+
+def test_a_limit_of_the_system_is_a_sentence(home: Home) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -n 12; exec {MOORING} call --server '{DEMO}' echo text=x"],
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 1)
+
+
+def test_arguments_on_a_closed_or_broken_stdin_are_refused_in_words(home: Home) -> None:
+    closed = subprocess.run(
+        ["bash", "-c", f"{MOORING} call --server '{DEMO}' echo - <&-"],
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert (closed.returncode, "stdin is closed" in closed.stderr) == (2, True)
+    broken = subprocess.run(
+        [MOORING, "call", "--server", DEMO, "echo", "-"],
+        cwd=home.cwd,
+        env=home.env,
+        capture_output=True,
+        input=b"\xff",
+        timeout=30,
+    )
+    assert (broken.returncode, b"not UTF-8" in broken.stderr) == (2, True)
+
+
+def test_the_folder_is_told_to_the_server_as_a_proper_address(home: Home) -> None:
+    folder = home.project / "a b#c%20"
+    folder.mkdir()
+    code = WITNESS.replace('"tools/list": {', '"tools/list": {').replace(
+        "log.write(line)",
+        'log.write(line); message.get("method") == "notifications/initialized" and print(json.dumps({"jsonrpc": "2.0", "id": "r", "method": "roots/list"}), flush=True)',
+    )
+    script, log = home.write("roots.py", code), home.folder / "roots.log"
+    run(home, "call", "--cwd", str(folder), "--server", f"{sys.executable} {script} {log}", "hang", "--timeout", "1.5")
+    answer = next(json.loads(line) for line in log.read_text().splitlines() if '"roots"' in line and '"uri"' in line)
+    assert answer["result"]["roots"][0]["uri"].endswith("/a%20b%23c%2520")
 
 
 WITNESS = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Cli, Home
 from mooring.render import width
+from support import Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 GOOD = {"command": "good"}
@@ -342,9 +342,9 @@ def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:
 
 def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:
     code = (
-        "import os, signal, sys; from mooring.cli import app, base\n"
+        "import os, signal, sys; from mooring import inventory; from mooring.cli import app\n"
         "def interrupt(*_, **__): os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
-        "base.load = interrupt\n"
+        "inventory.load = interrupt\n"
         "sys.exit(app.run(['mcp', 'list']))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=30)

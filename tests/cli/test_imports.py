@@ -1,10 +1,11 @@
-"""What a listing loads: the list of modules is kept, so that start-up cannot grow unnoticed."""
+"""What a listing and a call load: the list of modules is kept, so that start-up cannot grow unnoticed."""
 
 import json
+import shlex
 import subprocess
 import sys
 
-from conftest import Home
+from support import Home
 
 HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
          "importlib.metadata", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
@@ -25,24 +26,37 @@ CODE = """
 import sys, json, contextlib, io
 from mooring.cli.app import run
 with contextlib.redirect_stdout(io.StringIO()):
-    run(["mcp", "list"])
+    run(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)))
 """
 
 
-def loaded(home: Home) -> list[str]:
+def loaded(home: Home, *words: str) -> list[str]:
     home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
     done = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", CODE, *words],
+        cwd=home.cwd,
+        env=home.env,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
     )
     names: list[str] = json.loads(done.stdout)
     return names
 
 
 def test_a_listing_loads_nothing_heavy(home: Home) -> None:
-    assert [name for name in loaded(home) if name in HEAVY] == []
+    assert [name for name in loaded(home, "mcp", "list") if name in HEAVY] == []
 
 
 def test_a_listing_loads_exactly_these_modules_of_ours(home: Home) -> None:
-    ours = [name for name in loaded(home) if name.split(".")[0] == "mooring"]
+    ours = [name for name in loaded(home, "mcp", "list") if name.split(".")[0] == "mooring"]
     assert [name for name in ours if not name.startswith("mooring.discovery.formats.")] == OURS
+
+
+def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_configurations(home: Home) -> None:
+    server = shlex.join([sys.executable, "-I", "-m", "mooring.demo"])
+    names = loaded(home, "tools", "--server", server)
+    assert "mooring.wire.session" in names
+    assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory"))] == []

@@ -7,12 +7,12 @@ from pkgutil import iter_modules
 
 import pytest
 
-from conftest import HOMES, Home
 from mooring.actions.get import get
 from mooring.actions.list import list_servers
 from mooring.cli.list import as_json
 from mooring.discovery import formats
 from mooring.discovery.formats import FORMATS
+from support import HOMES, Home
 
 
 def test_a_sample_home_gives_exactly_the_expected_inventory(sample: Home, request: pytest.FixtureRequest) -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Home
 from mooring.core.config import Broken, ServerConfig
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.scan import Scan, context, scan
+from support import Home
 
 GOOD = {"command": "good", "args": ["a"]}
 

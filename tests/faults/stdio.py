@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from tests.faults.table import Meter, Peers, Row, bound, echoes, fails
+from tests.faults.table import NONCE, Meter, Peers, Row, bound, echoes, fails
 
 import mooring
 
@@ -43,10 +43,20 @@ def hangs_at_start(fault: str) -> Callable[[Meter], Awaitable[str]]:
                 raise AssertionError("it connected")
 
         error = await fails(connect(), mooring.TimedOut)
-        bound("connect ends", meter.seconds, 1 + 1 + 3)
+        bound("connect ends", meter.seconds, 2)
         return f"{error.stage} ends at the one deadline of 1 s"
 
     return trial
+
+
+async def never_speaks(meter: Meter) -> str:
+    async def connect() -> None:
+        async with mooring.connect(["sleep", "600"], env={NONCE: meter.nonce}, limits=mooring.Limits(connect=1.0)):
+            raise AssertionError("it connected")
+
+    await fails(connect(), mooring.TimedOut)
+    bound("connect ends", meter.seconds, 2)
+    return f"given up after {meter.seconds:.2f} s"
 
 
 def hangs_in_a_call(fault: str) -> Callable[[Meter], Awaitable[str]]:
@@ -67,6 +77,8 @@ def answers(fault: str, text: str) -> Callable[[Meter], Awaitable[str]]:
             result = await session.call_tool("fault")
             assert result.text == text, result.text
             await echoes(session)
+            noise = session.oddities.noise if fault == "stdout_noise" else 0
+            assert bool(noise) == (fault == "stdout_noise")
             return f"{result.text!r}, the next call works"
 
     return trial
@@ -219,6 +231,7 @@ ROWS = (
         Peers(f"{NO_END}; 16.8 s for 5", f"{NO_END}; 16.5 s", "60 s")),
     Row("F3", "half a line, then silence", "one deadline", hangs_at_start("half_line_init")),
     Row("F3", "hang on the list", "one deadline", hangs_at_start("hang_list")),
+    Row("F3", "never says a word, ignores EOF", "one deadline", never_speaks),
     Row("F4", "hang in a call", "deadline, then lives", hangs_in_a_call("hang_call"),
         Peers(NO_END, NO_END, "60 s, then ok")),
     Row("F4", "half a line in a call", "deadline, then lives", hangs_in_a_call("half_line"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from conftest import Cli, Home
+from support import Cli, Home
 
 CANARY = re.compile(r"canary-[a-z0-9-]+")
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from conftest import Home
 from mooring import files
 from mooring.actions.approve import UNCHECKED, decide, pending, questions
+from mooring.core.where import here
 from mooring.errors import ConfigError, FileError, UnknownServer
-from mooring.inventory import here
 from mooring.permissions import trust
+from support import Home
 
 ENTRY = {"command": "npx", "args": ["-y", "server"], "env": {"K": "v"}, "cwd": "tools"}
 

@@ -1,6 +1,7 @@
 """`mooring.connect`: one server, started and spoken to, and ended with everything it started."""
 
 import asyncio
+import gc
 import os
 import sys
 from contextlib import AsyncExitStack
@@ -9,11 +10,8 @@ from pathlib import Path
 import pytest
 
 import mooring
-from mooring.inventory import here
-from mooring.servers.dial import dial, patient
-from mooring.servers.launch import launch
+from mooring.servers.dial import patient
 from mooring.single import name_of, prepare
-from mooring.wire.process import Guard
 
 DEMO = [sys.executable, "-I", "-m", "mooring.demo"]
 
@@ -132,15 +130,60 @@ def test_a_runner_that_may_download_gets_more_time() -> None:
         (["/usr/bin/github-mcp", "stdio"], "github-mcp"),
         (["python", "-m", "server"], "server"),
         (["node", "/path/index.js"], "index.js"),
+        (["python3", "-c", "print('a secret')"], "python3"),
     ],
 )
 def test_a_server_nobody_named_goes_by_its_program(argv: list[str], name: str) -> None:
     assert name_of(argv) == name
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+async def test_what_is_no_number_in_json_is_not_sent_as_nothing(number: float) -> None:
+    async with mooring.connect(DEMO) as session:
+        with pytest.raises(mooring.BadArguments, match="no number"):
+            await session.call_tool("echo", {"text": "x", "a": [{"b": number}], "c": None})
+        assert (await session.call_tool("echo", {"text": "still"})).text == "still"
+
+
+async def test_a_guard_that_is_given_stays_open_for_the_others() -> None:
+    async with mooring.Guard() as guard, mooring.connect(DEMO, guard=guard) as first:
+        async with mooring.connect(DEMO, guard=guard):
+            pass
+        assert (await first.call_tool("echo", {"text": "still"})).text == "still"
+
+
+async def test_a_program_that_never_speaks_is_given_up_at_the_deadline_not_after_it() -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(mooring.TimedOut):
+        async with mooring.connect(["sleep", "100"], limits=mooring.Limits(connect=1.0)):
+            pass
+    assert loop.time() - began < 2
+
+
+async def test_whatever_fails_carries_what_is_known_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_TOKEN", "x")
+    code = "import sys, time; print('no licence', file=sys.stderr, flush=True); time.sleep(60)"
+    with pytest.raises(mooring.TimedOut) as caught:
+        async with mooring.connect([sys.executable, "-c", code], limits=mooring.Limits(connect=1.0)):
+            pass
+    assert caught.value.stderr == ("no licence",)
+    assert "CANARY_TOKEN" in caught.value.withheld
+
+
+async def test_a_guard_that_dies_is_a_server_error_without_an_invented_exit_code() -> None:
+    async with mooring.Guard() as guard:
+        async with mooring.connect(DEMO, guard=guard) as session:
+            os.kill(guard.pid or 0, 9)
+            with pytest.raises(mooring.ServerDied, match="guard") as caught:
+                await session.call_tool("slow", {"seconds": 5})
+        assert caught.value.exit_code is None
+        async with mooring.connect(DEMO, guard=guard) as again:
+            assert (await again.call_tool("echo", {"text": "back"})).text == "back"
+
+
 async def test_two_hundred_servers_at_once_lose_and_cross_nothing_and_give_everything_back() -> None:
     """One guard, two hundred real processes alive together, five calls to each with words of their own."""
-    start = launch(faulty("plain"), here(os.environ), os.getcwd(), own=True)
     limits = mooring.Limits(connect=60)
 
     async def use(session: mooring.Session, number: int) -> None:
@@ -148,19 +191,26 @@ async def test_two_hundred_servers_at_once_lose_and_cross_nothing_and_give_every
         results = await asyncio.gather(*(session.call_tool("echo", {"text": word}) for word in words))
         assert [result.text for result in results] == words
 
-    async with Guard() as guard:
-        async with dial(start, guard, server="first", limits=limits) as session:
+    async with mooring.Guard() as guard:
+        async with mooring.connect(faulty("plain"), guard=guard, limits=limits) as session:
             await use(session, 0)
-        before = len(os.listdir("/proc/self/fd"))
+        before, memory = len(os.listdir("/proc/self/fd")), _memory()
         gate = asyncio.Semaphore(32)
         everyone = asyncio.Barrier(200)
 
         async def one(number: int) -> None:
             async with AsyncExitStack() as stack:
                 async with gate:
-                    session = await stack.enter_async_context(dial(start, guard, server=f"s{number}", limits=limits))
+                    way = mooring.connect(faulty("plain"), guard=guard, limits=limits)
+                    session = await stack.enter_async_context(way)
                 await everyone.wait()
                 await use(session, number)
 
         await asyncio.gather(*map(one, range(200)))
         assert len(os.listdir("/proc/self/fd")) == before
+        assert _memory() - memory < 30e6
+
+
+def _memory() -> int:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -13,6 +13,8 @@ SECRETS = [
     "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "STRIPE_SECRET", "SSH_PRIVATE_KEY", "GPG_PASSPHRASE", "DATABASE_URL",
     "REDIS_URL", "MONGODB_URI", "SENTRY_DSN", "GOOGLE_APPLICATION_CREDENTIALS", "SESSION_COOKIE", "GH_PAT", "API_KEYS",
     "AZURE_CLIENT_SECRET", "HF_TOKEN", "ANTHROPIC_API_KEY", "SLACK_BOT_TOKEN", "JWT_SIGNING", "BASIC_AUTH", "api_key",
+    "DB_PASS", "SMTP_PASS", "PGPASS", "SLACK_WEBHOOK_URL", "SQLALCHEMY_DATABASE_URI", "MYSQL_URL", "RABBITMQ_URL", "DB_URL",
+    "STRIPE_SK", "SIGNINGKEY", "HTTP_BASICAUTH", "AZURE_STORAGE_SAS", "WALLET_MNEMONIC", "SESSION_SALT",
 ]  # fmt: skip
 HARMLESS = [
     "PATH", "HOME", "LANG", "LC_ALL", "TERM", "EDITOR", "SSH_AUTH_SOCK", "DISPLAY", "XAUTHORITY", "VIRTUAL_ENV", "PWD",
@@ -64,3 +66,10 @@ def test_version_managers_are_found_behind_the_given_path(tmp_path: Path) -> Non
 def test_no_folder_is_searched_twice() -> None:
     found = search_path("/usr/bin:/bin", os.path.expanduser("~")).split(":")
     assert len(found) == len(set(found))
+
+
+def test_an_address_with_a_password_in_it_is_a_secret_whatever_its_name() -> None:
+    given = Where(
+        "/home/me", {"UPSTREAM": "amqp://me:pw@host", "SITE": "https://host/x:y@z", "HTTPS_PROXY": "http://u:p@proxy"}
+    )
+    assert launch(["x"], given, "/", own=True).withheld == ("UPSTREAM",)

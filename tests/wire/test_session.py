@@ -418,7 +418,14 @@ async def test_a_task_that_failed_fails_as_the_call_would_have():
 
 async def test_a_task_that_makes_no_sense_fails_the_call():
     server = tasked()
-    server.answer("tools/call", lambda params, call: {"content": []})
+    server.answer("tools/call", lambda params, call: {"task": {"status": 3}})
     async with await server.session() as session:
         with pytest.raises(ProtocolError, match="what it says of a task"):
             await session.call_tool("slow")
+
+
+async def test_a_server_that_answers_at_once_though_asked_for_a_task_is_heard():
+    server = tasked()
+    server.answer("tools/call", lambda params, call: {"content": [{"type": "text", "text": "at once"}]})
+    async with await server.session() as session:
+        assert (await session.call_tool("slow")).text == "at once"

@@ -1,6 +1,7 @@
 """Words from a command line into the arguments of a tool, by its schema."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def arguments(words: Sequence[str], schema: Mapping[str, Any], given: str | None
 
 def _from_json(text: str) -> dict[str, Any]:
     try:
-        made = json.loads(text)
+        made = _loads(text)
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise ConfigError(f"The arguments are not valid JSON{where}.") from None
@@ -58,7 +59,7 @@ def _value(key: str, text: str, schema: Mapping[str, Any]) -> Any:
     if wanted and wanted <= {"string", "null"}:
         return text
     try:
-        value = json.loads(text)
+        value = _loads(text)
     except (ValueError, RecursionError):
         value = text
     if not wanted:
@@ -68,6 +69,20 @@ def _value(key: str, text: str, schema: Mapping[str, Any]) -> Any:
     if "string" in wanted:
         return text
     raise ConfigError(f"{key} should be {' or '.join(sorted(wanted))}; {key}=… is something else.")
+
+
+def _loads(text: str) -> Any:
+    """JSON, and no more than that: what is no number or too large for one would reach the server as null."""
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:

@@ -1,9 +1,12 @@
-"""`call` and `tools` on one server that a command starts."""
+"""`call` and `tools` on one server that a command starts, or that is reached by its address."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from math import inf
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -12,20 +15,25 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Listing, Tool
 from mooring.errors import TimedOut, UnknownTool
-from mooring.single import connect, name_of, prepare
+from mooring.single import connect
 from mooring.wire.client import Client, Root
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
+Kind: TypeAlias = Literal["auto", "http", "sse"]
+
 T = TypeVar("T")
 
 
-class Target(Struct, frozen=True):
-    """The server to talk to: a command, what to add to its environment, and the folder it is started in."""
+class Target(Struct, frozen=True, kw_only=True):
+    """The server to talk to: a command, what to add to its environment and where to start it; or a URL."""
 
-    command: str
     cwd: str
+    command: str = ""
     env: Mapping[str, str] = {}
+    url: str | None = None
+    headers: Mapping[str, str] = {}
+    transport: Kind = "auto"
     timeout: float | None = None
     """Seconds for everything, from the start to the result."""
 
@@ -38,17 +46,27 @@ class Offer(Struct, frozen=True):
     tools: Listing[Tool]
 
 
-async def tools(target: Target, guard: Guard) -> Offer:
-    """What a server offers.
+class Watcher(Protocol):
+    """What a face is told while it waits."""
+
+    def connected(self) -> None:
+        """The server is up."""
+
+    def progress(self, step: Progress) -> None:
+        """The call has come further."""
+
+
+async def tools(target: Target, guard: Guard, watcher: Watcher, show: Callable[[Offer], None]) -> None:
+    """Show what a server offers, before it is closed again.
 
     Raises:
         ServerError: it could not be reached; TimedOut where it was not in time.
     """
 
-    async def look(session: Session) -> Offer:
+    async def look(session: Session, _: Timeout | None) -> Offer:
         return Offer(session.server, session.hello, session.tools)
 
-    return await _with(target, guard, "the list of its tools", look)
+    await _with(target, guard, "the list of its tools", watcher, look, show)
 
 
 async def call(
@@ -56,37 +74,54 @@ async def call(
     guard: Guard,
     tool: str,
     fill: Callable[[Tool], Mapping[str, Any]],
-    on_progress: Callable[[Progress], None],
-) -> Result:
-    """Call one tool; `fill` makes its arguments once its schema is known.
+    watcher: Watcher,
+    show: Callable[[Result], None],
+) -> None:
+    """Call one tool and show its result, before the server is closed; `fill` makes its arguments from its schema.
 
     Raises:
         UnknownTool: the server has no such tool.
         ServerError: it could not be reached or did not answer; TimedOut where it was not in time.
     """
 
-    async def ask(session: Session) -> Result:
+    async def ask(session: Session, within: Timeout | None) -> Result:
         found = _find(session, tool)
-        within = Timeout(None, None) if target.timeout is not None else None
-        return await session.call_tool(found.name, fill(found), within=within, on_progress=on_progress)
+        return await session.call_tool(found.name, fill(found), within=within, on_progress=watcher.progress)
 
-    return await _with(target, guard, tool, ask)
+    await _with(target, guard, tool, watcher, ask, show)
 
 
-async def _with(target: Target, guard: Guard, about: str, work: Callable[[Session], Awaitable[T]]) -> T:
-    limits = Limits() if target.timeout is None else Limits(connect=target.timeout)
-    client = Client(roots=lambda: [Root(f"file://{target.cwd}")])
-    connected = False
+async def _with(
+    target: Target,
+    guard: Guard,
+    about: str,
+    watcher: Watcher,
+    work: Callable[[Session, Timeout | None], Awaitable[T]],
+    show: Callable[[T], None],
+) -> None:
+    loop = asyncio.get_running_loop()
+    until = inf if target.timeout is None else loop.time() + target.timeout
+    limits = Limits() if target.timeout is None else Limits(connect=target.timeout, list=target.timeout)
     try:
-        async with asyncio.timeout(target.timeout):
-            async with connect(
-                target.command, env=target.env, cwd=target.cwd, client=client, limits=limits, guard=guard
-            ) as session:
-                connected = True
-                return await work(session)
-    except TimeoutError:
-        server = name_of(prepare(target.command).argv)
-        raise TimedOut(server, about, target.timeout or 0.0, may_have_run=connected) from None
+        async with guard, _session(target, guard, limits) as session:
+            watcher.connected()
+            left = None if target.timeout is None else Timeout(None, max(0.0, until - loop.time()))
+            show(await work(session, left))
+    except TimedOut as error:
+        if target.timeout is None:
+            raise
+        # Which part of the time was spent on what is of no interest: it was given for all of it.
+        whole = TimedOut(error.server, about, target.timeout, stage=error.stage, may_have_run=error.may_have_run)
+        whole.stderr, whole.withheld = error.stderr, error.withheld
+        raise whole from None
+
+
+def _session(target: Target, guard: Guard, limits: Limits) -> AbstractAsyncContextManager[Session]:
+    client = Client(roots=lambda: [Root(Path(target.cwd).as_uri())])
+    if target.url is not None:
+        kind = target.transport
+        return connect(target.url, headers=target.headers, client=client, limits=limits, transport=kind)
+    return connect(target.command, env=target.env, cwd=target.cwd, client=client, limits=limits, guard=guard)
 
 
 def _find(session: Session, name: str) -> Tool:

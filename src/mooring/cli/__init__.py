@@ -4,15 +4,39 @@ import sys
 
 STARTERS = ("call", "tools")
 """Commands that start servers: their guard starts while the rest is loaded."""
+VALUED = ("--cwd", "--config")
+"""Global options whose value is the next word."""
 
 
 def main() -> None:
     """The command `mooring`."""
-    begun = None
-    if sys.platform != "win32" and any(word in STARTERS for word in sys.argv[1:4]):
-        from mooring.wire.guard import begin
+    try:
+        begun = _begin() if _command(sys.argv[1:]) in STARTERS else None
+        from mooring.cli.app import run
 
-        begun = begin()
-    from mooring.cli.app import run
+        code = run(sys.argv[1:], begun)
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
-    sys.exit(run(sys.argv[1:], begun))
+
+def _command(words: list[str]) -> str:
+    """The first word that is neither an option nor the value of one."""
+    expected = iter(words)
+    for word in expected:
+        if not word.startswith("-"):
+            return word
+        if word in VALUED:
+            next(expected, None)
+    return ""
+
+
+def _begin() -> object:
+    if sys.platform == "win32" or "--url" in sys.argv:
+        return None
+    from mooring.wire.guard import begin
+
+    try:
+        return begin()
+    except OSError:
+        return None  # it is tried again where its failure can be told

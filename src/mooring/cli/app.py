@@ -1,16 +1,15 @@
 """The command `mooring`: its table of commands, and how an error becomes a sentence and an exit code."""
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from io import TextIOWrapper
 
 import click
 
-if TYPE_CHECKING:
-    from mooring.wire.guard import Begun
-
 from mooring.cli.base import INTERRUPTED, OK, TIMEOUT, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
-from mooring.errors import MooringError, ServerError, TimedOut
+from mooring.errors import MooringError, ServerDied, ServerError, TimedOut
 from mooring.render import safe
 
 TABLE: Table = {
@@ -74,7 +73,7 @@ app = _Root(
 )
 
 
-def run(args: list[str], begun: "Begun | None" = None) -> int:
+def run(args: list[str], begun: object = None) -> int:
     """Run the command line and say how it ended; `begun` is a guard for the servers it may start."""
     _open_closed_streams()
     try:
@@ -84,7 +83,7 @@ def run(args: list[str], begun: "Begun | None" = None) -> int:
         error.show()
         return USAGE
     except click.ClickException as error:
-        click.echo(f"mooring: {safe(error.format_message())}", err=True)
+        _tell(f"mooring: {safe(error.format_message())}")
         return error.exit_code
     except TimedOut as error:
         return _fail(error, TIMEOUT)
@@ -99,8 +98,9 @@ def run(args: list[str], begun: "Begun | None" = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        # What files do is handled where they are read; here only our own output can fail, as on a full disk.
-        click.echo(f"mooring: The output could not be written: {error.strerror}.", err=True)
+        # What files do is handled where they are read: here it is our own output, or a limit of the system.
+        what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
+        _tell(f"mooring: {what}: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNHEALTHY
     return code if isinstance(code, int) else OK
@@ -108,17 +108,27 @@ def run(args: list[str], begun: "Begun | None" = None) -> int:
 
 def _fail(error: MooringError, code: int) -> int:
     """One sentence, and below it what the server wrote last."""
-    click.echo(f"mooring: {safe(str(error))}", err=True)
-    for line in error.stderr if isinstance(error, ServerError) else ():
-        click.echo(f"  | {safe(line)}", err=True)
+    _tell(f"mooring: {safe(str(error))}")
+    if isinstance(error, ServerError):
+        if error.withheld and error.stage != "call" and "not given" not in str(error):
+            _tell(f"  It was not given {safe(', '.join(error.withheld[:12]))}; -e NAME passes a variable on.")
+        for line in error.stderr if len(error.stderr) > 1 or not isinstance(error, ServerDied) else ():
+            _tell(f"  | {safe(line)}")
     return code
 
 
+def _tell(text: str) -> None:
+    with suppress(OSError):  # where even stderr cannot be written, the exit code still tells
+        click.echo(text, err=True)
+
+
 def _open_closed_streams() -> None:
-    """Started with stdout or stderr closed (`>&-`), there is still somewhere to write to."""
+    """There is somewhere to write to, also with stdout or stderr closed (`>&-`), and no character it cannot take."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # lives as long as the process
+        if isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _color() -> bool | None:

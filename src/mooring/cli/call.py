@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from mooring.actions.arguments import arguments
+from mooring import files
+from mooring.actions.arguments import LIMIT, arguments
 from mooring.actions.call import call
 from mooring.cli.adhoc import Ticker, guard, server_options, target
-from mooring.cli.base import UNHEALTHY, Command, current, print_json
+from mooring.cli.base import UNHEALTHY, Command, Globals, current, print_json
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError
@@ -38,16 +39,27 @@ def command(
 
     \b
     mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
+    mooring call --url https://example.com/mcp search query=words
     """
     options = current(ctx)
     if "-" in (*words[-1:], given):
-        words, given = words[:-1] if words[-1:] == ("-",) else words, sys.stdin.read()
+        words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
+    results: list[Result] = []
 
     def fill(found: Tool) -> Mapping[str, Any]:
         return arguments(words, found.schema, given)
 
-    with Ticker(options, server["server"]) as ticker:
-        result = asyncio.run(call(target(options, server), guard(options), tool, fill, ticker.progress))
+    def show(result: Result) -> None:
+        ticker.clear()
+        results.append(result)
+        _show(options, result, output)
+
+    with Ticker(options, server) as ticker:
+        asyncio.run(call(target(options, server), guard(options), tool, fill, ticker, show))
+    ctx.exit(UNHEALTHY if any(result.is_error for result in results) else 0)
+
+
+def _show(options: Globals, result: Result, output: str | None) -> None:
     if output is not None:
         _save(result, output)
     elif options.json:
@@ -56,13 +68,24 @@ def command(
         text = as_text(result)
         # To a program, byte for byte; to a terminal, nothing that could steer it.
         click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
-    ctx.exit(UNHEALTHY if result.is_error else 0)
+        sys.stdout.flush()
 
 
 def _save(result: Result, path: str) -> None:
-    from mooring import files
-
     data = as_bytes(result)
     if data is None:
         raise ConfigError("The result has nothing to write to a file; --json shows it whole.")
     files.write(path, data, 0o644)
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise ConfigError("There is nothing to read: stdin is closed.")
+    data = sys.stdin.buffer.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise ConfigError(f"The arguments on stdin are larger than {LIMIT // files.MIB} MiB.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        reason = "The arguments on stdin are not UTF-8 text."
+    raise ConfigError(reason)

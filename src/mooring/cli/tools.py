@@ -7,9 +7,9 @@ import click
 
 from mooring.actions.call import Offer, tools
 from mooring.cli.adhoc import Ticker, guard, server_options, target
-from mooring.cli.base import Command, current, print_json
-from mooring.core.raw import read
+from mooring.cli.base import Command, Globals, current, print_json
 from mooring.core.tool import Tool
+from mooring.errors import ProtocolError
 from mooring.render import columns, safe
 from mooring.tools.names import names
 
@@ -24,14 +24,17 @@ def command(ctx: click.Context, /, **server: Any) -> None:
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
     options = current(ctx)
-    with Ticker(options, server["server"]):
-        offer = asyncio.run(tools(target(options, server), guard(options)))
+    with Ticker(options, server) as ticker:
+        asyncio.run(tools(target(options, server), guard(options), ticker, lambda offer: _show(options, ticker, offer)))
+
+
+def _show(options: Globals, ticker: Ticker, offer: Offer) -> None:
+    ticker.clear()
     if options.json:
         print_json(_data(offer))
         return
     if offer.tools.items:
-        rows = [(safe(tool.name), safe(_summary(tool))) for tool in offer.tools.items]
-        for line in columns(rows):
+        for line in columns([(safe(tool.name), safe(_summary(tool))) for tool in offer.tools.items]):
             click.echo(line)
     else:
         click.echo(f"{safe(offer.server)} offers no tools.", err=True)
@@ -48,13 +51,16 @@ def _summary(tool: Tool) -> str:
 
 def _data(offer: Offer) -> dict[str, object]:
     rejected = [{"tool": other.name, "reason": other.reason} for other in offer.tools.rejected]
-    info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
-    server = {"name": offer.server, "status": "connected", "serverInfo": info, "tools": len(offer.tools.items)}
     named = names((offer.server, tool.name) for tool in offer.tools.items)
-    return {
-        "tools": [_tool(named[offer.server, tool.name], offer.server, tool) for tool in offer.tools.items],
-        "servers": [{**server, "rejected": rejected, "note": offer.tools.note or None}],
-    }
+    listed = []
+    for tool in offer.tools.items:
+        try:
+            listed.append(_tool(named[offer.server, tool.name], offer.server, tool))
+        except ProtocolError as error:
+            rejected.append({"tool": tool.name, "reason": str(error)})
+    info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
+    server = {"name": offer.server, "status": "connected", "serverInfo": info, "tools": len(listed)}
+    return {"tools": listed, "servers": [{**server, "rejected": rejected, "note": offer.tools.note or None}]}
 
 
 def _tool(name: str, server: str, tool: Tool) -> dict[str, object]:
@@ -63,6 +69,6 @@ def _tool(name: str, server: str, tool: Tool) -> dict[str, object]:
         "server": server,
         "tool": tool.name,
         "description": tool.description,
-        "inputSchema": read(tool.input_schema),
+        "inputSchema": tool.schema,
         "annotations": tool.annotations,
     }

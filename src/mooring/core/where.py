@@ -1,10 +1,14 @@
 """Where things live on this machine: a value, so that tests and other platforms can be described, not patched."""
 
+import os
 import posixpath
+import sys
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+
+from mooring.errors import ConfigError
 
 Platform: TypeAlias = Literal["linux", "darwin", "win32"]
 
@@ -58,3 +62,27 @@ class Where(Struct, frozen=True):
         given = self.env.get(variable, "")
         # A relative value would let the folder one happens to stand in choose where decisions are kept.
         return given if posixpath.isabs(given) else f"{self.home}/{fallback}"
+
+
+def here(env: Mapping[str, str]) -> Where:
+    """This machine and this person.
+
+    Raises:
+        ConfigError: the home folder is not known. A relative one would make a repository's files the person's own.
+    """
+    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise ConfigError("Your home folder is not known; set HOME to its full path.")
+    platform = sys.platform if sys.platform in ("darwin", "win32") else "linux"
+    return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
+
+
+class Request(Struct, frozen=True):
+    """What to look at: the machine, the folder, and what the command line adds."""
+
+    where: Where
+    cwd: str
+    project: bool = True
+    demo: bool = False
+    configs: tuple[str, ...] = ()
+    """Files in the common shape that count before everything else."""

@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from mooring.core.ending import Ending
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
-from mooring.errors import SpawnError, TimedOut
+from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.servers.launch import Launch
 from mooring.wire.client import Client
 from mooring.wire.negotiate import negotiate
-from mooring.wire.process import Child, Guard
+from mooring.wire.process import EOF_GRACE, LOST, TERM_GRACE, Child, Guard
 from mooring.wire.session import Session
 from mooring.wire.stdio import Stdio
 from mooring.wire.transport import Transport
 
-LAST_LINES = 20
+LAST_LINES, LAST_CHARACTERS, LONGEST_LINE = 20, 4096, 300
+HASTE = 0.3
 INSTALLERS = frozenset({"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"})
 INSTALLING = 180.0
 """How long a start may take that may have to download its program first."""
@@ -42,11 +43,18 @@ async def dial(
     """
     limits = limits or Limits()
     line = _Line(launch, guard, server, limits)
+    opened = False
     try:
-        async with await negotiate(line.start, server=server, client=client, limits=limits, known=known) as session:
+        session = await negotiate(line.start, server=server, client=client, limits=limits, known=known)
+        opened = True
+        async with session:
             yield session
+    except ServerError as error:
+        line.explain(error)
+        raise
     finally:
-        await line.end()
+        # Whoever could not begin has waited long enough already.
+        await (line.end() if opened else line.end(0.0, HASTE))
 
 
 class _Line:
@@ -71,9 +79,17 @@ class _Line:
             close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
         )
 
-    async def end(self) -> None:
+    async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         if self._child is not None:
-            await self._child.close()
+            await self._child.close(grace, term_grace)
+
+    def explain(self, error: ServerError) -> None:
+        """Add what is known of the process to whatever went wrong with it."""
+        error.withheld = error.withheld or self._launch.withheld
+        if self._child is not None:
+            error.stderr = error.stderr or _last_lines(self._child, self._launch)
+            if error.exit_code is None and self._child.exited.done():
+                error.exit_code = _code(self._child.exited.result())
 
 
 def patient(launch: Launch, limits: Limits) -> Limits:
@@ -101,6 +117,17 @@ async def _spawn(launch: Launch, guard: Guard, server: str, seconds: float) -> C
 
 
 async def _ending(child: Child, launch: Launch) -> Ending:
-    code = await child.exited
-    lines = child.stderr_tail.splitlines()[-LAST_LINES:]
-    return Ending(exit_code=code, stderr=tuple(line for line in lines if line.strip()), withheld=launch.withheld)
+    code = _code(await asyncio.shield(child.exited))  # others wait for it too
+    cause = "" if code is not None else "the guard that kept its process died"
+    return Ending(cause, exit_code=code, stderr=_last_lines(child, launch), withheld=launch.withheld)
+
+
+def _code(status: int) -> int | None:
+    return None if status == LOST else status
+
+
+def _last_lines(child: Child, launch: Launch) -> tuple[str, ...]:
+    """The end of what the program wrote, bounded, without the secrets it was given."""
+    text = launch.redacted(child.stderr_tail)[-LAST_CHARACTERS:]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return tuple(line[-LONGEST_LINE:] for line in lines[-LAST_LINES:])

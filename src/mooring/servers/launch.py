@@ -13,6 +13,9 @@ from msgspec import Struct
 
 from mooring.core.where import Where
 
+SHORTEST = 4
+"""A secret shorter than this cannot be told from any other text."""
+
 
 class Launch(Struct, frozen=True):
     """Everything needed to start a program, and the names of the variables it was not given."""
@@ -21,6 +24,14 @@ class Launch(Struct, frozen=True):
     env: Mapping[str, str]
     cwd: str
     withheld: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    """Values that were given and must not be shown, whoever repeats them."""
+
+    def redacted(self, text: str) -> str:
+        """What the program wrote, without the secrets it was given."""
+        for secret in self.secrets:
+            text = text.replace(secret, "•••")
+        return text
 
     def __repr__(self) -> str:
         return f"<Launch {self.argv[0]!r} in {self.cwd}>"
@@ -36,21 +47,26 @@ def launch(
     pass_env: Sequence[str] = (),
 ) -> Launch:
     """How to start a program for a person (`own`) or for a project, in a folder."""
-    inherited = {name: value for name, value in where.env.items() if (_harmless if own else _listed)(name)}
-    named = {name: where.env[name] for name in pass_env if name in where.env}
-    given = {**inherited, **named, **(env or {})}
+    inherited = {name: value for name, value in where.env.items() if (_harmless(name, value) if own else _listed(name))}
+    named = {name: where.env[name] for name in pass_env if name in where.env} | dict(env or {})
+    given = {**inherited, **named}
     given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
     withheld = tuple(sorted(name for name in where.env if name not in given))
-    return Launch(tuple(argv), given, cwd, withheld)
+    secrets = tuple(value for name, value in named.items() if len(value) >= SHORTEST and not _harmless(name, value))
+    return Launch(tuple(argv), given, cwd, withheld, secrets)
 
 
 # --- which names are given ----------------------------------------------------------------------------------
 
 _SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|PRIVATE|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT)(?:_|$)"
-    r"|(?:^|_)(?:API)?KEYS?(?:$|_)|BEARER|CONNECTION_STRING|DATABASE_URL|(?:REDIS|MONGO(?:DB)?|POSTGRES|AMQP)\w*_UR[IL]",
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|PASS(?:$|_)|CREDENTIAL|COOKIE|PRIVATE|BEARER|MNEMONIC|SALT|WEBHOOK|BASICAUTH"
+    r"|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT|SK|SAS)(?:_|$)|(?:^|_)(?:API)?KEYS?(?:$|_)|(?:API|SIGNING|ENCRYPTION)KEY$"
+    r"|CONNECTION_STRING|(?:DB|SQL|DATABASE|MQ|KAFKA|ELASTIC|CLICKHOUSE|REDIS|MONGO|POSTGRES|AMQP)\w*_UR[IL]$",
     re.I,
 )
+_LOGIN = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@")
+"""An address with a password in it."""
+_PROXY = re.compile(r"(?:HTTPS?|ALL|FTP)_PROXY$", re.I)
 _NO_SECRET = frozenset({"SSH_AUTH_SOCK", "PWD", "OLDPWD", "XAUTHORITY"})
 
 _LIST = frozenset(
@@ -62,8 +78,10 @@ _LIST = frozenset(
 )  # fmt: skip
 
 
-def _harmless(name: str) -> bool:
-    return name in _NO_SECRET or not _SECRET.search(name)
+def _harmless(name: str, value: str) -> bool:
+    if name in _NO_SECRET or _PROXY.match(name):
+        return True
+    return not (_SECRET.search(name) or _LOGIN.match(value))
 
 
 def _listed(name: str) -> bool:

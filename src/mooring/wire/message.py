@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, TypeAlias
 
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
@@ -90,9 +91,38 @@ class Babble(Struct, frozen=True):
 
 Claim: TypeAlias = Ours | Unclaimed | Theirs | Babble
 
-encode = Encoder().encode
+_encode = Encoder().encode
 decode = Decoder(Frame).decode
 _decode_batch = Decoder(list[Raw]).decode
+
+
+def encode(message: object) -> bytes:
+    """A message as it is sent.
+
+    Raises: TypeError, ValueError where something in it cannot be written as JSON.
+    """
+    line = _encode(message)
+    if b"null" in line:
+        _refuse_infinite(message)
+    return line
+
+
+def _refuse_infinite(message: object) -> None:
+    """The encoder writes infinity and what is no number as null: a server would take it for nothing at all."""
+    waiting = [message]
+    while waiting:
+        match waiting.pop():
+            case float() as number if not isfinite(number):
+                raise ValueError(f"{number} is no number that JSON has")
+            case Struct() as inner:
+                waiting += (getattr(inner, name) for name in inner.__struct_fields__)
+            case dict() as inner:
+                waiting += inner.values()
+            case list() | tuple() as inner:
+                waiting += inner
+            case _:
+                pass
+
 
 _VERSION = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?'
 _ANSWER = re.compile(rb"\A\s*\{%b\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*,%b\s*\"(?:result|error)\"" % (_VERSION, _VERSION))

@@ -228,6 +228,7 @@ class Child:
         _settle(self._started, None)
 
     def _on_failed(self, error: MooringError) -> None:
+        _forget_container(self._request[-1])
         if not self._started.done():
             self._started.set_exception(error)
         self._closing = True
@@ -460,6 +461,13 @@ def _contained(argv: list[str]) -> tuple[list[str], _Container | None]:
     os.mkdir(folder, 0o700)
     file = os.path.join(folder, "cid")
     return [*argv[: at + 1], "--cidfile", file, *argv[at + 1 :]], (remove, os.fsencode(file), True)
+
+
+def _forget_container(container: _Container | None) -> None:
+    """The folder for the id of a container that never came to be."""
+    if container is not None and container[2]:
+        with suppress(OSError):
+            os.rmdir(os.path.dirname(container[1]))
 
 
 def _run_verb(argv: list[str]) -> int | None:

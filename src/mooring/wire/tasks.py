@@ -33,7 +33,7 @@ class Task(Struct, rename="camel"):
 
 
 class _Created(Struct):
-    task: Task
+    task: Task | None = None
 
 
 _created = Decoder(_Created)
@@ -44,7 +44,7 @@ class Tasks:
     """The tasks under way on one connection."""
 
     def __init__(self) -> None:
-        self._sleepers: dict[str, asyncio.Future[None]] = {}
+        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
 
     def told(self, params: Raw) -> None:
         """A server says how a task stands: whoever waits for it looks at once."""
@@ -52,7 +52,8 @@ class Tasks:
             task = read_as(_task, params)
         except DecodeError:
             return
-        _wake(self._sleepers.get(task.task_id))
+        for sleeper in self._sleepers.get(task.task_id, ()):
+            _wake(sleeper)
 
     async def finish(self, peer: Peer, created: Raw, ask: Ask, idle: float | None, until: float) -> Raw:
         """Wait for a task that was just made, and fetch its result; whoever gives up, cancels it.
@@ -60,6 +61,8 @@ class Tasks:
         Raises: what `ask` raises.
         """
         task = _read(peer.server, _created, created).task
+        if task is None:
+            return created  # it answered at once, though it was asked for a task
         named = {"taskId": task.task_id}
         try:
             while task.status == "working":
@@ -73,17 +76,22 @@ class Tasks:
 
     async def _pause(self, task: Task, until: float) -> None:
         loop = asyncio.get_running_loop()
-        sleeper = self._sleepers[task.task_id] = loop.create_future()
+        sleeper: asyncio.Future[None] = loop.create_future()
+        # A server may give two calls the same id; each waits for itself.
+        asleep = self._sleepers.setdefault(task.task_id, [])
+        asleep.append(sleeper)
         timer = loop.call_at(min(until, loop.time() + task.pause), _wake, sleeper)
         try:
             await sleeper
         finally:
             timer.cancel()
-            del self._sleepers[task.task_id]
+            asleep.remove(sleeper)
+            if not asleep and self._sleepers.get(task.task_id) is asleep:
+                del self._sleepers[task.task_id]
 
 
-def _wake(sleeper: "asyncio.Future[None] | None") -> None:
-    if sleeper is not None and not sleeper.done():
+def _wake(sleeper: "asyncio.Future[None]") -> None:
+    if not sleeper.done():
         sleeper.set_result(None)
 
 

@@ -1,0 +1,57 @@
+"""Who is measured: for each contender its name, how its driver is started, and what has to be set up for it."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bench.ground import HERE, NODE, build_node, build_python, locked, python_of
+
+DRIVERS = HERE / "drivers"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A client that takes part; without a driver it takes part in rows of shell commands only."""
+
+    key: str
+    name: str
+    driver: tuple[str, ...] = ()
+    build: Callable[[], None] | None = None
+    quick: bool = False
+    """Whether it takes part in a quick run."""
+
+
+def _ours(key: str, name: str, script: str, *options: str) -> Contender:
+    return Contender(key, name, (sys.executable, str(DRIVERS / script), *options), quick=True)
+
+
+def _python(key: str, package: str, script: str, quick: bool = False) -> Contender:
+    name = f"{package} {locked(key, package)}"
+    return Contender(key, name, (python_of(key), str(DRIVERS / script)), partial(build_python, key), quick)
+
+
+def _shell(key: str, name: str, build: Callable[[], None] | None = None) -> Contender:
+    return Contender(key, name, build=build, quick=build is None)
+
+
+MCPORTER = NODE / "node_modules/.bin/mcporter"
+MOORING = Path(sys.executable).parent / "mooring"
+
+CONTENDERS = {
+    contender.key: contender
+    for contender in (
+        _ours("ours", "mooring", "ours.py"),
+        _ours("begun", "mooring, its guard begun ahead", "ours.py", "--begun"),
+        _ours("bare", "plain subprocesses, no client", "bare.py"),
+        _python("mcp", "mcp", "with_mcp.py", quick=True),
+        _python("fastmcp", "fastmcp", "with_fastmcp.py"),
+        _python("mcp-use", "mcp-use", "with_mcp_use.py"),
+        _python("langchain", "langchain-mcp-adapters", "with_langchain.py"),
+        Contender("node", "Node SDK 1.32.2", ("node", str(NODE / "with_node.mjs")), build_node),
+        _shell("mcporter", "mcporter 0.12.3", build_node),
+        _shell("mcporter-config", "mcporter config list (starts nothing)", build_node),
+        _shell("python", "python -c pass"),
+    )
+}

@@ -1,0 +1,211 @@
+"""The promises: each row is a piece of work, who does it, what is measured, and what was promised of it."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeAlias
+
+from bench import listing
+from bench.contenders import CONTENDERS, DRIVERS, MCPORTER, MOORING
+from bench.drive import Samples, drive
+from bench.ground import NODE, SERVER, python_of
+from bench.shell import time_commands
+
+Measure: TypeAlias = Callable[[Sequence[str], int], Samples]
+"""Measures these contenders in so many rounds."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column."""
+
+    key: str
+    heading: str
+    unit: str
+    best: Callable[[Sequence[float]], float] = min
+    shown: str = ".3g"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What was promised of our figure: at most so much, or so many times that of another contender."""
+
+    says: str
+    figure: str
+    at_most: float
+    against: str | None = None
+
+    def reached(self, samples: Samples, best: Callable[[Sequence[float]], float]) -> tuple[float, float] | None:
+        """The ratio or value by medians and by the best of rounds; nothing if the other one did not take part."""
+        if self.against is None:
+            ours = samples["ours"][self.figure]
+            return median(ours), best(ours)
+        if self.against not in samples:
+            return None
+        ours, theirs = samples["ours"][self.figure], samples[self.against][self.figure]
+        return median(ours) / median(theirs), best(ours) / best(theirs)
+
+
+@dataclass(frozen=True)
+class Row:
+    key: str
+    title: str
+    contenders: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    measure: Measure
+    rounds: int
+    goals: tuple[Goal, ...] = ()
+    note: str = ""
+
+    def figure(self, key: str) -> Figure:
+        return next(figure for figure in self.figures if figure.key == key)
+
+
+# --- how rows are measured ----------------------------------------------------------------------------------------
+
+SECONDS = 0.4
+"""About how long the calls of one round take, whoever makes them."""
+
+
+def _job(**job: Any) -> Measure:
+    def measure(contenders: Sequence[str], rounds: int) -> Samples:
+        return drive({key: CONTENDERS[key].driver for key in contenders}, job, rounds)
+
+    return measure
+
+
+def _up(servers: int, tools: int, delay: int = 0) -> Measure:
+    commands = [[str(SERVER), str(tools), str(delay)]] * servers
+    return _job(job="listed", servers=commands, tools=servers * tools)
+
+
+def _one_shot(contenders: Sequence[str], rounds: int) -> Samples:
+    server = f"{SERVER} 5"
+    commands: Mapping[str, Sequence[str]] = {
+        "ours": [str(MOORING), "call", "--server", server, "echo", "text=hello"],
+        "mcporter": [str(MCPORTER), "call", "--stdio", server, "echo", "text=hello"],
+        "node": ["node", str(NODE / "once_node.mjs"), *server.split()],
+        "mcp": [python_of("mcp"), str(DRIVERS / "once_mcp.py"), *server.split()],
+        "python": [str(MOORING.parent / "python"), "-c", "pass"],
+    }
+    return _in_a_home(commands, contenders, rounds)
+
+
+def _list(contenders: Sequence[str], rounds: int) -> Samples:
+    commands: Mapping[str, Sequence[str]] = {
+        "ours": [str(MOORING), "mcp", "list"],
+        "mcporter": [str(MCPORTER), "--config", "../mcporter.json", "list"],
+        "mcporter-config": [str(MCPORTER), "--config", "../mcporter.json", "config", "list"],
+        "python": [str(MOORING.parent / "python"), "-c", "pass"],
+    }
+    return _in_a_home(commands, contenders, rounds)
+
+
+def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str], rounds: int) -> Samples:
+    with tempfile.TemporaryDirectory() as folder:
+        cwd, env = listing.lay_out(Path(folder))
+        listing.lay_out_for_mcporter(Path(folder), SERVER)
+        return time_commands({key: commands[key] for key in contenders}, rounds, cwd, env)
+
+
+# --- the rows -----------------------------------------------------------------------------------------------------
+
+LIBRARIES = ("ours", "node", "mcp", "mcp-use", "fastmcp", "langchain")
+GUARD = "One guard, a process of its own, serves all servers of a program; `mooring call` begins it while it imports."
+STARTERS = ("ours", "begun", *LIBRARIES[1:])
+CPU = Figure("cpu", "CPU per call", "µs")
+WALL = Figure("wall", "wall", "ms")
+UP = (WALL, Figure("cpu", "CPU", "ms"), Figure("close", "then to close", "ms"))
+
+ROWS = (
+    Row(
+        "sequential",
+        "One stdio call after another, 100 bytes",
+        LIBRARIES,
+        (CPU, Figure("p50", "p50", "µs")),
+        _job(job="sequential", server=[str(SERVER), "5"], seconds=SECONDS),
+        rounds=11,
+        goals=(
+            Goal("at most 1/9 of the CPU of `mcp`", "cpu", 1 / 9, "mcp"),
+            Goal("p50 at or under the Node SDK's", "p50", 1.0, "node"),
+        ),
+    ),
+    Row(
+        "flight",
+        "100 stdio calls in flight, 100 bytes",
+        LIBRARIES,
+        (CPU, Figure("rate", "calls/s", "", best=max, shown=",.0f")),
+        _job(job="flight", server=[str(SERVER), "5"], seconds=SECONDS, workers=100),
+        rounds=11,
+        goals=(Goal("at most 1/35 of the CPU of `mcp`", "cpu", 1 / 35, "mcp"),),
+    ),
+    Row(
+        "connect-5",
+        "Connect and list, 5 tools",
+        STARTERS,
+        UP,
+        _up(1, 5),
+        rounds=21,
+        note=GUARD,
+    ),
+    Row(
+        "connect-500",
+        "Connect and list, 500 tools",
+        STARTERS,
+        UP,
+        _up(1, 500),
+        rounds=11,
+        note=GUARD,
+    ),
+    Row(
+        "servers-50",
+        "50 stdio servers up, 500 tools listed",
+        ("ours", "begun", "bare", *LIBRARIES[1:]),
+        (*UP, Figure("memory", "memory", "MB")),
+        _up(50, 10),
+        rounds=9,
+        goals=(
+            Goal("at most twice plain subprocesses, guard included", "wall", 2.0, "bare"),
+            Goal("at most 60 MB, guard included", "memory", 60.0),
+        ),
+        note="Each library's own way; langchain-mcp-adapters keeps no server running.",
+    ),
+    Row(
+        "slow-20",
+        "20 servers that take 300 ms to start",
+        ("ours", "bare", *LIBRARIES[1:]),
+        UP,
+        _up(20, 5, delay=300),
+        rounds=5,
+        goals=(Goal("at most 400 ms, guard included", "wall", 400.0),),
+    ),
+    Row(
+        "one-shot",
+        "One call from the shell",
+        ("ours", "node", "mcporter", "mcp", "python"),
+        (WALL, Figure("cpu", "CPU", "ms")),
+        _one_shot,
+        rounds=15,
+        goals=(
+            Goal("at most 0.4 of `mcporter call`", "wall", 0.4, "mcporter"),
+            Goal("at most 1/6 of an `mcp` script", "wall", 1 / 6, "mcp"),
+        ),
+        note="`mooring call` and `mcporter call`; for the SDKs the shortest script that does the same.",
+    ),
+    Row(
+        "list",
+        "List 50 configured servers",
+        ("ours", "mcporter", "mcporter-config", "python"),
+        (WALL, Figure("cpu", "CPU", "ms")),
+        _list,
+        rounds=21,
+        goals=(
+            Goal("at most 9 × `python -c pass`", "wall", 9.0, "python"),
+            Goal("at most 1/4 of `mcporter list`", "wall", 1 / 4, "mcporter"),
+        ),
+        note="Ours reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them all, "
+        "`mcporter config list` starts nothing.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""What tests share: sample homes laid out in a folder of their own, and the command line run in one of them."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mooring.cli.app import run
+from mooring.core.where import Request, Where
+from mooring.inventory import Inventory, load
+
+HOMES = Path(__file__).parent / "homes"
+
+
+class Home:
+    """A sample home on disk: a person's folder, a project, and the machine's own files."""
+
+    def __init__(self, folder: Path, sample: Path | None = None) -> None:
+        self.folder = folder
+        if sample is not None:
+            shutil.copytree(sample, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected.json"))
+        for name in ("home", "project/.git", "system"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for path in folder.rglob("*.*"):
+            if path.is_file():
+                path.write_bytes(path.read_bytes().replace(b"$PROJECT", str(self.project).encode()))
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def cwd(self) -> Path:
+        below = self.project / "sub"
+        return below if below.is_dir() else self.project
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "GITHUB_TOKEN": "canary-environment"}
+
+    @property
+    def where(self) -> Where:
+        return Where(str(self.home), self.env, "linux", str(self.folder / "system"))
+
+    def write(self, path: str, content: str | bytes | Any) -> Path:
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, str | bytes) else json.dumps(content)
+        target.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return target
+
+    def request(self, **changes: Any) -> Request:
+        return msgspec.structs.replace(Request(self.where, str(self.cwd)), **changes)
+
+    def inventory(self, **changes: Any) -> Inventory:
+        return load(self.request(**changes))
+
+    def neutral(self, value: Any) -> Any:
+        """The same data with this machine's folders named `$HOME`, `$PROJECT` and `$SYSTEM`."""
+        text = json.dumps(msgspec.to_builtins(value))
+        for name in ("home", "project", "system"):
+            text = text.replace(str(self.folder / name), f"${name.upper()}")
+        return json.loads(text)
+
+
+class Result:
+    """How a command ended and what it printed."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+class Cli:
+    """The command line, run inside this process with a sample home around it."""
+
+    def __init__(self, home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        self.home, self.capfd = home, capfd
+        for name in list(os.environ):
+            monkeypatch.delenv(name)
+        for name, value in home.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(home.cwd)
+
+    def __call__(self, *args: str) -> Result:
+        self.capfd.readouterr()
+        code = run(list(args))
+        printed = self.capfd.readouterr()
+        return Result(code, printed.out, printed.err)
