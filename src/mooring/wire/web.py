@@ -4,6 +4,8 @@ import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import inf
+from os import strerror
+from socket import gaierror
 from time import time
 
 import aiohttp
@@ -272,8 +274,9 @@ def _said(words: bytes) -> str:
 def _words_of(error: BaseException) -> str:
     """What went wrong, as the system says it."""
     cause = getattr(error, "os_error", None) or error
-    words = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-    return _first_line(words)
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | gaierror) and cause.errno:
+        return strerror(cause.errno)
+    return _first_line(getattr(cause, "strerror", None) or str(cause) or type(cause).__name__)
 
 
 def _first_line(text: str) -> str:
