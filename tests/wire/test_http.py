@@ -5,6 +5,7 @@ import gzip
 import time
 import zlib
 from itertools import pairwise
+from random import Random
 
 import pytest
 from aiohttp import web
@@ -20,6 +21,7 @@ from mooring.errors import (
     ProtocolError,
     RpcError,
     ServerDied,
+    ServerError,
     TimedOut,
     TooLarge,
 )
@@ -645,3 +647,61 @@ async def test_closing_ends_the_session_on_the_server_and_takes_no_longer_than_a
             began = time.monotonic()
         assert time.monotonic() - began < 2
         assert site.said("DELETE")[0].headers["Mcp-Session-Id"] == "s"
+
+
+# All of it at once
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("stateless", [True, False])
+async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_does(
+    stateless: bool, seed: int
+) -> None:
+    chance = Random(seed)
+
+    async def respond(heard: Heard):
+        answer = heard.result(said(heard.params["arguments"]["text"]))
+        await asyncio.sleep(chance.random() / 100)
+        match chance.randrange(12):
+            case 0:
+                return heard.abort()
+            case 1:
+                return web.Response(status=chance.choice([400, 401, 403, 404, 429, 500, 502, 503]))
+            case 2:
+                return web.Response(body=answer[: chance.randrange(len(answer))], content_type="application/json")
+            case 3 | 4:
+                stream = await heard.stream()
+                await stream.write(event(answer)[: chance.randrange(len(answer) + 20)])
+                if chance.randrange(2):
+                    heard.abort()
+                return stream
+            case 5:
+                return web.Response(body=answer, content_type="text/html")
+            case 6:
+                await asyncio.sleep(5)
+                return said("too late")
+            case 7 | 8:
+                stream = await heard.stream()
+                await stream.write(event(answer))
+                return stream
+            case _:
+                return web.Response(body=answer, content_type="application/json")
+
+    async def call(text: str) -> bool:
+        try:
+            result = await session.call_tool("echo", {"text": text}, within=Timeout(1, 1))
+        except ServerError:
+            return False
+        assert result.text == text
+        return True
+
+    site = Site(stateless=stateless, session="" if stateless else "s")
+    async with site, mooring.connect(site.url, limits=Limits(connections=20)) as session:
+        site.answers["tools/call"] = respond
+        done = await asyncio.gather(*(call(f"call {n}") for n in range(150)))
+        assert 30 < sum(done) < 150
+        assert session.in_flight == 0
+        site.answers["tools/call"] = lambda heard: said("well again")
+        assert (await session.call_tool("echo")).text == "well again"
+    left = [task.get_coro().cr_code.co_filename for task in asyncio.all_tasks()]
+    assert [file for file in left if "mooring/wire" in file] == []

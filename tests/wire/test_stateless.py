@@ -351,6 +351,7 @@ async def test_changes_of_lists_and_resources_are_heard_on_one_subscription() ->
             await session.unsubscribe("a:b")
             assert listened.wanted[-1] == {"toolsListChanged": True}
             assert (await session.call_tool("echo", {"text": "beside"})).text == "beside"
+            assert session.in_flight == 0
             listened.end()
     assert (changes[:1], updates[:1]) == (["tools"], ["a:b"])
 
@@ -462,6 +463,22 @@ async def test_the_era_works_over_pipes_and_cancels_by_a_notice() -> None:
         await until(lambda: server.received[-1]["method"] == "notifications/cancelled")
         assert all(f"{META}protocolVersion" in message["params"]["_meta"] for message in server.received[:-1])
         assert "initialize" not in [message["method"] for message in server.received]
+
+
+async def test_over_pipes_a_subscription_that_is_given_up_is_cancelled_before_anything_else_is_said() -> None:
+    async def listen(params: Any, call: Any) -> Any:
+        server.notify("notifications/subscriptions/acknowledged", {"notifications": params["notifications"]})
+        await asyncio.sleep(30)
+
+    server = modern(Server())
+    server.answer("subscriptions/listen", listen)
+    async with await dialled(server) as session:
+        await session.subscribe("a:b")
+        await session.unsubscribe("a:b")
+        await session.ping()
+        await session.subscribe("a:c")
+    said = [message["method"] for message in server.received[2:]]
+    assert said[:4] == ["subscriptions/listen", "notifications/cancelled", "server/discover", "subscriptions/listen"]
 
 
 @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000, -32603, -32020, -1, 0, -32022])

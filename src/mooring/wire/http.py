@@ -444,4 +444,4 @@ class Http:
 def _no_answer(post: Post, response: ClientResponse) -> str:
     if response.status in (202, 204):
         return f"it took {post.method} for something that needs no answer (HTTP status {response.status})"
-    return f"it answered {post.method} with {response.content_type}, which is no MCP; is the URL right?"
+    return f"it answered {post.method} with {response.content_type}, which is no MCP: check the URL"

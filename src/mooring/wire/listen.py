@@ -79,6 +79,7 @@ class Listening:
             old, self._stream = self._stream, await self._open() if self._wanted else None
             if old is not None:
                 old.cancel()
+                await asyncio.wait({old})
         if self._wanted and (self._keeper is None or self._keeper.done()):
             self._keeper = asyncio.get_running_loop().create_task(self._keep())
 

@@ -89,11 +89,16 @@ class Network:
             raise ConfigError(f"A proxy must be reached by HTTP, not by {urlsplit(found).scheme}.")
         return found
 
-    async def tls(self, options: Options) -> ssl.SSLContext:
-        """Made once for each set of files, off the event loop: it takes a while. Raises: ConfigError."""
-        files = (options.ca, options.certificate, options.key)
+    async def tls(self, options: Options) -> ssl.SSLContext | None:
+        """Whom to trust and what to show, `None` for the system's own authorities, which are loaded anyway.
+
+        Made once for each set of files, off the event loop: it takes a while. Raises: ConfigError.
+        """
+        files, extra = (options.ca, options.certificate, options.key), self._extra_authorities()
+        if not any(files) and not extra:
+            return None
         if files not in self._contexts:
-            self._contexts[files] = await asyncio.to_thread(_context, options, self._extra_authorities())
+            self._contexts[files] = await asyncio.to_thread(_context, options, extra)
         return self._contexts[files]
 
     def _usual_proxy(self, to: SplitResult) -> str:

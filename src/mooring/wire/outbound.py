@@ -113,6 +113,10 @@ class Outbound:
             self._sweep_at_or_before(due)
         return pending
 
+    @property
+    def in_flight(self) -> int:
+        return len(self.pending) + len(self.waiting) - self._standing
+
     def new_key(self) -> int:
         self._last_key += 1
         return self._last_key

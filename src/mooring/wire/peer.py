@@ -168,8 +168,8 @@ class Peer:
 
     @property
     def in_flight(self) -> int:
-        """How many requests have no outcome yet."""
-        return len(self._outbound.pending) + len(self._outbound.waiting)
+        """How many requests have no outcome yet; one that may never have one does not count."""
+        return self._outbound.in_flight
 
     def at_end(self, act: Callable[[], object]) -> None:
         """Have something done when the connection is over."""

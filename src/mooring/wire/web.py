@@ -4,6 +4,8 @@ import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import inf
+from os import strerror
+from socket import gaierror
 from time import time
 
 import aiohttp
@@ -235,7 +237,8 @@ def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConn
     # How many are under way at once is decided above: what answers a server must never wait for a connection.
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=0)
-    return aiohttp.TCPConnector(limit=0, ssl=tls if tls is not None else True)
+    # aiohttp makes a context with the system's authorities when it is imported: the one for whoever wants no other.
+    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls)
 
 
 def _retry_after(value: str) -> float | None:
@@ -271,8 +274,9 @@ def _said(words: bytes) -> str:
 def _words_of(error: BaseException) -> str:
     """What went wrong, as the system says it."""
     cause = getattr(error, "os_error", None) or error
-    words = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-    return _first_line(words)
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | gaierror) and cause.errno:
+        return strerror(cause.errno)
+    return _first_line(getattr(cause, "strerror", None) or str(cause) or type(cause).__name__)
 
 
 def _first_line(text: str) -> str:
