@@ -207,9 +207,9 @@ async def _connects(meter: Meter, fault: str, size: int) -> None:
 def leaves_nothing(fault: str) -> Callable[[Meter], Awaitable[str]]:
     async def trial(meter: Meter) -> str:
         async with meter.server(fault) as session:
+            assert meter.left() >= 1
             if fault == "pipe_grandchild":
                 await fails(session.call_tool("fault"), mooring.ServerDied)
-            assert meter.left() >= 1
             meter.start()
         bound("closed after", meter.seconds, 5)
         assert meter.left() == 0, f"{meter.left()} processes left"
