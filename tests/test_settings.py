@@ -28,7 +28,7 @@ def test_managed_counts_before_user_before_project(home: Home) -> None:
         assert (value.value, value.level, value.path) == (level, level, str(written))
 
 
-@pytest.mark.parametrize("key", ["sources", "env"])
+@pytest.mark.parametrize("key", ["sources", "env", "network"])
 def test_a_project_cannot_set_what_would_hide_servers_or_change_the_environment(key: str, home: Home) -> None:
     home.write("project/.mooring/settings.json", {key: {}})
     found = settings(home)

@@ -67,6 +67,13 @@ def _rule(value: Any) -> bool:
     )
 
 
+NETWORK = ("proxy", "ca", "certificate", "key")
+
+
+def _network(value: Any) -> bool:
+    return _texts(value) and set(value) <= set(NETWORK)
+
+
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
@@ -83,6 +90,10 @@ SETTINGS: Mapping[str, Setting] = {
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
+    ),
+    "network": Setting(
+        {}, "an object of " + ", ".join(NETWORK), _network, False,
+        "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
     ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip

@@ -29,23 +29,31 @@ async def connect(
     client: Client | None = None,
     limits: Limits | None = None,
     transport: "Kind" = "auto",
+    network: Mapping[str, str] | None = None,
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:
     """A session with the server behind a URL, or with the one that a command starts.
 
     A URL begins with http://, https:// or unix://; `headers` go with every request, and `transport` says how to speak
-    to it. A command is one text, split as a shell would, or a list of words. It inherits the environment without the
-    names that look like secrets, and `env` on top; when the session ends, so does everything the server started.
-    Whoever connects to many gives all of them one `guard`, and closes it.
+    to it; `network` may name a `proxy`, a file of authorities `ca`, a client `certificate` and its `key`, where the
+    usual variables do not.
+
+    A command is one text, split as a shell would, or a list of words. It inherits the environment without the names
+    that look like secrets, and `env` on top; when the session ends, so does everything the server started. Whoever
+    connects to many gives all of them one `guard`, and closes it.
 
     Raises:
         ConfigError: there is no command, or the URL or a header cannot be used.
         ServerError: no session came of it.
     """
     if isinstance(target, str) and is_url(target):
+        from mooring.wire.network import Options
         from mooring.wire.remote import open_url
 
-        opened = await open_url(target, headers=headers, client=client, limits=limits, transport=transport)
+        options = Options(**network) if network else None
+        opened = await open_url(
+            target, headers=headers, client=client, limits=limits, transport=transport, options=options
+        )
         async with opened as session:
             yield session
         return

@@ -34,6 +34,7 @@ class Target(Struct, frozen=True, kw_only=True):
     url: str | None = None
     headers: Mapping[str, str] = {}
     transport: Kind = "auto"
+    network: Mapping[str, str] = {}
     timeout: float | None = None
     """Seconds for everything, from the start to the result."""
 
@@ -119,8 +120,14 @@ async def _with(
 def _session(target: Target, guard: Guard, limits: Limits) -> AbstractAsyncContextManager[Session]:
     client = Client(roots=lambda: [Root(Path(target.cwd).as_uri())])
     if target.url is not None:
-        kind = target.transport
-        return connect(target.url, headers=target.headers, client=client, limits=limits, transport=kind)
+        return connect(
+            target.url,
+            headers=target.headers,
+            client=client,
+            limits=limits,
+            transport=target.transport,
+            network=target.network,
+        )
     return connect(target.command, env=target.env, cwd=target.cwd, client=client, limits=limits, guard=guard)
 
 

@@ -14,6 +14,7 @@ from mooring.cli.base import Globals
 from mooring.core.result import Progress
 from mooring.errors import ConfigError
 from mooring.render import safe
+from mooring.settings import load
 from mooring.single import is_url
 from mooring.wire.process import Guard
 
@@ -61,6 +62,7 @@ def target(options: Globals, given: Mapping[str, Any]) -> Target:
         url=given["url"],
         headers=dict(map(_header, given["header"])),
         transport=given["transport"],
+        network=load(request.where, None)["network"] if given["url"] else {},
         timeout=given["timeout"],
     )
 
