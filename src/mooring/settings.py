@@ -84,6 +84,10 @@ SETTINGS: Mapping[str, Setting] = {
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
     ),
+    "mcpRemote": Setting(
+        "native", "native or keep", lambda value: value in ("native", "keep"), False,
+        "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
+    ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 

@@ -36,7 +36,7 @@ FORMAT = Format(
             "user",
             linux="/etc/codex/config.toml",
             darwin="/etc/codex/config.toml",
-            win32="C:/ProgramData/OpenAI/Codex/config.toml",
+            win32="{programdata}/OpenAI/Codex/config.toml",
         ),
     ),
     key=("mcp_servers",),
