@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults fresh format lint types imports bench lock clean
+.PHONY: run test check faults fresh format lint types imports bench docs lock clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -38,6 +38,9 @@ faults: $(VENV)/.dev        ## try every fault of a server and print what become
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench
+
+docs: $(VENV)/.dev          ## write the pages that are made from the code
+	$(BIN)/python docs/formats.py
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv

@@ -68,6 +68,11 @@ _ENV = rf"\$\{{env:(?P<name>{_NAME})\}}"
 VARS = Dialect(rf"\$\{{(?P<name>{_NAME})\}}")
 """`${VAR}` and nothing more; an unset variable stays as it is written. The way of Amp, Kiro and Warp."""
 
+PLUGIN = Dialect(
+    r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error", fields=frozenset({"command", "args", "env", "cwd"})
+)
+"""`${PLUGIN_ROOT}` and `${PLUGIN_DATA}` for what a plugin starts. The way of Agent Plugins."""
+
 WHOLE = Dialect(rf"\A\$\{{(?P<name>{_NAME})\}}\Z")
 """`${VAR}` as the whole value. mcpm's way."""
 

@@ -80,7 +80,7 @@ def system(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place,
     paths: tuple[tuple[Platform, str], ...] = (
         ("linux", f"{{system}}{linux}"),
         ("darwin", f"{{system}}{darwin}"),
-        ("win32", win32 if win32.startswith("{") else f"{{system}}{win32}"),
+        ("win32", win32 if win32.startswith(("{", "$")) else f"{{system}}{win32}"),
     )
     return tuple(Place(scope, path, only=platform) for platform, path in paths)
 
@@ -278,6 +278,16 @@ class Format(Struct, frozen=True, kw_only=True):
     unreadable: tuple[Unreadable, ...] = ()
 
 
+_MARKS = {
+    "app": "app_config",
+    "xdg": "xdg_config",
+    "data": "xdg_data",
+    "local": "local",
+    "programdata": "program_data",
+    "mooring": "config",
+    "system": "system",
+}
+_MARK = re.compile(rf"(?<!\$)\{{({'|'.join(_MARKS)})\}}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 
@@ -301,24 +311,10 @@ def locate(place: Place, where: Where) -> str | None:
         missing = missing or given is None
         return given or ""
 
-    path = place.path
-    for mark, folder in _folders(where):
-        path = path.replace(mark, folder, 1)
-    path = _VARIABLE.sub(value, path)
+    path = _MARK.sub(lambda found: getattr(where, _MARKS[found[1]]), place.path)
+    path = _VARIABLE.sub(value, path) if "$" in path else path
     if missing:
         return None
     if path.startswith("~/"):
         path = where.home + path[1:]
     return path if _ABSOLUTE.match(path) else None
-
-
-def _folders(where: Where) -> tuple[tuple[str, str], ...]:
-    return (
-        ("{app}", where.app_config),
-        ("{xdg}", where.xdg_config),
-        ("{data}", where.xdg_data),
-        ("{local}", where.local),
-        ("{programdata}", where.program_data),
-        ("{mooring}", where.config),
-        ("{system}", where.system),
-    )

@@ -5,8 +5,8 @@ import re
 from mooring.core.config import Connection, Http, Stdio
 from mooring.core.template import Template, Text
 
-_REMOTE = re.compile(r"mcp-remote(?:@[\w.^~-]+)?")
-_PYTHON = re.compile(r"python[\d.]*w?")
+_REMOTE = r"mcp-remote(?:@[\w.^~-]+)?"
+_PYTHON = r"python[\d.]*w?"
 
 
 def native(connection: Connection) -> Connection:
@@ -15,7 +15,7 @@ def native(connection: Connection) -> Connection:
         case Stdio(command, (*words, url), env={}, pass_env=(), env_file=None, cwd=None) if not connection.env:
             package = [word for word in map(_fixed, words) if word not in ("-y", "--yes")]
             exact = len(package) == 1 and len(words) - len(package) <= 1 and _fixed(words[-1]) == package[0]
-            if _program(command) == "npx" and exact and _REMOTE.fullmatch(package[0] or "") and _is_address(url):
+            if _program(command) == "npx" and exact and re.fullmatch(_REMOTE, package[0] or "") and _is_address(url):
                 return Http(url, transport="auto")
     return connection
 
@@ -24,7 +24,7 @@ def is_ours(stdio: Stdio) -> bool:
     """Whether a command would start Mooring as a server."""
     words = [_fixed(arg) for arg in stdio.args]
     program = _program(stdio.command) or ""
-    if _PYTHON.fullmatch(program) and "-m" in words:
+    if "-m" in words and re.fullmatch(_PYTHON, program):
         at = words.index("-m")
         program, words = (words[at + 1] if len(words) > at + 1 else "") or "", words[at + 2 :]
     return program == "mooring" and "serve" in words
@@ -32,7 +32,8 @@ def is_ours(stdio: Stdio) -> bool:
 
 def _program(command: Template) -> str | None:
     text = _fixed(command)
-    return None if text is None else re.split(r"[/\\]", text)[-1].removesuffix(".exe").removesuffix(".cmd")
+    name = None if text is None else text.replace("\\", "/").rpartition("/")[2]
+    return name and name.removesuffix(".exe").removesuffix(".cmd")
 
 
 def _fixed(template: Template) -> str | None:

@@ -446,9 +446,9 @@ def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:
 def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
     """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
     where = context.where
+    home = os.path.realpath(where.home)
     for machine in (where, replace(where, env={})):
         for format in formats:
             for place in format.places:
                 if place.scope == "user" and (path := locate(place, machine)):
-                    folder, name = where.home + "/", path.removeprefix(where.home + "/")
-                    yield os.path.join(os.path.realpath(folder), name) if path.startswith(folder) else path
+                    yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path

@@ -1,8 +1,23 @@
 """Agent Plugins (agent-plugins.org), in the folders of installed plugins: every entry says its type."""
 
-from mooring.discovery.dialect import BRACES
-from mooring.discovery.format import Format, Place, fields
+from collections.abc import Iterable, Mapping
+
+from mooring.discovery.dialect import PLUGIN
+from mooring.discovery.format import Context, Entry, Format, Place, Sheet, fields
 from mooring.discovery.formats.claude_plugins import FOLDERS
+from mooring.discovery.scan import maps
+
+_SCHEMA = "https://agent-plugins.org/schemas/"
+
+
+def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterable[Entry]:
+    return maps(format, tuple(filter(_is_one, sheets)), context)
+
+
+def _is_one(sheet: Sheet) -> bool:
+    data = sheet.document.data
+    return isinstance(data, Mapping) and str(data.get("$schema")).startswith(_SCHEMA)
+
 
 FORMAT = Format(
     tool="shared",
@@ -11,5 +26,6 @@ FORMAT = Format(
     fields=fields(type="type", command="command", args="args", env="env", cwd="cwd", url="url", headers="headers"),
     types={"stdio": "stdio", "http": "http", "sse": "sse"},
     typed=True,
-    dialect=BRACES,
+    dialect=PLUGIN,
+    gather=_gather,
 )

@@ -30,6 +30,12 @@ FORMAT = Format(
     tool="codex",
     title="OpenAI Codex",
     places=(
+        *system(
+            "managed",
+            linux="/etc/codex/managed_config.toml",
+            darwin="/etc/codex/managed_config.toml",
+            win32="${CODEX_HOME:-~/.codex}/managed_config.toml",
+        ),
         project(".codex/config.toml"),
         _CONFIG,
         *system(
