@@ -85,6 +85,15 @@ class Template(Struct, frozen=True):
         return "Template(…)"
 
     @property
+    def plain(self) -> str | None:
+        """What it stands for where nothing in it is filled in later; `None` where something is."""
+        match self.parts:
+            case (Text(text),):
+                return text
+            case _:
+                return None
+
+    @property
     def variables(self) -> tuple[Variable, ...]:
         return tuple(part for part in self._flat() if isinstance(part, Variable))
 

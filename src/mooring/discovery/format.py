@@ -37,6 +37,8 @@ class Place(Struct, frozen=True):
     only: Platform | None = None
     each: "Folders | None" = None
     """Where the folders stand that `{each}` is, one after the other."""
+    here: tuple[str, ...] = ()
+    """Variables that stand for the folder of the file, or for the one among `each`."""
     inline: bool = False
     """The path is the name of a variable that holds the text itself."""
     literal: bool = False

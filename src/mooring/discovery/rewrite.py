@@ -13,8 +13,8 @@ def native(connection: Connection) -> Connection:
     """`npx [-y] mcp-remote[@v] URL`, in exactly that form and with nothing given to it, as the address it leads to."""
     match connection:
         case Stdio(command, (*words, url), env={}, pass_env=(), env_file=None, cwd=None) if not connection.env:
-            package = [word for word in map(_fixed, words) if word not in ("-y", "--yes")]
-            exact = len(package) == 1 and len(words) - len(package) <= 1 and _fixed(words[-1]) == package[0]
+            package = [word for word in (word.plain for word in words) if word not in ("-y", "--yes")]
+            exact = len(package) == 1 and len(words) - len(package) <= 1 and words[-1].plain == package[0]
             if _program(command) == "npx" and exact and re.fullmatch(_REMOTE, package[0] or "") and _is_address(url):
                 return Http(url, transport="auto")
     return connection
@@ -22,7 +22,7 @@ def native(connection: Connection) -> Connection:
 
 def is_ours(stdio: Stdio) -> bool:
     """Whether a command would start Mooring as a server."""
-    words = [_fixed(arg) for arg in stdio.args]
+    words = [arg.plain for arg in stdio.args]
     program = _program(stdio.command) or ""
     if "-m" in words and re.fullmatch(_PYTHON, program):
         at = words.index("-m")
@@ -31,17 +31,9 @@ def is_ours(stdio: Stdio) -> bool:
 
 
 def _program(command: Template) -> str | None:
-    text = _fixed(command)
+    text = command.plain
     name = None if text is None else text.replace("\\", "/").rpartition("/")[2]
     return name and name.removesuffix(".exe").removesuffix(".cmd")
-
-
-def _fixed(template: Template) -> str | None:
-    match template.parts:
-        case (Text(text),):
-            return text
-        case _:
-            return None
 
 
 def _is_address(template: Template) -> bool:

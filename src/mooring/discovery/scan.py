@@ -106,8 +106,11 @@ class _Shelf:
         self._real = {folder: os.path.realpath(folder) for folder in context.folders}
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
-        plain = [place for place in format.places if place.each is None]
-        found: list[tuple[Place, str, tuple[Any, ...]]] = [(place, path, ()) for place, path in self._paths(plain)]
+        plain = (place for place in format.places if place.each is None)
+        once = {(place.scope, place.key, path): place for place, path in reversed([*self._paths(plain)])}
+        found: list[tuple[Place, str, tuple[Any, ...]]] = [(place, path, ()) for (*_, path), place in once.items()][
+            ::-1
+        ]
         found += [row for place in format.places if place.each for row in self._inside(place, place.each)]
         return tuple(
             Sheet(place, path, document, *rest)
@@ -278,12 +281,9 @@ def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[An
 
 def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
-    fixed = dict.fromkeys(PLUGIN_ROOTS, sheet.folder) if sheet.folder else {}
+    fixed = dict.fromkeys(sheet.place.here, sheet.folder or os.path.dirname(sheet.path))
     inputs = _inputs(sheet.document.data, key)
     return Entry(sheet.prefix + name, raw, origin, sheet.document, order, inputs, fixed, sheet.off)
-
-
-PLUGIN_ROOTS = ("CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT", "DROID_PLUGIN_ROOT")
 
 
 def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:

@@ -22,7 +22,7 @@ def _is_one(sheet: Sheet) -> bool:
 FORMAT = Format(
     tool="shared",
     title="Agent Plugins",
-    places=(Place("user", "{each}/mcp.json", each=FOLDERS),),
+    places=(Place("user", "{each}/mcp.json", each=FOLDERS, here=("PLUGIN_ROOT",)),),
     fields=fields(type="type", command="command", args="args", env="env", cwd="cwd", url="url", headers="headers"),
     types={"stdio": "stdio", "http": "http", "sse": "sse"},
     typed=True,

@@ -24,9 +24,8 @@ FORMAT = Format(
     places=(
         project(".atomic/mcp.json"),
         project(".pi/mcp.json"),
-        user("${ATOMIC_CODING_AGENT_DIR}/mcp.json"),
-        user("~/.atomic/agent/mcp.json"),
-        user("~/.pi/agent/mcp.json"),
+        user("${ATOMIC_CODING_AGENT_DIR:-~/.atomic/agent}/mcp.json"),
+        user("${ATOMIC_CODING_AGENT_DIR:-~/.pi/agent}/mcp.json"),
     ),
     also=(("mcp-servers",),),
     fields=_FIELDS,

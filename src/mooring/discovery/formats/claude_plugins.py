@@ -7,6 +7,7 @@ from mooring.discovery.format import COMMON, Context, Folders, Format, Place, Sw
 from mooring.discovery.formats import claude
 
 _REGISTRY = "installed_plugins.json"
+_ROOT = ("CLAUDE_PLUGIN_ROOT",)
 
 
 def _named(data: Any, context: Context) -> Iterable[tuple[str, str, str]]:
@@ -30,8 +31,8 @@ FORMAT = Format(
     tool="claude-code",
     title="Claude Code plugins",
     places=(
-        Place("user", "{each}/.mcp.json", each=FOLDERS),
-        Place("user", "{each}/.claude-plugin/plugin.json", ("mcpServers",), each=FOLDERS),
+        Place("user", "{each}/.mcp.json", each=FOLDERS, here=_ROOT),
+        Place("user", "{each}/.claude-plugin/plugin.json", ("mcpServers",), each=FOLDERS, here=_ROOT),
     ),
     bare=True,
     fields={**COMMON, **fields(timeout="call_timeout", tools="tools_policy")},

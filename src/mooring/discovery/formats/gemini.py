@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import LOOSE
-from mooring.discovery.format import COMMON, NO_SERVER, Format, Switch, fields, project, system, user
+from mooring.discovery.format import COMMON, NO_SERVER, Format, Place, Switch, fields, project, system, user
 from mooring.discovery.values import NoServer
 
 _HOME = "${GEMINI_CLI_HOME:-~}/.gemini"
@@ -21,6 +21,7 @@ _UNDER = system(
     win32="{programdata}/gemini-cli/system-defaults.json",
 )
 _PLACES = (*_OVER, project(".gemini/settings.json"), user(f"{_HOME}/settings.json"), *_UNDER)
+_EXTENSIONS = Place("user", f"{_HOME}/extensions/*/gemini-extension.json", here=("extensionPath",))
 
 
 def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -39,7 +40,7 @@ FIELDS = {
 FORMAT = Format(
     tool="gemini",
     title="Gemini CLI",
-    places=_PLACES,
+    places=(*_PLACES, _EXTENSIONS),
     fields=FIELDS,
     dialect=LOOSE,
     prepare=prepare,
