@@ -1,6 +1,7 @@
 """The programs in the documents run, and the files they point to exist."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,8 @@ def test_the_readme_names_every_dependency() -> None:
     for wanted in (*project["dependencies"], *project["optional-dependencies"]["dev"]):
         name = re.split(r"[<>=\[]", wanted)[0]
         assert name.removeprefix("types-") in table, name
+
+
+def test_the_page_of_formats_is_the_one_that_the_formats_make() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "formats.py"))["page"]()
+    assert (ROOT / "docs" / "formats.md").read_text() == made, "run: make docs"

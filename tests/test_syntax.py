@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_what_is_not_json_even_with_comments_is_refused(text: str) -> None:
     assert failure(text).reason.startswith("is not valid JSON: ")
 
 
-@pytest.mark.parametrize("kind", ["json", "toml"])
+@pytest.mark.parametrize("kind", ["json", "toml", "yaml"])
 @pytest.mark.parametrize(
     "data", [b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"\xff\xfe", b"\xfe\xff\x00\n"]
 )
@@ -103,7 +104,7 @@ def test_utf_16_is_read_in_either_byte_order() -> None:
     assert parse(b"\xfe\xff" + "[1]".encode("utf-16-be"), "json").data == [1]
 
 
-@pytest.mark.parametrize("kind", ["json", "toml"])
+@pytest.mark.parametrize("kind", ["json", "toml", "yaml"])
 @pytest.mark.parametrize(
     ("data", "line"), [(b"\xff", 1), (b'{\n"a":\r\n"\xc3("}', 3), (b"\n\n# \x80", 3), (b"a = 1\n\xed\xa0\x80", 2)]
 )
@@ -595,6 +596,15 @@ HOSTILE: dict[str, tuple[Kind, str, str, str]] = {
     "TOML dots": ("toml", "", "a . ", ""),
     "TOML hashes": ("toml", "", "#", ""),
     "TOML blanks": ("toml", "a", " ", "x"),
+    "YAML brackets": ("yaml", "", "[", ""),
+    "YAML dashes": ("yaml", "", "- ", ""),
+    "YAML questions": ("yaml", "", "? ", ""),
+    "YAML quotes": ("yaml", "", "'", ""),
+    "YAML lines": ("yaml", "", "a: b\n", ""),
+    "YAML flow": ("yaml", "{", "a,", "}"),
+    "YAML block": ("yaml", "a: |\n", " a long enough line of text in a block\n", ""),
+    "YAML anchors": ("yaml", "", "&a ", ""),
+    "YAML comments": ("yaml", "", "#", ""),
 }
 
 # Reads the bytes in a process of its own, which can be ended: nothing else stops a regular expression.
@@ -622,3 +632,112 @@ def test_a_hostile_mebibyte_takes_no_longer_than_two_seconds(name: str) -> None:
     except subprocess.TimeoutExpired:
         pytest.fail("it took more than five seconds")
     assert float(done.stdout) < 2
+
+
+# --- YAML ---------------------------------------------------------------------------------------------------
+
+
+def test_yaml_values_are_plain_data_by_the_rules_of_version_1_2() -> None:
+    text = """
+        # a comment
+        text: plain words
+        yes: no
+        "quoted": "1"
+        numbers: [1, -2, 0x10, 0o17, 1.5, .5, 1e3, 1.2.3]
+        nothing: [~, null, ]
+        truth: [true, False]
+        folded: >
+          a
+          b
+        nested: {a: [b, {c: d}]}
+        empty:
+    """
+    assert read(text, "yaml") == {
+        "text": "plain words",
+        "yes": "no",
+        "quoted": "1",
+        "numbers": [1, -2, 16, 15, 1.5, 0.5, 1000.0, "1.2.3"],
+        "nothing": [None, None],
+        "truth": [True, False],
+        "folded": "a b\n",
+        "nested": {"a": ["b", {"c": "d"}]},
+        "empty": None,
+    }
+
+
+def test_a_yaml_alias_repeats_what_it_names_and_nothing_is_merged_or_made() -> None:
+    assert read("a: &x [1]\nb: *x\nc: {<<: {d: 1}}\n", "yaml") == {"a": [1], "b": [1], "c": {"<<": {"d": 1}}}
+    assert read("a: !!python/object/apply:os.system [touch marker]\n", "yaml") == {"a": ["touch marker"]}
+    assert read("a: !!int '3'\n", "yaml") == {"a": "3"}
+
+
+def test_a_yaml_key_is_found_on_its_line_and_one_written_twice_is_reported() -> None:
+    document = parse(b"a: 1\nservers:\n  - name: x\n    env: {k: v}\n  - y\nb: &q\n  c: 2\na: 3\n", "yaml")
+    assert document.data["a"] == 3
+    assert document.duplicates == (("a",),)
+    lines = [document.line(path) for path in (["servers", 0, "env", "k"], ["servers", 1], ["b", "c"], ["a"], ["z"])]
+    assert lines == [4, 5, 7, 8, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("a: b: c", 1, "is not valid YAML"),
+        ("a: 1\n b: 2\n", 2, "is not valid YAML"),
+        ("a: 'open\n", 2, "is not valid YAML"),
+        ("a: *none", 1, "repeats something that is not there"),
+        ("a: &a [*a]", 1, "repeats something that is not there"),
+        ("? [a]\n: b", 1, "has a key that is no text"),
+        ("a: 1\n---\nb: 2\n", 2, "more than one document"),
+        ("[" * 100, 1, "nested more than 64 levels"),
+    ],
+)
+def test_yaml_that_cannot_be_used_is_refused_with_its_line(text: str, line: int, reason: str) -> None:
+    error = failure(text, "yaml")
+    assert reason in error.reason
+    assert error.line == line
+
+
+def test_yaml_that_multiplies_itself_is_refused_at_once() -> None:
+    layers = "".join(f"{a}: &{a} [{', '.join([f'*{b}'] * 10)}]\n" for b, a in pairwise("abcdefgh"))
+    started = time.process_time()
+    assert "more than 20000 values" in failure(f"a: &a [x]\n{layers}", "yaml").reason
+    assert "more than 20000 values" in failure("- x\n" * 30_000, "yaml").reason
+    assert (
+        "nested more than"
+        in failure("a: &a0 [x]\n" + "".join(f"b{n}: &a{n + 1} [*a{n}]\n" for n in range(99)), "yaml").reason
+    )
+    assert time.process_time() - started < 5
+
+
+yaml_soup = st.lists(
+    st.sampled_from(
+        [*"{}[]:,\"'&*!|>%@`#-?\n\t ~1a", ": ", "- ", "\n  ", "&a", "*a", "---", "...", "!!str", "<<", CANARY]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.binary(max_size=60)
+    | yaml_soup.map(str.encode)
+    | st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace"))
+)
+def test_any_bytes_are_yaml_or_an_error_that_shows_none_of_them(data: bytes) -> None:
+    document, line = outcome(data, "yaml")
+    assert line is None or 1 <= line <= data.count(b"\n") + 1
+    assert not leaks(data, "yaml")
+    if document is not None:
+        assert document.line(["a", 0]) is None or document.data
+
+
+@settings(max_examples=100, deadline=None)
+@given(values)
+def test_json_that_yaml_can_hold_is_the_same_in_both(value: object) -> None:
+    text = json.dumps(value)
+    try:
+        made = parse(text.encode(), "yaml").data
+    except ParseError:
+        return
+    assert made == value or not text.isascii() or "e" in text or "\\" in text

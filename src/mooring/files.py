@@ -46,11 +46,12 @@ def read(path: str, limit: int = LIMIT) -> bytes | None:
 
 
 def matches(pattern: str, most: int) -> list[str]:
-    """The existing paths a pattern with one `*` as a folder or file name stands for, sorted, at most `most`."""
-    folder, _, rest = pattern.partition("/*")
-    suffix, _, below = rest.partition("/")
+    """The existing paths a pattern with one `*` in a folder's or a file's name stands for, sorted, at most `most`."""
+    before, _, after = pattern.partition("*")
+    folder, _, prefix = before.rpartition("/")
+    suffix, _, below = after.partition("/")
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(suffix))
+        names = sorted(name for name in os.listdir(folder) if name.startswith(prefix) and name.endswith(suffix))
     except (OSError, ValueError):
         return []
     paths = (os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in names)

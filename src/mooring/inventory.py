@@ -78,7 +78,8 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
     """
     place = context(request.where, request.cwd, request.project)
     settings = load_settings(request.where, place.root if request.project else None)
-    found = scan(place, [*_command_line(request), *_wanted(settings)])
+    formats = [*_command_line(request), *_wanted(settings)]
+    found = scan(place, formats, keep=settings["mcpRemote"] == "keep")
     ledger, damage = trust.load(request.where)
     root = trust.identity(place.root)
     definitions = (*_demo(request), *found.definitions)

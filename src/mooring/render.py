@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Template, Text, Variable
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
 
 HIDDEN = "•••"
 
@@ -57,6 +57,8 @@ def _masked(part: Part) -> str:
             return f"${{input:{id}}}"
         case Known(place):
             return f"${{{place}}}"
+        case Secret(name):
+            return f"${{{{ secrets.{name} }}}}"
         case Command():
             return f"!{HIDDEN}"
         case File():

@@ -95,6 +95,10 @@ SETTINGS: Mapping[str, Setting] = {
         {}, "an object of " + ", ".join(NETWORK), _network, False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
     ),
+    "mcpRemote": Setting(
+        "native", "native or keep", lambda value: value in ("native", "keep"), False,
+        "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
+    ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 

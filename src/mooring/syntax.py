@@ -1,4 +1,4 @@
-"""JSONC and TOML text into plain data that knows its lines. No I/O, nothing executed.
+"""JSONC, TOML and YAML text into plain data that knows its lines. No I/O, nothing executed.
 
 Every JSON text may have comments and trailing commas. Positions are looked for only when something is wrong,
 so a sound file costs one pass of the C parser. Errors never quote the text: it may hold secrets.
@@ -16,8 +16,9 @@ from mooring.errors import ParseError
 DEPTH = 64
 KEY_PARTS = 32
 MOST_DUPLICATES = 8
+MOST_NODES = 20_000
 
-Kind: TypeAlias = Literal["json", "toml"]
+Kind: TypeAlias = Literal["json", "toml", "yaml"]
 Path: TypeAlias = tuple[str | int, ...]
 
 
@@ -34,7 +35,7 @@ class Document(Struct):
     def line(self, path: Sequence[str | int]) -> int | None:
         """The line of the deepest key on `path` that can be found, counted from 1."""
         if self._offsets is None:
-            self._offsets = _json_offsets(self.text) if self.kind == "json" else _toml_offsets(self.text)
+            self._offsets = _OFFSETS[self.kind](self.text)
         for end in range(len(path), 0, -1):
             if (offset := self._offsets.get(tuple(path[:end]))) is not None:
                 return self.text.count("\n", 0, offset) + 1
@@ -53,7 +54,7 @@ def parse(data: bytes, kind: Kind) -> Document:
     text = _decode(data)
     if not text.strip():
         return Document({}, text, kind)
-    return _parse_json(text) if kind == "json" else _parse_toml(text)
+    return _PARSERS[kind](text)
 
 
 # Every refusal is raised after its `except` block has ended: an error in its context would hold the whole text.
@@ -254,3 +255,179 @@ def _spaces_for(found: str) -> str:
 
 def _parts(key: str) -> Path:
     return tuple(part.strip("\"'") for part in re.findall(_PART, key))
+
+
+# --- YAML ---------------------------------------------------------------------------------------------------
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = r"[-+]?[0-9]{1,400}"
+_ODD_INT = r"0(?:o[0-7]{1,400}|x[0-9a-fA-F]{1,400})"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+
+
+def _parse_yaml(text: str) -> Document:
+    tree = _tree(text)
+    return Document(tree.data, text, "yaml", tuple(dict.fromkeys(tree.duplicates))[:MOST_DUPLICATES])
+
+
+def _yaml_offsets(text: str) -> dict[Path, int]:
+    return _tree(text).offsets if text.strip() else {}
+
+
+def _tree(text: str) -> "_Tree":
+    import yaml  # only where a YAML file exists
+
+    tree = _Tree()
+    try:
+        parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(_printable(text))
+        while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
+            tree.take(event)
+        return tree
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason, line = f"is not valid YAML: {_quoteless(error.problem)}", mark.line + 1 if mark else None
+    except yaml.YAMLError:
+        reason, line = "is not valid YAML", None
+    raise ParseError(reason, min(line, text.count("\n") + 1) if line else None)
+
+
+def _printable(text: str) -> str:
+    """Lone surrogates cannot be handed to the parser."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _quoteless(problem: str | None) -> str:
+    return re.sub(r"['\"].*['\"]", "a name", problem or "it cannot be read", flags=re.S)
+
+
+class _Tree:
+    """Data made of a parser's events, one by one: no depth, alias or repetition makes more of it than its bounds.
+
+    Plain words mean what YAML 1.2 says, as they do to the tools that write these files: `yes` is a text.
+    """
+
+    def __init__(self) -> None:
+        self.data: Any = {}
+        self.duplicates: list[Path] = []
+        self.offsets: dict[Path, int] = {}
+        self._open: list[tuple[Any, str | None]] = []
+        self._path: list[str | int | None] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._nodes = 0
+        self._documents = 0
+
+    def take(self, event: Any) -> None:
+        match type(event).__name__:
+            case "DocumentStartEvent":
+                self._documents += 1
+                if self._documents > 1:
+                    raise ParseError("holds more than one document", event.start_mark.line + 1)
+            case "ScalarEvent":
+                self._count(1)
+                self._put(self._anchored(event, _scalar(event)), event)
+            case "AliasEvent":
+                self._put(self._aliased(event), event)
+            case "MappingStartEvent" | "SequenceStartEvent" as name:
+                self._begin({} if name == "MappingStartEvent" else [], event)
+            case "MappingEndEvent" | "SequenceEndEvent":
+                self._end()
+            case _:
+                pass
+
+    def _begin(self, container: Any, event: Any) -> None:
+        self._count(1)
+        if len(self._open) >= DEPTH:
+            raise ParseError(f"is nested more than {DEPTH} levels deep", event.start_mark.line + 1)
+        if self._path and isinstance(self._open[-1][0], dict) and self._path[-1] is None:
+            raise ParseError("has a key that is no text", event.start_mark.line + 1)
+        self._put(container, event)
+        self._open.append((container, event.anchor))
+        self._path.append(0 if isinstance(container, list) else None)
+
+    def _end(self) -> None:
+        container, anchor = self._open.pop()
+        self._path.pop()
+        if anchor:
+            self._anchors[anchor] = (container, _size(container))
+        self._next()
+
+    def _put(self, value: Any, event: Any) -> None:
+        """A value into the container that is open, or a key for the value that comes next."""
+        if not self._open:
+            self.data = value
+            return
+        container = self._open[-1][0]
+        if isinstance(container, list):
+            container.append(value)
+            self.offsets.setdefault(_path(self._path), event.start_mark.index)
+        elif self._path[-1] is None:
+            self._key(container, value, event)
+            return
+        else:
+            container[self._path[-1]] = value
+        if not isinstance(value, dict | list) or type(event).__name__ == "AliasEvent":
+            self._next()
+
+    def _key(self, container: dict[str, Any], value: Any, event: Any) -> None:
+        if isinstance(value, dict | list):
+            raise ParseError("has a key that is no text", event.start_mark.line + 1)
+        self._path[-1] = event.value if hasattr(event, "value") else str(value)
+        if self._path[-1] in container:
+            self.duplicates.append(_path(self._path))
+        self.offsets[_path(self._path)] = event.start_mark.index
+
+    def _next(self) -> None:
+        if self._path:
+            self._path[-1] = self._path[-1] + 1 if isinstance(self._path[-1], int) else None
+
+    def _anchored(self, event: Any, value: Any) -> Any:
+        if event.anchor:
+            self._anchors[event.anchor] = (value, 1)
+        return value
+
+    def _aliased(self, event: Any) -> Any:
+        if event.anchor not in self._anchors:
+            raise ParseError("repeats something that is not there", event.start_mark.line + 1)
+        value, size = self._anchors[event.anchor]
+        self._count(size)
+        return _shallow(_copy(value))
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MOST_NODES:
+            raise ParseError(f"holds more than {MOST_NODES} values")
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if not event.implicit[0]:
+        return text
+    if text in _NULL:
+        return None
+    if text in _TRUTH:
+        return _TRUTH[text]
+    if re.fullmatch(_INT, text):
+        return int(text)
+    if re.fullmatch(_ODD_INT, text):
+        return int(text, 0)
+    return float(text) if len(text) < 400 and re.fullmatch(_FLOAT, text) else text
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(inner) for key, inner in value.items()}
+    return [_copy(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _size(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, inner))
+
+
+_PARSERS: dict[Kind, Callable[[str], Document]] = {"json": _parse_json, "toml": _parse_toml, "yaml": _parse_yaml}
+_OFFSETS: dict[Kind, Callable[[str], dict[Path, int]]] = {
+    "json": _json_offsets,
+    "toml": _toml_offsets,
+    "yaml": _yaml_offsets,
+}

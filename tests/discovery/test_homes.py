@@ -4,6 +4,7 @@ import json
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from statistics import median
 
 import pytest
 
@@ -45,3 +46,8 @@ def test_a_sample_home_exercises_every_level_its_format_has(name: str) -> None:
     expected = json.loads((HOMES / name / "expected.json").read_text())
     seen = {row["source"]["scope"] for row in expected["list"]["servers"] if row["source"]["tool"] == format.tool}
     assert levels <= seen, f"{Path(name)} shows only {seen}"
+
+
+def test_a_format_is_a_small_file() -> None:
+    files = [path for path in Path(formats.__path__[0]).glob("*.py") if path.name != "__init__.py"]
+    assert median(len(path.read_text().splitlines()) for path in files) <= 25

@@ -36,6 +36,32 @@ FILES = {
     "generic": ("project/mcp.json", lambda servers: {"mcpServers": servers}),
     "dot_mcp": ("project/.mcp.json", lambda servers: {"mcpServers": servers}),
     "codex": ("home/.codex/config.toml", None),
+    "gemini": ("project/.gemini/settings.json", lambda servers: {"mcpServers": servers}),
+    "qwen": ("home/.qwen/settings.json", lambda servers: {"mcpServers": servers}),
+    "cursor": ("home/.cursor/mcp.json", lambda servers: {"mcpServers": servers}),
+    "windsurf": ("home/.codeium/windsurf/mcp_config.json", lambda servers: {"mcpServers": servers}),
+    "claude_desktop": ("home/.config/Claude/claude_desktop_config.json", lambda servers: {"mcpServers": servers}),
+    "zed": ("project/.zed/settings.json", lambda servers: {"context_servers": servers}),
+    "cline": (
+        "home/.cline/data/settings/cline_mcp_settings.json",
+        lambda servers: {"mcpServers": {**servers, "good": {"transport": {**GOOD, "type": "stdio"}}}},
+    ),
+    "roo": ("project/.roo/mcp.json", lambda servers: {"mcpServers": servers}),
+    "amp": ("home/.config/amp/settings.json", lambda servers: {"amp.mcpServers": servers}),
+    "amazonq": ("project/.amazonq/cli-agents/a.json", lambda servers: {"mcpServers": servers}),
+    "kiro": ("home/.kiro/settings/mcp.json", lambda servers: {"mcpServers": servers}),
+    "junie": ("project/.junie/mcp/mcp.json", lambda servers: {"mcpServers": servers}),
+    "warp": ("home/.warp/.mcp.json", lambda servers: {"mcp": {"servers": servers}}),
+    "crush": ("project/.crush.json", lambda servers: {"mcp": {**servers, "good": {**GOOD, "type": "stdio"}}}),
+    "factory": ("home/.factory/mcp.json", lambda servers: {"mcpServers": servers}),
+    "lmstudio": ("home/.lmstudio/mcp.json", lambda servers: {"mcpServers": servers}),
+    "atomic": ("home/.atomic/agent/mcp.json", lambda servers: {"mcp-servers": servers}),
+    "mcporter": ("project/config/mcporter.json", lambda servers: {"mcpServers": servers}),
+    "mcpm": ("home/.config/mcpm/servers.json", lambda servers: servers),
+    "magenta": ("home/.magenta/options.json", lambda servers: {"mcpServers": servers}),
+    "shared": ("home/.agents/mcp.json", lambda servers: {"mcpServers": servers}),
+    "goose": ("home/.config/goose/config.yaml", None),
+    "continue_": ("home/.continue/mcpServers/a.json", lambda servers: {"mcpServers": servers}),
 }
 
 json_values = st.recursive(
@@ -45,13 +71,15 @@ json_values = st.recursive(
 )
 keys = st.sampled_from(
     ["command", "args", "env", "url", "headers", "type", "enabled", "disabled", "timeout", "cwd", "oauth", "tools",
+     "cmd", "uri", "envs", "env_keys", "socket", "httpUrl", "serverUrl", "tcp", "settings", "requestOptions", "apiKey",
+     "requestInit", "timeoutMs", "bearerToken", "lifecycle", "oauthClient", "oauth_token", "disabledTools",
      "environment", "envFile", "auth", "alwaysLoad", "lifecycle", "transport", "trust", "headersHelper", "required"]
 )  # fmt: skip
 entries = st.dictionaries(keys, json_values, max_size=5) | json_values
 
 
 @pytest.mark.parametrize("format", [name for name, (_, wrap) in FILES.items() if wrap])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=entries)
 def test_a_bad_entry_never_removes_a_good_neighbour(format: str, bad: Any, home: Home) -> None:
     path, wrap = FILES[format]
@@ -62,7 +90,7 @@ def test_a_bad_entry_never_removes_a_good_neighbour(format: str, bad: Any, home:
 
 
 @pytest.mark.parametrize("format", FILES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=300)
     | st.text(alphabet='{}[]":,/*\\ \n\t="\'#.ab0-mcpServers', max_size=300).map(str.encode)
@@ -317,6 +345,159 @@ def test_opencode_leaves_projects_out_when_told_to(home: Home) -> None:
     home.write("project/opencode.json", {"mcp": {"x": {"type": "local", "command": ["y"]}}})
     where = replace(home.where, env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"})
     assert scan(context(where, str(home.cwd)), FORMATS).definitions == ()
+
+
+def found_on(home: Home, platform: Any, env: dict[str, str], file: str, content: Any, tool: str) -> list[str]:
+    from msgspec.structs import replace
+
+    home.write(file, content)
+    where = replace(home.where, platform=platform, env={k: v.format(home=home.home) for k, v in env.items()})
+    found = scan(context(where, str(home.cwd)), FORMATS)
+    return [definition.name for definition in found.definitions if definition.origin.tool == tool]
+
+
+MAP = {"mcpServers": {"x": {**GOOD, "type": "stdio"}}}
+GOOSE = "extensions: {x: {type: stdio, cmd: good, enabled: true}}"
+APPDATA = {"APPDATA": "{home}/AppData/Roaming", "LOCALAPPDATA": "{home}/AppData/Local"}
+STORAGE = "Code/User/globalStorage"
+
+
+@pytest.mark.parametrize(
+    ("tool", "platform", "env", "file", "content"),
+    [
+        ("claude-desktop", "darwin", {}, "home/Library/Application Support/Claude/claude_desktop_config.json", MAP),
+        ("claude-desktop", "win32", APPDATA, "home/AppData/Roaming/Claude/claude_desktop_config.json", MAP),
+        (
+            "claude-desktop", "win32", APPDATA,
+            "home/AppData/Local/Packages/Claude_abc/LocalCache/Roaming/Claude/claude_desktop_config.json", MAP,
+        ),
+        ("zed", "darwin", {}, "home/.config/zed/settings.json", {"context_servers": {"x": GOOD}}),
+        ("zed", "win32", APPDATA, "home/AppData/Roaming/Zed/settings.json", {"context_servers": {"x": GOOD}}),
+        ("goose", "darwin", {}, "home/.config/goose/config.yaml", GOOSE),
+        ("goose", "win32", APPDATA, "home/AppData/Roaming/Block/goose/config/config.yaml", GOOSE),
+        ("goose", "linux", {"GOOSE_ADDITIONAL_CONFIG_FILES": "{home}/g.yaml"}, "home/g.yaml", GOOSE),
+        ("crush", "win32", APPDATA, "home/AppData/Local/crush/crush.json", {"mcp": {"x": {**GOOD, "type": "stdio"}}}),
+        ("crush", "linux", {"CRUSH_GLOBAL_CONFIG": "{home}/c"}, "home/c/crush.json", {"mcp": MAP["mcpServers"]}),
+        ("crush", "linux", {"CRUSH_GLOBAL_DATA": "{home}/d"}, "home/d/crush.json", {"mcp": MAP["mcpServers"]}),
+        (
+            "roo", "win32", APPDATA,
+            f"home/AppData/Roaming/{STORAGE}/rooveterinaryinc.roo-cline/settings/mcp_settings.json", MAP,
+        ),
+        (
+            "cline", "darwin", {},
+            f"home/Library/Application Support/{STORAGE}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", MAP,
+        ),
+        ("cline", "linux", {"CLINE_MCP_SETTINGS_PATH": "{home}/c.json"}, "home/c.json", MAP),
+        ("cline", "linux", {"CLINE_DATA_DIR": "{home}/d"}, "home/d/settings/cline_mcp_settings.json", MAP),
+        ("cline", "linux", {"CLINE_DIR": "{home}/e"}, "home/e/data/settings/cline_mcp_settings.json", MAP),
+        ("gemini", "linux", {"GEMINI_CLI_HOME": "{home}/g"}, "home/g/.gemini/settings.json", MAP),
+        ("gemini", "darwin", {}, "system/Library/Application Support/GeminiCli/settings.json", MAP),
+        ("gemini", "win32", {}, "system/C:/ProgramData/gemini-cli/settings.json", MAP),
+        ("continue", "linux", {"CONTINUE_GLOBAL_DIR": "{home}/c"}, "home/c/mcpServers/x.json", MAP),
+        ("atomic", "linux", {"ATOMIC_CODING_AGENT_DIR": "{home}/a"}, "home/a/mcp.json", MAP),
+        ("mcporter", "linux", {"MCPORTER_CONFIG": "{home}/m.json"}, "home/m.json", MAP),
+        ("mcpm", "win32", APPDATA, "home/.config/mcpm/servers.json", {"x": GOOD}),
+        ("factory", "darwin", {}, "home/Library/Application Support/Factory Bridge/mcp.json", MAP),
+        ("omp", "linux", {"OMP_PROFILE": "work"}, "home/.omp/profiles/work/agent/mcp.json", MAP),
+        ("opencode", "win32", {}, "home/.config/opencode/opencode.json", {"mcp": {"x": GOOD}}),
+        ("codex", "win32", {}, "system/C:/ProgramData/OpenAI/Codex/config.toml", '[mcp_servers.x]\ncommand = "x"\n'),
+        ("amp", "darwin", {}, "system/Library/Application Support/ampcode/managed-settings.json",
+         {"amp.mcpServers": {"x": GOOD}}),
+    ],
+)  # fmt: skip
+def test_a_tool_is_found_where_its_platform_and_its_variables_put_it(
+    tool: str, platform: Any, env: dict[str, str], file: str, content: Any, home: Home
+) -> None:
+    assert found_on(home, platform, env, file, content, tool) == ["x"]
+
+
+def test_opencode_takes_a_last_layer_and_a_timeout_for_all_from_its_variables_and_files(home: Home) -> None:
+    from msgspec.structs import replace
+
+    home.write("home/.config/opencode/opencode.json", {"experimental": {"mcp_timeout": 7000}, "mcp": {"x": GOOD}})
+    layer = json.dumps({"mcp": {"x": {"environment": {"A": "b"}}, "y": {**GOOD, "timeout": 1000}}})
+    where = replace(home.where, env={"OPENCODE_CONFIG_CONTENT": layer})
+    found = scan(context(where, str(home.cwd)), FORMATS)
+    assert {d.name: d.config.call_timeout for d in found.definitions} == {"x": 7.0, "y": 1.0}  # type: ignore[union-attr]
+    assert {d.origin.path for d in found.definitions} == {"$OPENCODE_CONFIG_CONTENT"}
+    assert found.files == (f"{home.home}/.config/opencode/opencode.json",)
+
+
+def test_a_person_decides_before_a_project_in_factory_even_when_the_project_is_approved(home: Home) -> None:
+    home.write("home/.factory/mcp.json", {"mcpServers": {"x": {"command": "mine"}}})
+    home.write("project/.factory/mcp.json", {"mcpServers": {"x": {"command": "theirs"}, "y": {"command": "y"}}})
+    home.write("project/.kiro/settings/mcp.json", {"mcpServers": {"x": {"command": "kiro"}}})
+    ranked = [(d.name, d.config.connection.command.text) for d in find(home).definitions]  # type: ignore[union-attr]
+    assert ranked == [("x", "kiro"), ("y", "y"), ("x", "mine"), ("x", "theirs")]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "native"),
+    [
+        ("npx", ["mcp-remote", "https://a/b"], True),
+        ("npx", ["-y", "mcp-remote@0.1.29", "https://a/b"], True),
+        ("npx", ["--yes", "mcp-remote@latest", "http://a/b"], True),
+        ("npx.cmd", ["-y", "mcp-remote", "https://a/${B}"], True),
+        ("npx", ["mcp-remote", "-y", "https://a/b"], False),
+        ("npx", ["-y", "-y", "mcp-remote", "https://a/b"], False),
+        ("npx", ["mcp-remote", "https://a/b", "3334"], False),
+        ("npx", ["mcp-remote", "https://a/b", "--header", "A: b"], False),
+        ("npx", ["mcp-remote-client", "https://a/b"], False),
+        ("npx", ["@x/mcp-remote", "https://a/b"], False),
+        ("npx", ["mcp-remote", "${URL}"], False),
+        ("npx", ["mcp-remote", "ftp://a/b"], False),
+        ("npx", ["https://a/b"], False),
+        ("bunx", ["mcp-remote", "https://a/b"], False),
+    ],
+)
+def test_mcp_remote_is_reached_natively_in_exactly_one_form(
+    command: str, args: list[str], native: bool, home: Home
+) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": command, "args": args}}})
+    config = names(find(home))["x"]
+    assert isinstance(config, ServerConfig)
+    assert (config.transport == "auto") == native
+    assert config.connection.transport == ("auto" if native else "stdio")
+
+
+@pytest.mark.parametrize("extra", [{"env": {"A": "b"}}, {"cwd": "/x"}, {"envFile": "x"}])
+def test_mcp_remote_that_is_given_something_stays_a_program(extra: dict[str, Any], home: Home) -> None:
+    home.write(
+        "home/.mcp.json", {"mcpServers": {"x": {"command": "npx", "args": ["mcp-remote", "https://a"], **extra}}}
+    )
+    assert names(find(home))["x"].transport == "stdio"
+
+
+def test_mcp_remote_stays_a_program_where_the_person_says_so_and_its_approval_is_of_the_text(home: Home) -> None:
+    from mooring.permissions.trust import digest
+
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "npx", "args": ["mcp-remote", "https://a/b"]}}})
+    native = home.inventory().find("x").definition.config
+    home.write("home/.config/mooring/settings.json", {"mcpRemote": "keep"})
+    kept = home.inventory().find("x").definition.config
+    assert isinstance(native, ServerConfig)
+    assert isinstance(kept, ServerConfig)
+    assert (native.transport, kept.transport) == ("auto", "stdio")
+    assert digest(native) == digest(kept)
+
+
+@pytest.mark.parametrize("path", [path for path, wrap in FILES.values() if wrap and "crush" not in path])
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [("mooring", ["serve"]), ("/opt/bin/mooring", ["--cwd", "x", "serve"]), ("python3.12", ["-m", "mooring", "serve"])],
+)
+def test_mooring_never_starts_itself(path: str, command: str, args: list[str], home: Home) -> None:
+    wrap = next(wrap for file, wrap in FILES.values() if file == path and wrap)
+    home.write(path, wrap({"me": {"command": command, "args": args}, "good": GOOD}))
+    found = find(home)
+    assert "me" not in names(found)
+    assert [(p.server, p.level) for p in found.problems] == [("me", "note")]
+
+
+@pytest.mark.parametrize("args", [[], ["mcp", "list"], ["-m", "mooring.demo"]])
+def test_other_uses_of_mooring_are_programs_like_any_other(args: list[str], home: Home) -> None:
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "mooring", "args": args}}})
+    assert isinstance(names(find(home))["x"], ServerConfig)
 
 
 HOSTILE = {

@@ -10,8 +10,31 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Template, Text, Variable, literal
-from mooring.discovery.dialect import BRACES, CURLY, DOLLAR, EDITOR, OWN, PLAIN, SHARED, VALUES, Dialect, Field
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable, literal
+from mooring.discovery.dialect import (
+    ATOMIC,
+    BRACES,
+    CURLY,
+    DOLLAR,
+    EDITOR,
+    ENV,
+    FILES,
+    LOOSE,
+    NAMED,
+    OWN,
+    PLAIN,
+    PLUGIN,
+    SECRETS,
+    SHARED,
+    SHELL,
+    STRICT,
+    VALUES,
+    VARS,
+    WHOLE,
+    WORKSPACE,
+    Dialect,
+    Field,
+)  # fmt: skip
 from mooring.discovery.template import template
 
 DIALECTS = {
@@ -22,6 +45,18 @@ DIALECTS = {
     "DOLLAR": DOLLAR,
     "CURLY": CURLY,
     "EDITOR": EDITOR,
+    "VARS": VARS,
+    "WHOLE": WHOLE,
+    "PLUGIN": PLUGIN,
+    "ENV": ENV,
+    "WORKSPACE": WORKSPACE,
+    "FILES": FILES,
+    "LOOSE": LOOSE,
+    "SECRETS": SECRETS,
+    "NAMED": NAMED,
+    "ATOMIC": ATOMIC,
+    "STRICT": STRICT,
+    "SHELL": SHELL,
 }
 FIELDS: tuple[Field, ...] = get_args(Field)
 SECRET = "cAnArY7q"
@@ -108,6 +143,35 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("${extensionInstallFolder:a.b}", (Foreign("${extensionInstallFolder:a.b}"),)),
         ("${config:}", (T("${config:}"),)),
         ("${file}", (T("${file}"),)),
+    ],
+    "VARS": [("a${A}b", (T("a"), A, T("b"))), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
+    "WHOLE": [("${A}", (A,)), ("a${A}", (T("a${A}"),)), ("${A}\n", (T("${A}\n"),))],
+    "PLUGIN": [
+        ("${PLUGIN_ROOT}/x", (Variable("PLUGIN_ROOT", unset="error"), T("/x"))),
+        ("${A}", (T("${A}"),)),
+    ],
+    "ENV": [("${env:A}", (A,)), ("${A}", (T("${A}"),)), ("{env:A}", (T("{env:A}"),))],
+    "WORKSPACE": [("${workspaceFolder}/${env:A}", (WORKSPACE, T("/"), A)), ("${userHome}", (T("${userHome}"),))],
+    "FILES": [("x${file:~/a b}", (T("x"), File("~/a b"))), ("${env:A}", (EMPTY_A,)), ("${A}", (T("${A}"),))],
+    "LOOSE": [("$A-${B:-x}%C%", (A, T("-"), Variable("B", "x"), T("%C%"))), ("$$A", (T("$"), A))],
+    "SECRETS": [
+        ("Bearer ${{ secrets.A-b.c }}", (T("Bearer "), Secret("A-b.c"))),
+        ("${{secrets.A}}", (Secret("A"),)),
+        ("${{ inputs.A }}", (Foreign("${{ inputs.A }}"),)),
+        ("${{ other.A }}", (T("${{ other.A }}"),)),
+        ("${A}", (T("${A}"),)),
+    ],
+    "NAMED": [("$A", (T("$A"),))],
+    "ATOMIC": [("$env:A/${A}", (EMPTY_A, T("/"), EMPTY_A)), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
+    "STRICT": [
+        ("$env:A", (Variable("A", unset="error"),)),
+        ("${A:-x}${A}", (Variable("A", "x", "error"), Variable("A", unset="error"))),
+    ],
+    "SHELL": [
+        ("$A${A:-x}", (EMPTY_A, Variable("A", "x", "empty"))),
+        ("a$(op read x)b", (T("a"), Command((T("op read x"),)), T("b"))),
+        ("$(a (b (c)) d)", (Command((T("a (b (c)) d"),)),)),
+        ("$(open", (T("$(open"),)),
     ],
 }
 
@@ -233,7 +297,7 @@ def test_a_tilde_begins_a_working_folder_where_the_tool_has_it(text: str, expect
 def test_a_tilde_is_a_home_in_no_other_field_or_dialect() -> None:
     for name, dialect in DIALECTS.items():
         for field in FIELDS:
-            home = name == "DOLLAR" and field == "cwd"
+            home = name in ("DOLLAR", "ATOMIC") and field == "cwd"
             assert (parts("~/x", dialect, field) != (Text("~/x"),)) == home, (name, field)
 
 
@@ -262,6 +326,11 @@ def test_an_input_carries_what_its_file_says_about_it() -> None:
         ("DOLLAR", "${A}", "literal"),
         ("CURLY", "{env:A}", "empty"),
         ("EDITOR", "${env:A}", "empty"),
+        ("LOOSE", "$A", "empty"),
+        ("ENV", "${env:A}", "literal"),
+        ("ATOMIC", "$env:A", "empty"),
+        ("STRICT", "${A}", "error"),
+        ("SHELL", "$A", "empty"),
     ],
 )
 def test_each_dialect_says_what_an_unset_variable_becomes(name: str, text: str, unset: str) -> None:
@@ -273,6 +342,20 @@ def test_the_variables_of_a_template_are_listed_in_order_also_inside_a_command()
     assert [variable.name for variable in template("${B} ${A:-x} ${B}", BRACES, "args").variables] == ["B", "A", "B"]
     assert [variable.name for variable in template("!${B} ${A}", SHARED, "env").variables] == ["B", "A"]
     assert template("no ${} such", BRACES, "args").variables == ()
+
+
+def test_a_variable_left_unset_may_mean_something_else_in_env_or_headers() -> None:
+    unset = {field: template("$A", LOOSE, field).variables[0].unset for field in ("env", "headers", "args")}
+    assert unset == {"env": "empty", "headers": "literal", "args": "literal"}
+    assert template("$A", SHELL, "headers").variables[0].unset == "omit"
+    assert parts("Bearer $A", NAMED, "headers") == (Text("Bearer "), A)
+
+
+def test_a_value_that_the_configuration_gives_takes_the_place_of_its_variable() -> None:
+    made = template("<${A}>${B}", BRACES, "args", fixed={"A": "x", "C": "y"})
+    assert made.parts == (Text("<x>"), Variable("B"))
+    assert made.text == "<${A}>${B}"
+    assert template("${A}", BRACES, "args", fixed={"A": ""}).parts == (Text(""),)
 
 
 # --- meaning ------------------------------------------------------------------------------------------------
@@ -340,7 +423,19 @@ def test_a_template_never_shows_its_text(name: str, field: Field) -> None:
 dialects = st.sampled_from(sorted(DIALECTS)).map(DIALECTS.__getitem__)
 fields = st.sampled_from(FIELDS)
 harmless = st.text(st.characters(exclude_characters="${!~", codec="utf-8"))
-CLOSED = ["${A}", "${A:-d}", "{env:A}", "{file:f}", "${env:A}", "${input:i}", "${config:c}"]
+CLOSED = [
+    "$(a)",
+    "${{ secrets.A }}",
+    "$env:A",
+    "${file:f}",
+    "${A}",
+    "${A:-d}",
+    "{env:A}",
+    "{file:f}",
+    "${env:A}",
+    "${input:i}",
+    "${config:c}",
+]
 PLACES = ["${workspaceFolder}", "${workspaceFolder:w}", "${userHome}", "${/}"]
 OPEN = ["${", "${A:-", "$A", "A_B", "{env:", "${command:"]
 fragments = st.sampled_from([*"${}:-~!/\n A9é", *CLOSED, *PLACES, *OPEN])
@@ -364,13 +459,16 @@ def source(part: Part) -> str:
             return re.escape(text)
         case Variable(name=name, default=None):
             name = re.escape(name)
-            return rf"(?:\$\{{{name}\}}|\${name}|\{{env:{name}\}}|\$\{{env:{name}\}}|{name})"
+            return rf"(?:\$\{{{name}\}}|\${name}|\{{env:{name}\}}|\$\{{env:{name}\}}|\$env:{name}|{name})"
         case Variable(name=name, default=default):
             return re.escape(f"${{{name}:-{default}}}")
         case File(path=path):
-            return re.escape(f"{{file:{path}}}")
+            return rf"\$?\{{file:{re.escape(path)}\}}"
         case Command(line=line):
-            return "!" + "".join(map(source, line))
+            inner = "".join(map(source, line))
+            return rf"(?:!{inner}|\$\({inner}\))"
+        case Secret(name=name):
+            return rf"\$\{{\{{\s*secrets\.{re.escape(name)}\s*\}}\}}"
         case Input(id=id):
             return re.escape(f"${{input:{id}}}")
         case Known():
@@ -429,6 +527,13 @@ print(time.perf_counter() - start)
         ("EDITOR", "${input:"),
         ("EDITOR", "${config:"),
         ("EDITOR", "${userHome:"),
+        ("FILES", "${file:"),
+        ("SECRETS", "${{ secrets."),
+        ("SECRETS", "${{ inputs."),
+        ("SHELL", "$("),
+        ("SHELL", "$(a("),
+        ("SHELL", "$((("),
+        ("STRICT", "$env:"),
     ],
 )
 def test_the_longest_string_of_open_placeholders_is_read_in_half_a_second(name: str, unit: str) -> None:

@@ -97,4 +97,4 @@ def test_reading_starts_no_process_and_opens_no_file_that_a_definition_names(sam
     assert known - opened == {path for path in known if "/system/" in path}
     assert not list(sample.folder.rglob("marker"))
     unknown = opened - known
-    assert all(re.search(r"(json|jsonc|toml)$", path) for path in unknown), unknown
+    assert all(re.search(r"(json|jsonc|toml|ya?ml|lua|crushrc)$", path) for path in unknown), unknown

@@ -10,7 +10,7 @@ from mooring import files
 from mooring.actions.list import Source, source
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing
-from mooring.core.template import Template, Text
+from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import Definition
 from mooring.errors import ConfigError
@@ -139,11 +139,10 @@ def _shown(name: str, value: Template) -> str:
 
 def _executable(stdio: Stdio, root: str, env: Mapping[str, str]) -> str | None:
     """What the command stands for now; unknown where placeholders, or a search path of its own, decide."""
-    fixed = [stdio.command, *([stdio.cwd] if stdio.cwd else [])]
-    if "PATH" in stdio.env or not all(isinstance(part, Text) for template in fixed for part in template.parts):
+    command, cwd = stdio.command.plain, stdio.cwd.plain if stdio.cwd else ""
+    if "PATH" in stdio.env or command is None or cwd is None:
         return None
-    folder = os.path.join(root, stdio.cwd.text) if stdio.cwd else root
-    found = files.which(stdio.command.text, env.get("PATH", os.defpath), folder)
+    found = files.which(command, env.get("PATH", os.defpath), os.path.join(root, cwd))
     return os.path.realpath(found) if found else None
 
 

@@ -60,12 +60,10 @@ def _servers(inventory: Inventory, env: Mapping[str, str]) -> Iterator[Finding]:
 def _command(config: ServerConfig, root: str, env: Mapping[str, str]) -> Iterator[Finding]:
     if not isinstance(config.connection, Stdio):
         return
-    command = config.connection.command
-    if command.variables or len(command.parts) != 1:
-        return
-    if files.which(command.text, env.get("PATH", os.defpath), root) is None:
-        what = f"The command {safe(command.text)} is not on PATH"
-        yield Finding(config.name, what, config.origin.path, None, _install(command.text), True)
+    command = config.connection.command.plain
+    if command is not None and files.which(command, env.get("PATH", os.defpath), root) is None:
+        what = f"The command {safe(command)} is not on PATH"
+        yield Finding(config.name, what, config.origin.path, None, _install(command), True)
 
 
 _INSTALL = {

@@ -26,7 +26,7 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     """Everything a definition says. Values of env and headers are masked: only variables' names show."""
 
     server: Row
-    key: tuple[str, ...]
+    key: tuple[str | int, ...]
     env: Mapping[str, str] = {}
     pass_env: tuple[str, ...] = ()
     env_file: str | None = None

@@ -13,7 +13,7 @@ class Candidate(Struct, frozen=True):
     """One definition of the name and why it counts or does not."""
 
     source: Source
-    key: tuple[str, ...]
+    key: tuple[str | int, ...]
     wins: bool
     standing: str
     reason: str

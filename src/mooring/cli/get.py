@@ -39,7 +39,7 @@ def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     for path in details.merged:
         yield "merged", short_path(path, home)
     if details.key:
-        yield "key", safe(" › ".join(details.key))
+        yield "key", safe(" › ".join(map(str, details.key)))
     yield from _connection(details)
     yield from _limits(details)
     for lack in details.missing:

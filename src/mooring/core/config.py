@@ -19,7 +19,7 @@ class Origin(Struct, frozen=True):
     tool: str
     scope: Scope
     path: str | None
-    key: tuple[str, ...] = ()
+    key: tuple[str | int, ...] = ()
     owned: bool = False
     """Stands in the person's own file even though it speaks of a project, so it needs no approval."""
     layers: tuple[str, ...] = ()
@@ -81,6 +81,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     name: str
     origin: Origin
     connection: Connection
+    written: Connection | None = None
+    """What the file says, where something else is used in its place."""
     disabled_by: str | None = None
     required: bool = False
     start_timeout: float | None = None

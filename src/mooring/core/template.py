@@ -50,13 +50,19 @@ class Known(Struct, frozen=True, tag=True):
     place: Literal["workspace", "workspace-name", "home", "separator"]
 
 
+class Secret(Struct, frozen=True, tag=True):
+    """A secret that a tool keeps under a name of its own, as in `${{ secrets.TOKEN }}`."""
+
+    name: str
+
+
 class Foreign(Struct, frozen=True, tag=True):
     """A placeholder only its own tool can fill, as in `${config:editor.tabSize}`."""
 
     text: str
 
 
-Part: TypeAlias = Text | Variable | File | Command | Input | Known | Foreign
+Part: TypeAlias = Text | Variable | File | Command | Input | Known | Secret | Foreign
 
 
 class Template(Struct, frozen=True):
@@ -77,6 +83,15 @@ class Template(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Template(…)"
+
+    @property
+    def plain(self) -> str | None:
+        """What it stands for where nothing in it is filled in later; `None` where something is."""
+        match self.parts:
+            case (Text(text),):
+                return text
+            case _:
+                return None
 
     @property
     def variables(self) -> tuple[Variable, ...]:

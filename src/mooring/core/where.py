@@ -39,6 +39,22 @@ class Where(Struct, frozen=True):
                 return self.env.get("APPDATA") or f"{self.home}/AppData/Roaming"
 
     @property
+    def xdg_data(self) -> str:
+        """Where command-line tools keep what they write themselves: by platform."""
+        return self.local if self.platform == "win32" else self._folder("XDG_DATA_HOME", ".local/share")
+
+    @property
+    def local(self) -> str:
+        """`%LOCALAPPDATA%`."""
+        return self.env.get("LOCALAPPDATA") or f"{self.home}/AppData/Local"
+
+    @property
+    def program_data(self) -> str:
+        """`%PROGRAMDATA%`, the machine's own."""
+        folder = self.env.get("PROGRAMDATA") or "C:/ProgramData"
+        return f"{self.system}/{folder}" if self.system else folder
+
+    @property
     def config(self) -> str:
         """Mooring's own configuration folder."""
         return f"{self.app_config if self.platform == 'win32' else self.xdg_config}/mooring"
@@ -55,7 +71,7 @@ class Where(Struct, frozen=True):
 
     def _own(self, variable: str, fallback: str, kind: str) -> str:
         if self.platform == "win32":
-            return f"{self.env.get('LOCALAPPDATA') or f'{self.home}/AppData/Local'}/mooring/{kind}"
+            return f"{self.local}/mooring/{kind}"
         return f"{self._folder(variable, fallback)}/mooring"
 
     def _folder(self, variable: str, fallback: str) -> str:

@@ -1,7 +1,8 @@
 """How each tool writes placeholders into its strings: a dialect is a pattern and what an unset variable becomes.
 
 The named groups of a pattern say what a match means: `name` and `default` a variable, `file` a file's contents,
-`input` a question to the person, `known` a place, `foreign` something only that tool can fill.
+`input` a question to the person, `secret` one of the tool's secrets, `command` what a command prints, `known` a place,
+`foreign` something only that tool can fill.
 """
 
 from collections.abc import Mapping
@@ -22,12 +23,14 @@ _BRACED = rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^}}]{{0,4096}}+))?\}}"
 class Dialect(Struct, frozen=True):
     """One tool's way of writing placeholders.
 
-    `fields` limits where they count (`None`: everywhere). `commands` lets an env or header value be `!command`,
+    `fields` limits where they count (`None`: everywhere), `unset_in` says where an unset variable becomes something
+    else than `unset`. `commands` lets an env or header value be `!command`,
     `names` lets it be the bare name of a variable, `tilde` lets a working folder begin with `~`.
     """
 
     pattern: str | None = None
     unset: Unset = "literal"
+    unset_in: Mapping[Field, Unset] = {}
     fields: frozenset[Field] | None = None
     commands: bool = False
     names: bool = False
@@ -59,6 +62,54 @@ EDITOR = Dialect(
     unset="empty",
 )
 """`${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `${userHome}`. VS Code's way."""
+
+_ENV = rf"\$\{{env:(?P<name>{_NAME})\}}"
+
+VARS = Dialect(rf"\$\{{(?P<name>{_NAME})\}}")
+"""`${VAR}` and nothing more; an unset variable stays as it is written. The way of Amp, Kiro and Warp."""
+
+PLUGIN = Dialect(
+    r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error", fields=frozenset({"command", "args", "env", "cwd"})
+)
+"""`${PLUGIN_ROOT}` and `${PLUGIN_DATA}` for what a plugin starts. The way of Agent Plugins."""
+
+WHOLE = Dialect(rf"\A\$\{{(?P<name>{_NAME})\}}\Z")
+"""`${VAR}` as the whole value. mcpm's way."""
+
+ENV = Dialect(_ENV)
+"""`${env:VAR}`; an unset variable stays as it is written. The way of Cline and Amazon Q."""
+
+WORKSPACE = Dialect(rf"{_ENV}|\$\{{(?P<known>workspaceFolder)\}}")
+"""`ENV`, and `${workspaceFolder}`. Roo's way."""
+
+FILES = Dialect(rf"{_ENV}|\$\{{file:(?P<file>[^}}]{{1,4096}}+)\}}", unset="empty")
+"""`${env:VAR}` and `${file:path}`. Windsurf's way."""
+
+LOOSE = Dialect(rf"{_BRACED}|\$(?P<bare>{_NAME})", unset_in={"env": "empty"})
+"""`$VAR`, `${VAR}` and `${VAR:-default}` everywhere; unset stays as written, but is empty in env. Gemini's way."""
+
+SECRETS = Dialect(
+    r"\$\{\{\s{0,8}+secrets\.(?P<secret>[^\s}]{1,256}+)\s{0,8}+\}\}|(?P<foreign>\$\{\{\s{0,8}+inputs\.[^}]{1,256}+\}\})"
+)
+"""`${{ secrets.X }}`, and `${{ inputs.X }}` that only its hub fills. Continue's way."""
+
+NAMED = Dialect(rf"\$\{{(?P<name>{_NAME})\}}|\$(?P<bare>{_NAME})", fields=frozenset({"headers"}))
+"""`$VAR` and `${VAR}` in headers alone. Goose's way."""
+
+_SHELL_ENV = rf"\$env:(?P<bare>{_NAME})"
+
+ATOMIC = Dialect(rf"\$\{{(?P<name>{_NAME})\}}|{_SHELL_ENV}", unset="empty", tilde=True)
+"""`${VAR}` and `$env:VAR`, empty when unset."""
+
+STRICT = Dialect(rf"{_BRACED}|{_SHELL_ENV}", unset="error")
+"""`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start. mcporter's way."""
+
+SHELL = Dialect(
+    rf"{_BRACED}|\$(?P<bare>{_NAME})|\$\((?P<command>(?:[^()]|\((?:[^()]|\([^()]{{0,999}}+\)){{0,999}}+\)){{0,4096}}+)\)",
+    unset="empty",
+    unset_in={"headers": "omit"},
+)
+"""`$VAR`, `${VAR:-default}` and `$(command)`; unset is empty, and a header left empty goes. Crush's way."""
 
 Inputs: TypeAlias = Mapping[str, Mapping[str, object]]
 """The questions a file defines for its `${input:id}` placeholders."""

@@ -4,6 +4,7 @@ A key that decides what is started (command, args, env, url, headers …) must b
 any other key that is not is a problem of its own, and the entry stands without it.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -14,8 +15,9 @@ from mooring.core.problem import Level, Problem
 from mooring.core.template import Template, Text, Variable
 from mooring.discovery import dialect, values
 from mooring.discovery.format import NO_SERVER, Entry, Field, Format, Slot
+from mooring.discovery.rewrite import is_ours, native
 from mooring.discovery.template import template
-from mooring.discovery.values import Refused
+from mooring.discovery.values import NoServer, Refused
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
@@ -27,10 +29,6 @@ Loose: TypeAlias = Literal["env_file", "cwd", "headers_helper"]
 T = TypeVar("T")
 
 
-class NoServer(Refused):
-    """The entry is sound but describes nothing that could be connected to, so it owns no name."""
-
-
 class Read(Struct, frozen=True):
     """What became of an entry."""
 
@@ -38,9 +36,15 @@ class Read(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-def read(entry: Entry, format: Format, disabled_by: str | None = None) -> Read:
-    """Understand one entry. Never raises: whatever is wrong becomes a problem."""
-    reader = _Reader(entry, format, disabled_by)
+def read(
+    entry: Entry, format: Format, disabled_by: str | None = None, *, keep: bool = False, forced: bool = False
+) -> Read:
+    """Understand one entry. Never raises: whatever is wrong becomes a problem.
+
+    With `keep`, a program that only leads to an address is started as written; otherwise the address is used.
+    With `forced`, what the entry says of being off does not count.
+    """
+    reader = _Reader(entry, format, disabled_by, keep, forced)
     try:
         return Read(reader.config(), tuple(reader.problems))
     except NoServer as refusal:
@@ -54,12 +58,15 @@ def read(entry: Entry, format: Format, disabled_by: str | None = None) -> Read:
 class _Reader:
     """Reads one entry, collecting problems on the way."""
 
-    def __init__(self, entry: Entry, format: Format, disabled_by: str | None) -> None:
+    def __init__(self, entry: Entry, format: Format, disabled_by: str | None, keep: bool, forced: bool) -> None:
+        self.keep, self.forced = keep, forced
         self.entry = entry
         self.format = format
         self.disabled_by = disabled_by
         self.problems: list[Problem] = []
         self.values: dict[Slot, tuple[str, Field, Any]] = {}
+        own = format.fixed(entry.raw) if format.fixed and isinstance(entry.raw, Mapping) else {}
+        self._fixed = {**entry.fixed, **own}
 
     # --- the whole ------------------------------------------------------------------------------------------
 
@@ -67,15 +74,19 @@ class _Reader:
         raw = self.entry.raw
         if not isinstance(raw, Mapping):
             raise Refused(f"should be an object, but is {values.kind(raw)}")
+        self._check_name()
         self._collect(raw)
         if self.format.prepare:
             self._collect(self.format.prepare(raw))
-        self.disabled_by = self.disabled_by or self._switched_off()
+        self.disabled_by = self.disabled_by or (None if self.forced else self._switched_off())
         timeout = self._time("timeout")
+        written = self._connection()
+        connection = written if self.keep else native(written)
         return ServerConfig(
             name=self.entry.name,
             origin=self.entry.origin,
-            connection=self._connection(),
+            connection=connection,
+            written=None if connection is written else written,
             disabled_by=self.disabled_by,
             required=self._soft("required", values.boolean, False),
             start_timeout=self._either("start_timeout", timeout),
@@ -88,6 +99,11 @@ class _Reader:
             auto_approve=self._soft("auto_approve", values.approvals, _NOTHING) + self._policy("always_allow"),
             raw=self.entry.raw,
         )
+
+    def _check_name(self) -> None:
+        if self.format.names and not re.fullmatch(self.format.names, self.entry.name):
+            message = f"has a name that {self.format.title} does not take, so it is left out there and here"
+            raise NoServer(message, "rename it")
 
     def broken(self, problem: Problem) -> Broken:
         return Broken(
@@ -108,8 +124,11 @@ class _Reader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self.values.clear()
         for key, field in self.format.fields.items():
-            if raw.get(key) is not None:
-                self.values.setdefault(field.slot, (key, field, raw[key]))
+            value = _inside(raw, key)
+            if value is None and key in self.format.defaults:
+                value = _under(self.entry.document.data, self.format.defaults[key])
+            if value is not None:
+                self.values.setdefault(field.slot, (key, field, value))
 
     def _value(self, slot: Slot) -> Any:
         return self.values[slot][2] if slot in self.values else None
@@ -141,7 +160,12 @@ class _Reader:
 
     def _connection(self) -> Connection:
         transport = self._transport()
-        return self._stdio() if transport == "stdio" else self._http(transport)
+        if transport != "stdio":
+            return self._http(transport)
+        stdio = self._stdio()
+        if is_ours(stdio):
+            raise NoServer("is Mooring itself, which it never starts", "nothing to do; it is left out")
+        return stdio
 
     def _transport(self) -> Transport:
         command, url = _stated(self._value("command")), _stated(self._value("url"))
@@ -149,6 +173,9 @@ class _Reader:
         if command is not None and url is not None:
             raise Refused("has both a command and a url", "keep the one that is meant", self._key("url"))
         if stated is None:
+            if self.format.typed:
+                known = ", ".join(dict.fromkeys(self.format.types))
+                raise Refused("has no type", f"add the one that is meant: {known}")
             if command is not None:
                 return "stdio"
             if url is not None:
@@ -173,6 +200,9 @@ class _Reader:
         return self.format.types[word]
 
     def _untyped(self) -> Transport:
+        if self.format.untyped is None:
+            hint = 'add "type": "http"' if self.format.types.get("http") else "add its type"
+            raise Refused(f"has a url but no type, which {self.format.title} requires", hint, self._key("url"))
         if self.format.ask_for_type:
             self.problems.append(
                 self.problem(
@@ -235,7 +265,7 @@ class _Reader:
         return self._template(text, slot) if text else None
 
     def _template(self, text: str, field: dialect.Field) -> Template:
-        return template(text, self.format.dialect, field, self.entry.inputs)
+        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed)
 
     # --- the rest -------------------------------------------------------------------------------------------
 
@@ -259,8 +289,8 @@ class _Reader:
     def _time(self, slot: Slot) -> float | None:
         if slot not in self.values:
             return None
-        unit = self.values[slot][1].unit
-        return self._soft(slot, lambda value: values.duration(value, unit), None)
+        field = self.values[slot][1]
+        return self._soft(slot, lambda value: values.duration(value, field.unit, field.bounds), None)
 
     def _either(self, slot: Slot, fallback: float | None) -> float | None:
         own = self._time(slot)
@@ -281,6 +311,8 @@ class _Reader:
             "scopes": self._value("oauth_scopes"),
             "resource": self._soft("oauth_resource", values.text, None),
             "granttype": self._soft("oauth_grant", values.text, None),
+            "clientsecret": self._soft("oauth_client_secret", values.text, None),
+            "callbackport": self._value("oauth_port"),
         }
         loose = {key: value for key, value in loose.items() if value is not None}
         if given is False:
@@ -301,6 +333,19 @@ class _Reader:
             resource=values.maybe_text(block.get("resource")),
             grant=values.maybe_text(block.get("granttype")),
         )
+
+
+def _inside(raw: Mapping[str, Any], key: str) -> Any:
+    if "." not in key:
+        return raw.get(key)
+    outer, _, inner = key.partition(".")
+    return value.get(inner) if isinstance(value := raw.get(outer), Mapping) else None
+
+
+def _under(data: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
 
 
 def _stated(value: Any) -> Any:

@@ -24,8 +24,9 @@ class Place(Struct, frozen=True):
     """A file to look for.
 
     A project's path is relative, and looked for in each folder from the one we stand in up to the project's root.
-    Other paths begin with `~`, `{app}`, `{xdg}`, `{mooring}` (see `Where`) or `${VARIABLE:-fallback}`, and may hold
-    one `*`. A place whose variable is unset and has no fallback does not exist.
+    Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}`, `{mooring}` (see `Where`),
+    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`.
+    A place whose variable is unset and has no fallback does not exist. Any path may hold one `*`.
     """
 
     scope: Scope
@@ -34,19 +35,42 @@ class Place(Struct, frozen=True):
     owned: bool = False
     """The file is the person's own though it speaks of a project: what it says needs no approval."""
     only: Platform | None = None
+    each: "Folders | None" = None
+    """Where the folders stand that `{each}` is, one after the other."""
+    here: tuple[str, ...] = ()
+    """Variables that stand for the folder of the file, or for the one among `each`."""
+    inline: bool = False
+    """The path is the name of a variable that holds the text itself."""
     literal: bool = False
     """The path is taken as it is: nothing in it is a variable or a pattern."""
     limit: int = MIB
     pick: Callable[[bytes], Any] | None = None
     """How to take the wanted part out of a file that is larger than `MIB`."""
 
-    @property
-    def kind(self) -> Kind:
-        return "toml" if self.path.endswith(".toml") else "json"
+
+def kind(path: str) -> Kind:
+    """Which sort of text a file is, by its name."""
+    match path.rpartition(".")[2]:
+        case "toml":
+            return "toml"
+        case "yaml" | "yml":
+            return "yaml"
+        case _:
+            return "json"
 
 
-def user(path: str, *key: str) -> Place:
-    return Place("user", path, key or None)
+class Folders(Struct, frozen=True):
+    """Folders that some other file names, such as those of installed plugins."""
+
+    places: tuple[Place, ...]
+    named: "Callable[[Any, Context], Iterable[tuple[str, str, str]]]"
+    """From that file's data: the name of each folder, a prefix for the names of what lies in it, and its path."""
+    off: "tuple[Switch, ...]" = ()
+    """Where folders are switched off by their names."""
+
+
+def user(path: str, *key: str, only: Platform | None = None) -> Place:
+    return Place("user", path, key or None, only=only)
 
 
 def project(path: str, *key: str) -> Place:
@@ -55,19 +79,44 @@ def project(path: str, *key: str) -> Place:
 
 def system(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place, ...]:
     """A file of the machine rather than the person, by platform."""
-    paths: tuple[tuple[Platform, str], ...] = (("linux", linux), ("darwin", darwin), ("win32", win32))
+    paths: tuple[tuple[Platform, str], ...] = (
+        ("linux", f"{{system}}{linux}"),
+        ("darwin", f"{{system}}{darwin}"),
+        ("win32", win32 if win32.startswith(("{", "$")) else f"{{system}}{win32}"),
+    )
     return tuple(Place(scope, path, only=platform) for platform, path in paths)
 
 
 class Switch(Struct, frozen=True):
-    """A word on servers kept in some other file: a list of their names, a plain true, or the word `trusted`.
+    """A word on servers kept in some other file. One in a project's file concerns the project's own servers alone.
 
-    One in a project's file concerns the project's own servers alone.
+    It says `names` in a list, the `only` names that may run, `states` as a map of names to false or
+    `{"enabled": false}`, a plain `true` or the word `trusted`; `denied`, `allowed` and `rules` are lists that go by
+    what a server would start.
+    `fold` compares names without regard to case.
     """
 
     place: Place
     key: tuple[str, ...]
-    says: Literal["names", "true", "trusted"] = "names"
+    says: Literal["names", "only", "states", "true", "trusted", "denied", "allowed", "rules"] = "names"
+    fold: bool = False
+
+
+class Policy(Struct, frozen=True):
+    """One list of rules about what may start, and where it stands."""
+
+    says: str
+    rules: tuple[Mapping[str, Any], ...]
+    where: str
+
+
+class Unreadable(Struct, frozen=True):
+    """A file that is a program: where it exists and holds these words, its servers are said to be out of reach."""
+
+    place: Place
+    message: str
+    hint: str
+    words: tuple[bytes, ...] = ()
 
 
 Slot: TypeAlias = Literal[
@@ -75,21 +124,24 @@ Slot: TypeAlias = Literal[
     "url", "headers", "env_headers", "bearer", "bearer_env", "headers_helper",
     "enabled", "disabled", "required", "timeout", "start_timeout", "call_timeout",
     "tools_allow", "tools_deny", "tools_policy", "oauth", "oauth_client_id", "oauth_scopes", "oauth_resource",
-    "oauth_grant", "always_load", "lifecycle", "auto_approve",
+    "oauth_grant", "oauth_client_secret", "oauth_port", "always_load", "lifecycle", "auto_approve",
 ]  # fmt: skip
 
 
 class Field(Struct, frozen=True):
-    """What a tool's key means; for times, in which unit."""
+    """What a tool's key means; for times, in which unit and between which bounds."""
 
     slot: Slot
     unit: float = MILLISECONDS
+    bounds: tuple[float, float] | None = None
 
 
 Fields: TypeAlias = Mapping[str, Field]
 
 
-def fields(**slots: Slot | Field) -> dict[str, Field]:
+def fields(dotted: Mapping[str, Slot] | None = None, /, **slots: Slot | Field) -> dict[str, Field]:
+    """Keys and what they mean; a key with a dot is one inside another."""
+    slots = {**(dotted or {}), **slots}
     return {key: slot if isinstance(slot, Field) else Field(slot) for key, slot in slots.items()}
 
 
@@ -100,6 +152,12 @@ COMMON: Fields = MappingProxyType(fields(
     oauth="oauth", auth="oauth", alwaysLoad="always_load", lifecycle="lifecycle",
     autoApprove="auto_approve", alwaysAllow="auto_approve", trust="auto_approve",
 ))  # fmt: skip
+
+
+def without(*keys: str) -> dict[str, Field]:
+    """The common keys but these."""
+    return {key: field for key, field in COMMON.items() if key not in keys}
+
 
 STANDARD_TYPES: Mapping[str, Transport] = MappingProxyType(
     {
@@ -119,6 +177,13 @@ NO_SERVER: Mapping[str, str] = {
     "sse-ide": "belongs to an editor's own connection",
     "ws-ide": "belongs to an editor's own connection",
     "claudeai-proxy": "is reached through the account of claude.ai",
+    "tcp": "speaks over a bare TCP connection, which the protocol does not have",
+    "mock": "is made up for tests",
+    "builtin": "is part of the tool itself",
+    "platform": "is part of the tool itself",
+    "frontend": "lives inside the program that configured it",
+    "inline_python": "is a script inside the configuration",
+    "extension": "is set up by an extension of the editor",
 }
 
 
@@ -128,6 +193,12 @@ class Sheet(Struct, frozen=True):
     place: Place
     path: str
     document: Document
+    prefix: str = ""
+    """Stands before the names of its servers."""
+    folder: str = ""
+    """The folder among those another file names."""
+    off: str | None = None
+    """Where all of it is switched off."""
 
 
 class Context(Struct, frozen=True):
@@ -153,6 +224,10 @@ class Entry(Struct, frozen=True):
     order: int
     """Its place among the entries of its tool: the lower wins."""
     inputs: Inputs = {}
+    fixed: Mapping[str, str] = {}
+    """Variables whose values the configuration itself gives."""
+    off: str | None = None
+    """Where the file as a whole is switched off."""
 
 
 Prepare: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -161,32 +236,60 @@ Prepare: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 class Format(Struct, frozen=True, kw_only=True):
     """One tool's configuration.
 
-    `places` are listed highest first inside each scope. `bare` lets a file be the map of servers itself.
-    `untyped` is what an address without a type means, and `ask_for_type` says that its tool would not take it.
+    `places` are listed highest first inside each scope. `also` are other words for `key`; `bare` lets a file be the
+    map of servers itself, `listed` lets the map be a list of entries with names, `single` lets a file be one entry.
+    `untyped` is what an address without a type means (`None`: the entry is refused), `ask_for_type` says that its tool
+    would not take it, and `typed` that no entry goes without one. `names` is a pattern; others are left out.
     `prepare` may rewrite an entry into the common shape; `gather` replaces the way entries are collected.
+    `user_first` says that in this tool a person's own entry counts before a project's of the same name.
     """
 
     tool: str
     title: str
     places: tuple[Place, ...]
     key: tuple[str, ...] = ("mcpServers",)
+    also: tuple[tuple[str, ...], ...] = ()
     bare: bool = False
+    listed: bool = False
+    single: bool = False
+    names: str | None = None
     fields: Fields = COMMON
     types: Mapping[str, Transport] = STANDARD_TYPES
-    untyped: Transport = "auto"
+    untyped: Transport | None = "auto"
     ask_for_type: bool = False
+    typed: bool = False
     dialect: Dialect = BRACES
     prepare: Prepare | None = None
+    defaults: Mapping[str, tuple[str, ...]] = {}
+    """Where in its file a key of an entry stands once for all entries."""
+    fixed: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    """The variables whose values an entry gives itself."""
+    user_first: bool = False
     gather: Callable[..., Iterable[Entry]] | None = None
     """`gather(format, sheets, context)`"""
     off: tuple[Switch, ...] = ()
+    on: tuple[Switch, ...] = ()
+    """Where the tool says of servers that they are on, whatever their entries say."""
     approved_in: tuple[Switch, ...] = ()
     """Where the tool records which of a project's servers the person approved."""
     trust_marks: tuple[Switch, ...] = ()
     exclusive: tuple[Place, ...] = ()
     """Where one of these exists, nothing of this format outside it may start."""
+    policies: tuple[Switch, ...] = ()
+    """Where it is said what may start, by name, command or address; highest first."""
+    unreadable: tuple[Unreadable, ...] = ()
 
 
+_MARKS = {
+    "app": "app_config",
+    "xdg": "xdg_config",
+    "data": "xdg_data",
+    "local": "local",
+    "programdata": "program_data",
+    "mooring": "config",
+    "system": "system",
+}
+_MARK = re.compile(rf"(?<!\$)\{{({'|'.join(_MARKS)})\}}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 
@@ -198,6 +301,8 @@ def locate(place: Place, where: Where) -> str | None:
     """
     if place.literal:
         return place.path
+    if place.inline:
+        return f"${place.path}" if where.env.get(place.path) else None
     if place.only is not None and place.only != where.platform:
         return None
     missing = False
@@ -208,13 +313,10 @@ def locate(place: Place, where: Where) -> str | None:
         missing = missing or given is None
         return given or ""
 
-    path = _VARIABLE.sub(value, place.path)
+    path = _MARK.sub(lambda found: getattr(where, _MARKS[found[1]]), place.path)
+    path = _VARIABLE.sub(value, path) if "$" in path else path
     if missing:
         return None
     if path.startswith("~/"):
         path = where.home + path[1:]
-    for mark, folder in (("{app}", where.app_config), ("{xdg}", where.xdg_config), ("{mooring}", where.config)):
-        path = path.replace(mark, folder, 1)
-    if not _ABSOLUTE.match(path):
-        return None
-    return where.system + path if place.only is not None else path
+    return path if _ABSOLUTE.match(path) else None

@@ -13,8 +13,22 @@ from mooring.core.config import Broken, Origin, Scope, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
+from mooring.discovery import format as shapes
 from mooring.discovery.dialect import Inputs
-from mooring.discovery.format import MIB, PROJECT, Context, Entry, Format, Place, Sheet, Switch, locate
+from mooring.discovery.format import (
+    MIB,
+    PROJECT,
+    Context,
+    Entry,
+    Folders,
+    Format,
+    Place,
+    Policy,
+    Sheet,
+    Switch,
+    Unreadable,
+    locate,
+)
 from mooring.discovery.values import kind
 from mooring.errors import FileError, ParseError
 from mooring.syntax import Document, parse
@@ -65,12 +79,17 @@ def context(where: Where, cwd: str, with_project: bool = True) -> Context:
     return Context(where, cwd, tuple(folders))
 
 
-def scan(context: Context, formats: Sequence[Format]) -> Scan:
-    """Read every format's files. Never raises for what a file holds, never expands, runs or follows anything in it."""
+def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> Scan:
+    """Read every format's files. Never raises for what a file holds, never expands, runs or follows anything in it.
+
+    With `keep`, programs that only lead to an address stay programs.
+    """
     shelf = _Shelf(context, formats)
     found: list[Definition] = []
     for order, format in enumerate(formats):
-        found.extend(_definitions(shelf, format, order))
+        found.extend(_definitions(shelf, format, order, keep))
+        for program in format.unreadable:
+            shelf.problems.extend(_out_of_reach(shelf, program))
     found.sort(key=lambda definition: definition.rank)
     return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen))
 
@@ -87,11 +106,36 @@ class _Shelf:
         self._real = {folder: os.path.realpath(folder) for folder in context.folders}
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
+        plain = (place for place in format.places if place.each is None)
+        once = {(place.scope, place.key, path): place for place, path in reversed([*self._paths(plain)])}
+        found: list[tuple[Place, str, tuple[Any, ...]]] = [(place, path, ()) for (*_, path), place in once.items()][
+            ::-1
+        ]
+        found += [row for place in format.places if place.each for row in self._inside(place, place.each)]
         return tuple(
-            Sheet(place, path, document)
-            for place, path in self._paths(format.places)
+            Sheet(place, path, document, *rest)
+            for place, path, rest in found
             if (document := self.document(place, path)) is not None
         )
+
+    def _inside(self, place: Place, folders: Folders) -> Iterator[tuple[Place, str, tuple[Any, ...]]]:
+        """A place in each of the folders that another file names."""
+        documents = [document for listing in folders.places for _, document in self.all(listing)]
+        off = _said(self, folders.off).everywhere if documents else {}
+        for document in documents:
+            for name, prefix, folder in folders.named(document.data, self.context):
+                if os.path.isabs(folder):
+                    yield place, place.path.replace("{each}", folder, 1), (prefix, folder, off.get(name))
+
+    def text(self, place: Place, path: str) -> bytes | None:
+        """The bytes of a file that is not configuration but a program; `None` where there is none to be read."""
+        try:
+            return files.read(path, place.limit)
+        except FileError:
+            return None
+
+    def paths(self, place: Place) -> Iterator[str]:
+        return (path for _, path in self._paths((place,)))
 
     def all(self, place: Place) -> Iterator[tuple[str, Document]]:
         """The files of one place, nearest first."""
@@ -118,15 +162,16 @@ class _Shelf:
             for place in filter(_walked, places):
                 path = os.path.join(folder, place.path)
                 if os.path.join(self._real[folder], place.path) not in self._personal:
-                    yield place, path
+                    yield from ((place, match) for match in _matches(place, path))
 
     def _open(self, place: Place, path: str) -> Document | None:
         try:
-            data = files.read(path, place.limit)
+            data = self._inline(place) if place.inline else files.read(path, place.limit)
             if data is None:
                 return None
-            self.seen.append(path)
-            document = _picked(data, place.pick) if place.pick and len(data) > MIB else parse(data, place.kind)
+            if not place.inline:
+                self.seen.append(path)
+            document = _picked(data, place.pick) if place.pick and len(data) > MIB else parse(data, shapes.kind(path))
         except FileError as error:
             self.problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
             return None
@@ -137,6 +182,9 @@ class _Shelf:
         self._report_duplicates(path, document)
         return document
 
+    def _inline(self, place: Place) -> bytes:
+        return self.context.where.env[place.path].encode("utf-8", "surrogateescape")[: place.limit]
+
     def _report_duplicates(self, path: str, document: Document) -> None:
         for key in document.duplicates[:8]:
             name = ".".join(map(str, key))
@@ -144,48 +192,103 @@ class _Shelf:
             self.problems.append(Problem(path, message, "keep one of them", line=line, level="warning"))
 
 
-def _definitions(shelf: _Shelf, format: Format, order: int) -> Iterator[Definition]:
+def _definitions(shelf: _Shelf, format: Format, order: int, keep: bool) -> Iterator[Definition]:
     sheets = shelf.sheets(format)
-    off = _said(shelf, format.off)
+    off, on = _said(shelf, format.off), _said(shelf, format.on)
+    policies = tuple(_policies(shelf, format.policies))
     approved = _said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
     trusted = _said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
     owner = shelf.present(format.exclusive)
-    for entry in (format.gather or maps)(format, sheets, shelf.context):
+    found = tuple((format.gather or maps)(format, sheets, shelf.context))
+    mine = {entry.name for entry in found if entry.origin.scope == "user"} if format.user_first else frozenset()
+    for entry in found:
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        result = entries.read(entry, format, blocked or off.about(entry))
+        said = blocked or off.about(entry) or entry.off
+        result = entries.read(entry, format, said, keep=keep, forced=on.about(entry) is not None)
         shelf.problems.extend(result.problems)
         if result.definition is not None:
-            rank = (SCOPES.index(entry.origin.scope), order, entry.order)
+            scope, place = SCOPES.index(entry.origin.scope), entry.order
+            if entry.origin.scope == "project" and entry.name in mine:
+                scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
             words = (approved.about(entry), trusted.about(entry)) if foreign else (None, None)
-            yield Definition(result.definition, rank, *words)
+            yield Definition(_under(policies, result.definition), (scope, order, place), *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
+
+
+def _under(policies: tuple[Policy, ...], config: ServerConfig | Broken) -> ServerConfig | Broken:
+    if not policies or isinstance(config, Broken) or not config.enabled:
+        return config
+    from mooring.discovery.policy import refused  # only where a person or a machine has such rules
+
+    return replace(config, disabled_by=refused(config, policies))
+
+
+def _policies(shelf: _Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
+    managed_only = False
+    for switch in switches:
+        managed = switch.place.scope == "managed"
+        for path, document in shelf.all(switch.place):
+            for _, value in dig(document.data, switch.key, shelf.context):
+                managed_only = managed_only or (managed and value is True)
+                if isinstance(value, list) and not (switch.says == "allowed" and managed_only and not managed):
+                    rules = tuple(rule for rule in value if isinstance(rule, Mapping))
+                    yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}")
+
+
+def _out_of_reach(shelf: _Shelf, program: Unreadable) -> Iterator[Problem]:
+    for path in shelf.paths(program.place):
+        text = shelf.text(program.place, path)
+        if text is not None and all(word in text for word in program.words):
+            yield Problem(path, program.message, program.hint, level="note")
 
 
 def maps(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
     """The usual way to collect entries: a map of names under the format's key, in each file."""
     for order, sheet in enumerate(sheets):
-        for key, container in dig(sheet.document.data, sheet.place.key or format.key, context):
+        data = sheet.document.data
+        for key, container in _containers(format, sheet, context):
             if isinstance(container, Mapping):
                 yield from _map(format, sheet, key, container, order)
-        if format.bare and _is_bare(sheet.document.data):
-            bare = {name: raw for name, raw in sheet.document.data.items() if isinstance(raw, Mapping)}
+            elif isinstance(container, list) and format.listed:
+                yield from _list(format, sheet, key, container, order)
+        if format.bare and _is_bare(data):
+            bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
             yield from _map(format, sheet, (), bare, order)
+        if format.single and isinstance(data, Mapping) and {"command", "url"} & data.keys():
+            yield _entry(format, sheet, (), os.path.basename(sheet.path).partition(".")[0], data, order)
+
+
+def _containers(format: Format, sheet: Sheet, context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key in (sheet.place.key,) if sheet.place.key else (format.key, *format.also):
+        yield from dig(sheet.document.data, key, context)
 
 
 def _map(
     format: Format, sheet: Sheet, key: tuple[str, ...], container: Mapping[str, Any], order: int
 ) -> Iterator[Entry]:
-    inputs = _inputs(sheet.document.data, key)
     for name, raw in list(container.items())[:MOST_SERVERS]:
         if name:
-            where = Origin(format.tool, sheet.place.scope, sheet.path, (*key, name), sheet.place.owned)
-            yield Entry(name, raw, where, sheet.document, order, inputs)
+            yield _entry(format, sheet, (*key, name), name, raw, order)
 
 
-def _inputs(data: Any, key: tuple[str, ...]) -> Inputs:
+def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int) -> Iterator[Entry]:
+    for index, raw in enumerate(container[:MOST_SERVERS]):
+        name = raw.get("name") if isinstance(raw, Mapping) else None
+        if isinstance(name, str) and name:
+            yield _entry(format, sheet, (*key, index), name, raw, order)
+
+
+def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
+    origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
+    fixed = dict.fromkeys(sheet.place.here, sheet.folder or os.path.dirname(sheet.path))
+    inputs = _inputs(sheet.document.data, key)
+    return Entry(sheet.prefix + name, raw, origin, sheet.document, order, inputs, fixed, sheet.off)
+
+
+def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
     """The questions defined beside the map of servers, by their ids."""
-    for step in key[:-1]:
+    for step in key[:-2]:
         data = data.get(step) if isinstance(data, Mapping) else None
     listed = data.get("inputs") if isinstance(data, Mapping) else None
     asked = listed if isinstance(listed, list) else []
@@ -195,14 +298,14 @@ def _inputs(data: Any, key: tuple[str, ...]) -> Inputs:
 def dig(data: Any, key: tuple[str, ...], context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
     """What stands under a key path. `PROJECT` in it is each of the project's folders in turn, nearest first."""
     if PROJECT not in key:
-        yield from _under(data, key)
+        yield from _reached(data, key)
         return
     both = ((folder, os.path.realpath(folder)) for folder in context.folders)
     for name in dict.fromkeys(name for pair in both for name in pair):
-        yield from _under(data, tuple(name if step == PROJECT else step for step in key))
+        yield from _reached(data, tuple(name if step == PROJECT else step for step in key))
 
 
-def _under(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _reached(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for step in key:
         if not isinstance(data, Mapping) or step not in data:
             return
@@ -220,11 +323,16 @@ class _Words(Struct, frozen=True):
     in_project: Mapping[str, str]
     """What a project's own files say, which concerns the project's own servers alone."""
     all: str | None
+    only: tuple[tuple[bool, frozenset[str], str], ...] = ()
+    """Lists of the names that may run: whether a project's, the names, and where they stand."""
+    fold: bool = False
 
     def about(self, entry: Entry) -> str | None:
-        word = self.everywhere.get(entry.name) or self.all
+        name = entry.name.casefold() if self.fold else entry.name
         foreign = entry.origin.scope == "project" and not entry.origin.owned
-        return word or (self.in_project.get(entry.name) if foreign else None)
+        word = self.everywhere.get(name) or self.all or (self.in_project.get(name) if foreign else None)
+        lists = ((names, where) for projects, names, where in self.only if foreign or not projects)
+        return word or next((where for names, where in lists if name not in names), None)
 
 
 def _said(shelf: _Shelf, switches: Iterable[Switch]) -> _Words:
@@ -232,22 +340,35 @@ def _said(shelf: _Shelf, switches: Iterable[Switch]) -> _Words:
     for switch in switches:
         for path, document in shelf.all(switch.place):
             for _, value in dig(document.data, switch.key, shelf.context):
-                words = _heard(words, switch, value, f"`{switch.key[-1]}` in {path}")
+                word = f"`{switch.key[-1]}` in {path}" if switch.key else path
+                words = _heard(replace(words, fold=switch.fold), switch, value, word)
     return words
 
 
 def _heard(words: _Words, switch: Switch, value: Any, where: str) -> _Words:
-    match switch.says:
-        case "true":
-            return replace(words, all=words.all or where) if value is True else words
-        case "trusted":
-            return replace(words, all=words.all or where) if value == "trusted" else words
-        case "names":
-            listed = value if isinstance(value, list) else []
-            named = {name: where for name in listed if isinstance(name, str)}
-            if switch.place.scope == "project":
-                return replace(words, in_project={**named, **words.in_project})
-            return replace(words, everywhere={**named, **words.everywhere})
+    if switch.says in ("true", "trusted"):
+        meant = value is True if switch.says == "true" else value == "trusted"
+        return replace(words, all=words.all or where) if meant else words
+    names = [name.casefold() if switch.fold else name for name in _listed(switch, value)]
+    projects = switch.place.scope == "project"
+    if switch.says == "only":
+        limit = ((projects, frozenset(names), where),) if isinstance(value, list) and value else ()
+        return replace(words, only=words.only + limit)
+    named = dict.fromkeys(names, where)
+    if projects:
+        return replace(words, in_project={**named, **words.in_project})
+    return replace(words, everywhere={**named, **words.everywhere})
+
+
+def _listed(switch: Switch, value: Any) -> list[str]:
+    if switch.says == "states":
+        states = value if isinstance(value, Mapping) else {}
+        return [name for name, state in states.items() if state is False or _is_off(state)]
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _is_off(state: Any) -> bool:
+    return isinstance(state, Mapping) and state.get("enabled") is False
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
@@ -259,13 +380,18 @@ def _misplaced(format: Format, sheet: Sheet, context: Context) -> Iterator[Probl
         yield Problem(sheet.path, f"The file should hold an object, but holds {kind(data)}", "mend it", line=1)
         return
     for path, container in dig(data, key, context):
-        if (complaint := _complaint(".".join(path), container)) is not None:
+        if (complaint := _complaint(format, path, container)) is not None:
             message, hint = complaint
-            yield Problem(sheet.path, message, hint, line=sheet.document.line(path))
+            yield Problem(sheet.path, message, hint, line=sheet.document.line(path) or 1)
     yield from _wrong_container(format, sheet)
 
 
-def _complaint(key: str, container: Any) -> tuple[str, str] | None:
+def _complaint(format: Format, path: tuple[str, ...], container: Any) -> tuple[str, str] | None:
+    key = ".".join(path) or "the file"
+    if format.listed and isinstance(container, list):
+        nameless = any(not (isinstance(raw, Mapping) and isinstance(raw.get("name"), str)) for raw in container)
+        hint = "name it, or move what a hub keeps into the file"
+        return ("A server in the list has no name of its own and is left out", hint) if nameless else None
     if not isinstance(container, Mapping):
         return f"`{key}` should be an object, but is {kind(container)}", "write it as a map of names to servers"
     if len(container) > MOST_SERVERS:
@@ -280,9 +406,10 @@ CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "
 
 def _wrong_container(format: Format, sheet: Sheet) -> Iterator[Problem]:
     """Another tool's word for the map, where this tool's own is missing."""
-    if sheet.place.key or format.key[0] in sheet.document.data:
+    if sheet.place.key or not format.key or format.single or format.key[0] in sheet.document.data:
         return
-    for word in sorted(CONTAINERS & sheet.document.data.keys()):
+    others = CONTAINERS - {key[0] for key in format.also}
+    for word in sorted(others & sheet.document.data.keys()):
         if _holds_entries(sheet.document.data[word]):
             message, line = f"The key `{word}` is not read here", sheet.document.line((word,))
             yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
@@ -319,9 +446,9 @@ def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:
 def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
     """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
     where = context.where
+    home = os.path.realpath(where.home)
     for machine in (where, replace(where, env={})):
         for format in formats:
             for place in format.places:
                 if place.scope == "user" and (path := locate(place, machine)):
-                    folder, name = where.home + "/", path.removeprefix(where.home + "/")
-                    yield os.path.join(os.path.realpath(folder), name) if path.startswith(folder) else path
+                    yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path

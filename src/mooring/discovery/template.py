@@ -1,10 +1,10 @@
 """A configured string into a template, once, by its tool's dialect."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Template, Text, Unset, Variable
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Unset, Variable
 from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -20,8 +20,31 @@ _PLACES: dict[str, Known] = {
 }
 
 
-def template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None = None) -> Template:
-    """What a string means where it stands."""
+def template(
+    text: str, dialect: Dialect, field: Field, inputs: Inputs | None = None, fixed: Mapping[str, str] | None = None
+) -> Template:
+    """What a string means where it stands. `fixed` are variables whose values the configuration itself gives."""
+    made = _template(text, dialect, field, inputs)
+    return Template(text, tuple(_settled(made.parts, fixed))) if fixed else made
+
+
+def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str]) -> Iterator[Part]:
+    settled, last = "", None
+    for part in parts:
+        match part:
+            case Text(text):
+                settled += text
+            case Variable(name) if name in fixed:
+                settled += fixed[name]
+            case _:
+                yield from [Text(settled)] if settled else []
+                yield part
+                settled, last = "", part
+    if settled or last is None:
+        yield Text(settled)
+
+
+def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> Template:
     if field in VALUES:
         if dialect.commands and text.startswith("!"):
             return Template(text, (Command(_parts(text[1:], dialect, field, inputs)),))
@@ -36,15 +59,15 @@ def template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None = 
 def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
     if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
         return (Text(text),)
-    return tuple(_split(text, dialect, inputs or {})) or (Text(""),)
+    return tuple(_split(text, dialect, field, inputs or {})) or (Text(""),)
 
 
-def _split(text: str, dialect: Dialect, inputs: Inputs) -> Iterator[Part]:
-    end = 0
+def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterator[Part]:
+    end, unset = 0, dialect.unset_in.get(field, dialect.unset)
     for found in _compiled(dialect.pattern or "").finditer(text):
         if found.start() > end:
             yield Text(text[end : found.start()])
-        yield _part(found, dialect.unset, inputs)
+        yield _part(found, unset, inputs)
         end = found.end()
     if end < len(text):
         yield Text(text[end:])
@@ -56,6 +79,10 @@ def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
             return File(path)
         case {"input": id}:
             return _input(id, inputs)
+        case {"secret": name}:
+            return Secret(name)
+        case {"command": line}:
+            return Command((Text(line),))
         case {"known": place}:
             return _PLACES[place]
         case {"foreign": _}:

@@ -16,6 +16,10 @@ class Refused(Exception):
         self.message, self.hint, self.key = message, hint, key
 
 
+class NoServer(Refused):
+    """The entry is sound but describes nothing that could be connected to, so it owns no name."""
+
+
 WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -69,9 +73,11 @@ def boolean(value: Any) -> bool:
     return value
 
 
-def duration(value: Any, unit: float) -> float:
+def duration(value: Any, unit: float, bounds: tuple[float, float] | None = None) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
         raise Refused(f"should be a number of {_UNITS[unit]}, but is {_oddity(value)}")
+    if bounds:
+        return min(max(value, bounds[0]), bounds[1]) * unit
     return value * unit if value else math.inf
 
 

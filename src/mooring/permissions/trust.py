@@ -99,7 +99,7 @@ def digest(config: ServerConfig) -> str:
     """A fingerprint of all that decides what is started or reached, and with what: by meaning, not by text alone."""
     from hashlib import sha256  # only where a project defines servers
 
-    meaning = {"tool": config.origin.tool, "connection": config.connection, "oauth": config.oauth}
+    meaning = {"tool": config.origin.tool, "connection": config.written or config.connection, "oauth": config.oauth}
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 

@@ -17,6 +17,17 @@ MANAGED = system(
     darwin="/Library/Application Support/ClaudeCode/managed-mcp.json",
     win32="C:/Program Files/ClaudeCode/managed-mcp.json",
 )
+_DROP_INS = tuple(
+    Place("managed", place.path.replace("managed-mcp.json", name), only=place.only)
+    for name in ("managed-settings.json", "managed-settings.d/*.json")
+    for place in MANAGED
+)
+_SETTINGS = (*_DROP_INS, user(f"{HOME}/settings.json"))
+POLICIES = (
+    *(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in _DROP_INS),
+    *(Switch(place, ("deniedMcpServers",), "denied") for place in _SETTINGS),
+    *(Switch(place, ("allowedMcpServers",), "allowed") for place in _SETTINGS),
+)
 FIELDS = {**COMMON, **fields(timeout="call_timeout", tools="tools_policy")}
 
 
@@ -61,6 +72,7 @@ FORMAT = Format(
     title="Claude Code",
     places=(
         *MANAGED,
+        *(Place("managed", place.path, ("managedMcpServers",), only=place.only) for place in _DROP_INS),
         Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True, limit=LARGE, pick=pick),
         project(".claude/.mcp.json"),
         project(".claude/mcp.json"),
@@ -71,4 +83,5 @@ FORMAT = Format(
     ask_for_type=True,
     off=(OFF,),
     exclusive=MANAGED,
+    policies=POLICIES,
 )

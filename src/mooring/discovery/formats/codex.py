@@ -30,13 +30,19 @@ FORMAT = Format(
     tool="codex",
     title="OpenAI Codex",
     places=(
+        *system(
+            "managed",
+            linux="/etc/codex/managed_config.toml",
+            darwin="/etc/codex/managed_config.toml",
+            win32="${CODEX_HOME:-~/.codex}/managed_config.toml",
+        ),
         project(".codex/config.toml"),
         _CONFIG,
         *system(
             "user",
             linux="/etc/codex/config.toml",
             darwin="/etc/codex/config.toml",
-            win32="C:/ProgramData/OpenAI/Codex/config.toml",
+            win32="{programdata}/OpenAI/Codex/config.toml",
         ),
     ),
     key=("mcp_servers",),

@@ -27,4 +27,5 @@ FORMAT = Format(
         Switch(_SETTINGS, ("enableAllProjectMcpServers",), "true"),
     ),
     exclusive=claude.MANAGED,
+    policies=claude.POLICIES,
 )

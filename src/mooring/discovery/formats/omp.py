@@ -4,6 +4,8 @@ from mooring.discovery.dialect import OWN
 from mooring.discovery.format import Format, Switch, project, user
 
 _USER = (
+    user("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
+    user("~/.omp/profiles/${OMP_PROFILE}/agent/.mcp.json"),
     user("~/.omp/agent/mcp.json"),
     user("~/.omp/agent/.mcp.json"),
     user("~/.omp/mcp.json"),
@@ -16,4 +18,5 @@ FORMAT = Format(
     untyped="http",
     dialect=OWN,
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),
+    on=tuple(Switch(place, ("enabledServers",)) for place in _USER),
 )

@@ -15,7 +15,11 @@ def _both(make: Any, stem: str) -> tuple[Place, Place]:
 _BASE = (user("{xdg}/opencode/config.json"), *_both(user, "{xdg}/opencode/opencode"), user("${OPENCODE_CONFIG}"))
 _PLAIN = _both(project, "opencode")
 _FOLDER = _both(project, ".opencode/opencode")
-_LATE = (*_both(user, "~/.opencode/opencode"), *_both(user, "${OPENCODE_CONFIG_DIR}/opencode"))
+_LATE = (
+    *_both(user, "~/.opencode/opencode"),
+    *_both(user, "${OPENCODE_CONFIG_DIR}/opencode"),
+    Place("user", "OPENCODE_CONFIG_CONTENT", inline=True),
+)
 _MANAGED = tuple(
     place
     for suffix in ("json", "jsonc")
@@ -23,7 +27,7 @@ _MANAGED = tuple(
         "managed",
         linux=f"/etc/opencode/opencode.{suffix}",
         darwin=f"/Library/Application Support/opencode/opencode.{suffix}",
-        win32=f"C:/ProgramData/opencode/opencode.{suffix}",
+        win32=f"{{programdata}}/opencode/opencode.{suffix}",
     )
 )
 _PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED)
@@ -41,11 +45,13 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
     layers = [(s, *_servers(s)) for s in pile if not (without_project and s.place.scope == "project")]
     for scope, seen in _SEEN.items():
         merged: dict[str, Any] = {}
+        limit: Any = None
         last: dict[str, tuple[Sheet, tuple[str, ...]]] = {}
         paths: dict[str, list[str]] = {}
         for sheet, key, servers in layers:
             if sheet.place.scope in seen:
                 merged = _merge(merged, servers)
+                limit = _limit(sheet.document.data, limit)
                 for name in servers:
                     paths.setdefault(name, []).append(sheet.path)
             if sheet.place.scope == scope:
@@ -54,7 +60,8 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
             if name and not _only_a_switch(merged[name]):
                 others = tuple(path for path in paths[name] if path != sheet.path)
                 origin = Origin(format.tool, scope, sheet.path, (*key, name), layers=others)
-                yield Entry(name, merged[name], origin, sheet.document, 0)
+                raw = _merge({"timeout": limit}, merged[name]) if limit is not None else merged[name]
+                yield Entry(name, raw, origin, sheet.document, 0)
 
 
 def _height(sheet: Sheet, context: Context) -> tuple[int, int, int]:
@@ -79,6 +86,12 @@ def _servers(sheet: Sheet) -> tuple[tuple[str, ...], dict[str, Any]]:
         default = {"timeout": mcp["timeout"]} if isinstance(mcp.get("timeout"), Mapping) else {}
         return ("mcp", "servers"), {name: _merge(default, raw) for name, raw in inner.items()}
     return ("mcp",), dict(mcp)
+
+
+def _limit(data: Any, default: Any) -> Any:
+    """`experimental.mcp_timeout`, which holds for every server that has none of its own."""
+    experimental = data.get("experimental") if isinstance(data, Mapping) else None
+    return experimental.get("mcp_timeout", default) if isinstance(experimental, Mapping) else default
 
 
 def _merge(low: Any, high: Any) -> Any:

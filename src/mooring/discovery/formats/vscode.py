@@ -1,7 +1,7 @@
 """VS Code: `servers` and `inputs` in `mcp.json`, and the older place inside `settings.json`."""
 
 from mooring.discovery.dialect import EDITOR
-from mooring.discovery.format import COMMON, Format, Place, project, user
+from mooring.discovery.format import Format, Place, project, user, without
 
 
 def _product(folder: str) -> tuple[Place, ...]:
@@ -22,6 +22,6 @@ FORMAT = Format(
         *_product("Code - Insiders"),
     ),
     key=("servers",),
-    fields={key: field for key, field in COMMON.items() if key != "timeout"},
+    fields=without("timeout"),
     dialect=EDITOR,
 )

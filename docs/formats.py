@@ -1,0 +1,125 @@
+"""Writes formats.md from `FORMATS`, so that it says what is read and nothing else: `make docs`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mooring.core.config import Scope
+from mooring.core.template import Command, File, Input, Known, Secret, Variable
+from mooring.discovery.dialect import Dialect
+from mooring.discovery.format import Field, Format, Place
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.template import template
+
+TARGET = Path(__file__).with_name("formats.md")
+
+HEAD = """\
+# What is read, and how
+
+<!-- Made by `make docs` from src/mooring/discovery/formats; a test holds it to them. -->
+
+The order is the order of precedence inside a scope; scopes come first: command line, managed, project, user. A
+project's files are looked for in each folder from the one you stand in up to the nearest with `.git`.
+
+`{app}` is `~/.config` on Linux, `~/Library/Application Support` on macOS and `%APPDATA%` on Windows; `{xdg}` is
+`$XDG_CONFIG_HOME` or `~/.config`; `{data}` is `$XDG_DATA_HOME` or `~/.local/share`, on Windows `%LOCALAPPDATA%`;
+`{local}` is `%LOCALAPPDATA%`, `{programdata}` `%PROGRAMDATA%`, `{mooring}` Mooring's own configuration folder and
+`{each}` the folder of each installed plugin.
+"""
+
+RULES = """\
+
+## By which rules
+
+*Type* is what an address without a type means. *Unset* is what becomes of a placeholder whose variable is not set.
+"""
+
+VARIABLES = ("$VAR", "${VAR}", "${VAR:-default}", "$env:VAR", "${env:VAR}", "{env:VAR}", "${PLUGIN_ROOT}")
+SAMPLES = {
+    **dict.fromkeys(VARIABLES, Variable),
+    "{file:path}": File,
+    "${file:path}": File,
+    "${input:id}": Input,
+    "${workspaceFolder}": Known,
+    "${userHome}": Known,
+    "${{ secrets.X }}": Secret,
+    "$(command)": Command,
+    "!command": Command,
+}
+UNITS = {0.001: "ms", 1.0: "s", 60.0: "min"}
+UNSET = {"literal": "as written", "empty": "empty", "omit": "left out", "error": "stops the start"}
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
+
+
+def page() -> str:
+    places = _table(("tool", "id", "the person's own", "a project's", "managed"), map(_places, FORMATS))
+    rules = _table(("tool", "key", "type", "times", "switched off by", "placeholders", "unset"), map(_rules, FORMATS))
+    return f"{HEAD}\n{places}{RULES}\n{rules}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _places(format: Format) -> tuple[str, ...]:
+    own, project, managed = (_paths(format, scope) for scope in ("user", "project", "managed"))
+    return format.title, f"`{format.tool}`", own, project, managed
+
+
+def _paths(format: Format, scope: Scope) -> str:
+    shown = dict.fromkeys(_path(place) for place in format.places if place.scope == scope)
+    return ", ".join(shown)
+
+
+def _path(place: Place) -> str:
+    path = f"`{'$' if place.inline else ''}{place.path.removeprefix('{system}')}`"
+    return f"{path} ({SYSTEMS[place.only]})" if place.only else path
+
+
+def _rules(format: Format) -> tuple[str, ...]:
+    keys = (
+        ", ".join(f"`{'.'.join(key).replace('<project>', '…')}`" for key in (format.key, *format.also) if key)
+        or "the file itself"
+    )
+    untyped = "required" if format.typed or format.untyped is None else format.untyped
+    forms = [form for form in SAMPLES if _counts(form, format.dialect)]
+    return (
+        format.title,
+        keys,
+        untyped if "url" in {field.slot for field in format.fields.values()} else "",
+        ", ".join(_times(format.fields.items())),
+        ", ".join(dict.fromkeys(_switches(format))),
+        ", ".join(f"`{form}`" for form in forms),
+        ", ".join(dict.fromkeys(_unset(forms, format.dialect))),
+    )
+
+
+def _times(fields: Iterable[tuple[str, Field]]) -> Iterator[str]:
+    for key, field in fields:
+        if field.slot.endswith("timeout"):
+            bounds = f", {field.bounds[0]:g} to {field.bounds[1]:g}" if field.bounds else ""
+            yield f"`{key}` ({UNITS[field.unit]}{bounds})"
+
+
+def _switches(format: Format) -> Iterator[str]:
+    yield from (f"`{key}`" for key, field in format.fields.items() if field.slot in ("enabled", "disabled"))
+    for switch in (*format.off, *format.policies):
+        name = ".".join(switch.key) or switch.place.path.rpartition("/")[2]
+        yield f"`{name.replace('<project>', '…')}`"
+
+
+def _counts(form: str, dialect: Dialect) -> bool:
+    if form == "${PLUGIN_ROOT}" and _counts("${VAR}", dialect):
+        return False
+    made = (template(form, dialect, field).parts for field in ("args", "env", "headers"))
+    return any(len(parts) == 1 and isinstance(parts[0], SAMPLES[form]) for parts in made)
+
+
+def _unset(forms: Iterable[str], dialect: Dialect) -> Iterator[str]:
+    for field in ("args", "env", "headers"):
+        for form in forms:
+            yield from (UNSET[found.unset] for found in template(form, dialect, field).variables if not found.default)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page())

@@ -1,0 +1,34 @@
+"""Atomic and pi: milliseconds for calls, bearer tokens by value or by name, `~` in folders."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.discovery.dialect import ATOMIC
+from mooring.discovery.format import Format, fields, project, user, without
+
+
+def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`auth` names a way to log in or forbids it; the client stands in `oauth`."""
+    return {**raw, "oauth": False} if raw.get("auth") is False else {**raw, "auth": None}
+
+
+_FIELDS = {
+    **without("timeout"),
+    **fields(timeoutMs="call_timeout", requestTimeoutMs="call_timeout", bearerToken="bearer",
+             bearerTokenEnv="bearer_env", includeTools="tools_allow", excludeTools="tools_deny"),
+}  # fmt: skip
+
+FORMAT = Format(
+    tool="atomic",
+    title="Atomic",
+    places=(
+        project(".atomic/mcp.json"),
+        project(".pi/mcp.json"),
+        user("${ATOMIC_CODING_AGENT_DIR:-~/.atomic/agent}/mcp.json"),
+        user("${ATOMIC_CODING_AGENT_DIR:-~/.pi/agent}/mcp.json"),
+    ),
+    also=(("mcp-servers",),),
+    fields=_FIELDS,
+    dialect=ATOMIC,
+    prepare=_prepare,
+)

@@ -1,0 +1,1 @@
+-- magenta is set up elsewhere

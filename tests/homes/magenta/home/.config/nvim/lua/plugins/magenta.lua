@@ -1,0 +1,1 @@
+require("magenta").setup({ mcpServers = { secret = { env = { K = "canary-magenta-4" } } } })
