@@ -15,6 +15,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".cache" / "peers"
 LOCKS = sorted((HERE / "locks").glob("*.lock"))
+NPM = {"npm": (HERE, ["ci", "--ignore-scripts"]), "tools": (HERE / "tools", ["install"])}
+"""The servers, and the coding tools that are asked what they have configured.
+
+The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
+some put their program in place by a script.
+"""
 NODE = 20
 AT_ONCE = 2
 
@@ -33,6 +39,16 @@ def node(package: str) -> list[str]:
     return ["node", str(CACHE / "npm/node_modules/@modelcontextprotocol" / package / "dist/index.js")]
 
 
+def tool(name: str) -> str:
+    """The program of a coding tool."""
+    return str(CACHE / "tools/node_modules/.bin" / name)
+
+
+def mooring() -> str:
+    """Our own program."""
+    return str(Path(sys.executable).parent / "mooring")
+
+
 def install(say: Callable[[str], None]) -> None:
     """Make every environment that is missing or made from another lock.
 
@@ -41,7 +57,8 @@ def install(say: Callable[[str], None]) -> None:
     _need_node()
     CACHE.mkdir(parents=True, exist_ok=True)
     with _alone(), ThreadPoolExecutor(AT_ONCE) as workers:
-        made = [workers.submit(_install_npm, say), *(workers.submit(_install_python, lock, say) for lock in LOCKS)]
+        made = [workers.submit(_install_npm, room, *source, say) for room, source in NPM.items()]
+        made += [workers.submit(_install_python, lock, say) for lock in LOCKS]
         try:
             for each in as_completed(made):
                 each.result()
@@ -56,14 +73,14 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _install_npm(say: Callable[[str], None]) -> None:
-    sources = [HERE / "package.json", HERE / "package-lock.json"]
-    with _room("npm", sources, say) as room:
+def _install_npm(name: str, folder: Path, verb: list[str], say: Callable[[str], None]) -> None:
+    sources = [folder / "package.json", folder / "package-lock.json"]
+    with _room(name, sources, say) as room:
         if room is None:
             return
         for source in sources:
             shutil.copy(source, room)
-        _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=room)
+        _run("npm", *verb, "--no-audit", "--no-fund", cwd=room)
 
 
 def _install_python(lock: Path, say: Callable[[str], None]) -> None:
