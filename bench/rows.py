@@ -229,11 +229,11 @@ ROWS = (
     Row(
         "http-stateless",
         "One HTTP call after another, no session",
-        ("ours", "mcp"),
+        ("ours", "mcp", "fastmcp"),
         (CPU, P50),
         _over_http("/stateless", job="sequential", seconds=SECONDS),
         rounds=11,
-        note="Revision 2026-07-28: every request says by itself who asks. The others do not speak it unasked.",
+        note="Revision 2026-07-28: every request says by itself who asks. The Node SDK does not speak it.",
     ),
     Row(
         "http-events",
