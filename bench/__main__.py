@@ -8,6 +8,7 @@ from bench import ground, plot, report
 from bench.contenders import CONTENDERS
 from bench.drive import Broken, Samples
 from bench.ground import ROOT, Missing
+from bench.published import Published
 from bench.rows import ROWS, Row
 
 QUICK_ROUNDS = 5
@@ -22,7 +23,7 @@ def main(words: Sequence[str]) -> int:
     except (Missing, Broken) as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1
-    if not options.quick and not options.rows:
+    if options.write or not (options.quick or options.rows):
         _write(measured)
     missed = [goal for row, samples in measured for goal, _, met in report.promises(row, samples) if not met]
     return 1 if missed else 0
@@ -33,7 +34,11 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="ours against mcp only, fewer rounds")
     keys = [row.key for row in ROWS]
     parser.add_argument("--rows", nargs="+", choices=keys, metavar="ROW", help=f"only these: {', '.join(keys)}")
-    return parser.parse_args(words)
+    parser.add_argument("--write", action="store_true", help="write these into the page, and keep its other rows")
+    options = parser.parse_args(words)
+    if options.write and options.quick:
+        parser.error("a quick run is none to publish")
+    return options
 
 
 def _contenders(row: Row, quick: bool) -> list[str]:
@@ -54,9 +59,11 @@ def _measure(row: Row, quick: bool) -> Samples:
 
 
 def _write(measured: list[tuple[Row, Samples]]) -> None:
-    docs = ROOT / "docs"
-    (docs / "performance.md").write_text(report.as_markdown(measured))
-    (docs / "performance.svg").write_text(plot.draw(measured))
+    page, picture = ROOT / "docs/performance.md", ROOT / "docs/performance.svg"
+    published = Published(page.read_text() if page.exists() else "")
+    page.write_text(report.as_markdown(measured, published))
+    if len(measured) == len(ROWS):
+        picture.write_text(plot.draw(measured))
 
 
 if __name__ == "__main__":

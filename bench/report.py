@@ -12,7 +12,8 @@ from statistics import median
 from bench.contenders import CONTENDERS
 from bench.drive import Samples
 from bench.ground import HERE
-from bench.rows import Figure, Goal, Row
+from bench.published import Published
+from bench.rows import ROWS, Figure, Goal, Row
 
 
 def promises(row: Row, samples: Samples) -> Iterator[tuple[Goal, str, bool]]:
@@ -78,12 +79,13 @@ def _padded(line: list[str], widths: list[int]) -> Iterator[str]:
 # --- for the docs -------------------------------------------------------------------------------------------------
 
 
-def as_markdown(measured: list[tuple[Row, Samples]]) -> str:
-    """The whole page: the words stand in `page.md`, the figures come from here."""
+def as_markdown(measured: list[tuple[Row, Samples]], published: Published) -> str:
+    """The whole page: the words stand in `page.md`, the figures come from here; those not measured are kept."""
     page = (HERE / "page.md").read_text()
+    found = {row.key: samples for row, samples in measured}
     parts: dict[str, Callable[[], str]] = {
-        "promises": lambda: _promises(measured),
-        "tables": lambda: "\n\n".join(_section(row, samples) for row, samples in measured),
+        "promises": lambda: _promises(found, published),
+        "tables": lambda: "\n\n".join(filter(None, _sections(found, published))),
         "machine": _machine,
         "date": lambda: datetime.now(UTC).date().isoformat(),
     }
@@ -92,17 +94,28 @@ def as_markdown(measured: list[tuple[Row, Samples]]) -> str:
     return page
 
 
-def _promises(measured: list[tuple[Row, Samples]]) -> str:
+def _promises(found: dict[str, Samples], published: Published) -> str:
     lines = [["work", "goal", "measured", ""]]
-    for row, samples in measured:
-        for goal, reached, met in promises(row, samples):
+    for row in ROWS:
+        if row.key not in found:
+            lines += published.promises(row.title)
+            continue
+        for goal, reached, met in promises(row, found[row.key]):
             lines.append([row.title, goal.says, reached, "PASS" if met else "MISS"])
     return _markdown(lines)
 
 
-def _section(row: Row, samples: Samples) -> str:
-    note = f"\n\n{row.note}" if row.note else ""
-    return f"### {row.title}\n\n{_markdown(table(row, samples))}{note}"
+def _sections(found: dict[str, Samples], published: Published) -> Iterator[str]:
+    run = f"Run of {datetime.now(UTC):%Y-%m-%d, %H:%M} UTC."
+    for row in ROWS:
+        if row.key in found:
+            yield _section(row, found[row.key], run)
+        else:
+            yield published.section(row.title)
+
+
+def _section(row: Row, samples: Samples, run: str) -> str:
+    return f"### {row.title}\n\n{_markdown(table(row, samples))}\n\n{f'{row.note} {run}'.strip()}"
 
 
 def _markdown(lines: list[list[str]]) -> str:

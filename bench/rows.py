@@ -1,7 +1,9 @@
 """The promises: each row is a piece of work, who does it, what is measured, and what was promised of it."""
 
+import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -81,6 +83,23 @@ def _up(servers: int, tools: int, delay: int = 0) -> Measure:
     return _job(job="listed", servers=commands, tools=servers * tools)
 
 
+def _over_http(path: str, **job: Any) -> Measure:
+    def measure(contenders: Sequence[str], rounds: int) -> Samples:
+        with _listening() as origin:
+            return _job(**job, server=origin + path)(contenders, rounds)
+
+    return measure
+
+
+@contextmanager
+def _listening() -> Iterator[str]:
+    """The server over HTTP, one process for all: its origin."""
+    command = [str(SERVER), "http", "5"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+
+
 def _one_shot(contenders: Sequence[str], rounds: int) -> Samples:
     server = f"{SERVER} 5"
     commands: Mapping[str, Sequence[str]] = {
@@ -91,6 +110,19 @@ def _one_shot(contenders: Sequence[str], rounds: int) -> Samples:
         "python": [str(MOORING.parent / "python"), "-c", "pass"],
     }
     return _in_a_home(commands, contenders, rounds)
+
+
+def _http_one_shot(contenders: Sequence[str], rounds: int) -> Samples:
+    with _listening() as origin:
+        url = f"{origin}/mcp"
+        commands: Mapping[str, Sequence[str]] = {
+            "ours": [str(MOORING), "call", "--url", url, "echo", "text=hello"],
+            "mcporter": [str(MCPORTER), "call", "--http-url", url, "--allow-http", "echo", "text=hello"],
+            "node": ["node", str(NODE / "once_node.mjs"), url],
+            "mcp": [python_of("mcp"), str(DRIVERS / "once_mcp.py"), url],
+            "python": [str(MOORING.parent / "python"), "-c", "pass"],
+        }
+        return _in_a_home(commands, contenders, rounds)
 
 
 def _list(contenders: Sequence[str], rounds: int) -> Samples:
@@ -115,7 +147,10 @@ def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str],
 LIBRARIES = ("ours", "node", "mcp", "mcp-use", "fastmcp", "langchain")
 GUARD = "One guard, a process of its own, serves all servers of a program; `mooring call` begins it while it imports."
 STARTERS = ("ours", "begun", *LIBRARIES[1:])
+OVER_HTTP = ("ours", "node", "mcp", "fastmcp")
 CPU = Figure("cpu", "CPU per call", "µs")
+P50 = Figure("p50", "p50", "µs")
+RATE = Figure("rate", "calls/s", "", best=max, shown=",.0f")
 WALL = Figure("wall", "wall", "ms")
 UP = (WALL, Figure("cpu", "CPU", "ms"), Figure("close", "then to close", "ms"))
 
@@ -124,7 +159,7 @@ ROWS = (
         "sequential",
         "One stdio call after another, 100 bytes",
         LIBRARIES,
-        (CPU, Figure("p50", "p50", "µs")),
+        (CPU, P50),
         _job(job="sequential", server=[str(SERVER), "5"], seconds=SECONDS),
         rounds=11,
         goals=(
@@ -136,7 +171,7 @@ ROWS = (
         "flight",
         "100 stdio calls in flight, 100 bytes",
         LIBRARIES,
-        (CPU, Figure("rate", "calls/s", "", best=max, shown=",.0f")),
+        (CPU, RATE),
         _job(job="flight", server=[str(SERVER), "5"], seconds=SECONDS, workers=100),
         rounds=11,
         goals=(Goal("at most 1/35 of the CPU of `mcp`", "cpu", 1 / 35, "mcp"),),
@@ -182,6 +217,42 @@ ROWS = (
         goals=(Goal("at most 400 ms, guard included", "wall", 400.0),),
     ),
     Row(
+        "http",
+        "One HTTP call after another, 100 bytes",
+        OVER_HTTP,
+        (CPU, P50),
+        _over_http("/mcp", job="sequential", seconds=SECONDS),
+        rounds=11,
+        goals=(Goal("at most 1/6 of the CPU of `mcp`", "cpu", 1 / 6, "mcp"),),
+        note="A session, as the handshake begins one; every answer is JSON.",
+    ),
+    Row(
+        "http-stateless",
+        "One HTTP call after another, no session",
+        ("ours", "mcp", "fastmcp"),
+        (CPU, P50),
+        _over_http("/stateless", job="sequential", seconds=SECONDS),
+        rounds=11,
+        note="Revision 2026-07-28: every request says by itself who asks. The Node SDK does not speak it.",
+    ),
+    Row(
+        "http-events",
+        "One HTTP call after another, answered by events",
+        OVER_HTTP,
+        (CPU, P50),
+        _over_http("/events", job="sequential", seconds=SECONDS),
+        rounds=11,
+        note="Each answer is a stream with one event, as the servers of the SDKs send it.",
+    ),
+    Row(
+        "http-flight",
+        "100 HTTP calls in flight, 100 bytes",
+        OVER_HTTP,
+        (CPU, RATE),
+        _over_http("/mcp", job="flight", seconds=SECONDS, workers=100),
+        rounds=11,
+    ),
+    Row(
         "one-shot",
         "One call from the shell",
         ("ours", "node", "mcporter", "mcp", "python"),
@@ -193,6 +264,16 @@ ROWS = (
             Goal("at most 1/6 of an `mcp` script", "wall", 1 / 6, "mcp"),
         ),
         note="`mooring call` and `mcporter call`; for the SDKs the shortest script that does the same.",
+    ),
+    Row(
+        "http-one-shot",
+        "One call from the shell, over HTTP",
+        ("ours", "node", "mcporter", "mcp", "python"),
+        (WALL, Figure("cpu", "CPU", "ms")),
+        _http_one_shot,
+        rounds=15,
+        goals=(Goal("at most 0.8 of `mcporter call`", "wall", 0.8, "mcporter"),),
+        note="`mooring call --url` and `mcporter call --http-url`; for the SDKs the shortest script that does it.",
     ),
     Row(
         "list",

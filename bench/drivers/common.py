@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple
 
 Command = list[str]
+Url = str
 Call = Callable[[dict[str, Any]], Awaitable[Any]]
 Figures = dict[str, float]
 
@@ -27,8 +28,8 @@ WARM_UP = 300
 class Library(NamedTuple):
     """How one library is used."""
 
-    session: Callable[[Command], AbstractAsyncContextManager[Call]]
-    """A kept session with one server; in it, what calls `echo`."""
+    session: Callable[[Command | Url], AbstractAsyncContextManager[Call]]
+    """A kept session with one server, which is started or behind a URL; in it, what calls `echo`."""
     listed: Callable[[list[Command]], AbstractAsyncContextManager[int]]
     """All servers up, the library's own way; in it, how many tools are known."""
     helpers: Callable[[], list[int]] = list
@@ -50,7 +51,7 @@ def serve(library: Library) -> None:
         answers.write(json.dumps(asyncio.run(jobs[job.pop("job")](library, **job))) + "\n")
 
 
-async def sequential(library: Library, server: Command, seconds: float) -> Figures:
+async def sequential(library: Library, server: Command | Url, seconds: float) -> Figures:
     """One call after another."""
     async with library.session(server) as call:
         calls = await _calls_in(seconds, call)
@@ -59,7 +60,7 @@ async def sequential(library: Library, server: Command, seconds: float) -> Figur
         return {"cpu": (cpu() - began) / calls * 1e6, "p50": statistics.median(times) * 1e6}
 
 
-async def flight(library: Library, server: Command, seconds: float, workers: int) -> Figures:
+async def flight(library: Library, server: Command | Url, seconds: float, workers: int) -> Figures:
     """So many calls under way at every moment."""
     async with library.session(server) as call:
         each = max(3, await _calls_in(seconds, call) // workers)

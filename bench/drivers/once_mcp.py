@@ -3,11 +3,16 @@
 import asyncio
 import sys
 
-from mcp import ClientSession, StdioServerParameters
+from mcp import Client, ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 
 async def main(command: str, *args: str) -> None:
+    if command.startswith("http:"):
+        async with Client(command) as client:
+            result = await client.call_tool("echo", {"text": "hello"})
+            sys.stdout.write(f"{result.content[0].text}\n")
+        return
     parameters = StdioServerParameters(command=command, args=list(args))
     async with stdio_client(parameters) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()

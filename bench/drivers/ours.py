@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from common import Call, Command, Library, children, serve
+from common import Call, Command, Library, Url, children, serve
 
 import mooring
 from mooring.core.where import here
@@ -25,7 +25,7 @@ STARTS = 32
 
 
 @asynccontextmanager
-async def session(server: Command) -> AsyncIterator[Call]:
+async def session(server: Command | Url) -> AsyncIterator[Call]:
     async with mooring.connect(server) as one:
         yield partial(one.call_tool, "echo")
 

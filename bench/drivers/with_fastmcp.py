@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from common import Call, Command, Library, as_config, serve
+from common import Call, Command, Library, Url, as_config, serve
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
@@ -16,8 +16,8 @@ def client_of(servers: list[Command]) -> Client:
 
 
 @asynccontextmanager
-async def session(server: Command) -> AsyncIterator[Call]:
-    async with client_of([server]) as client:
+async def session(server: Command | Url) -> AsyncIterator[Call]:
+    async with Client(server) if isinstance(server, Url) else client_of([server]) as client:
         await client.list_tools()
         yield partial(client.call_tool, "echo")
 

@@ -4,13 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from common import Call, Command, Library, serve
-from mcp import ClientSession, StdioServerParameters
+from common import Call, Command, Library, Url, serve
+from mcp import Client, ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 
 @asynccontextmanager
-async def opened(server: Command) -> AsyncIterator[ClientSession]:
+async def opened(server: Command | Url) -> AsyncIterator[ClientSession]:
+    if isinstance(server, Url):
+        async with Client(server) as client:  # it finds out the era; its session is the leaner of the two
+            yield client.session
+        return
     parameters = StdioServerParameters(command=server[0], args=server[1:])
     async with stdio_client(parameters) as (reading, writing), ClientSession(reading, writing) as one:
         await one.initialize()
@@ -18,7 +22,7 @@ async def opened(server: Command) -> AsyncIterator[ClientSession]:
 
 
 @asynccontextmanager
-async def session(server: Command) -> AsyncIterator[Call]:
+async def session(server: Command | Url) -> AsyncIterator[Call]:
     async with opened(server) as one:
         await one.list_tools()  # or the first call does
         yield partial(one.call_tool, "echo")

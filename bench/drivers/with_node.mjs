@@ -4,14 +4,22 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 const PAYLOAD = { name: "echo", arguments: { text: "x".repeat(100) } };
 const WARM_UP = 300;
 
-async function opened([command, ...args]) {
+// A server is a command, or a URL.
+async function opened(server) {
   const client = new Client({ name: "bench", version: "0" });
-  await client.connect(new StdioClientTransport({ command, args }));
+  await client.connect(wayTo(server));
   return client;
+}
+
+function wayTo(server) {
+  if (typeof server === "string") return new StreamableHTTPClientTransport(new URL(server));
+  const [command, ...args] = server;
+  return new StdioClientTransport({ command, args });
 }
 
 async function sequential({ server, seconds }) {
