@@ -105,7 +105,8 @@ class Outbound:
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         request = Request(key, method, params)
         pending = Pending(future, request, stage, now, due, until, within.idle, on_progress, standing)
-        if (standing or self._has_room()) and self._gone is None:
+        # In line, as in `_has_room`: with many calls under way a method more is felt.
+        if self._gone is None and (standing or len(self.pending) - self._standing < self._most):
             self._send(key, pending)
         else:
             self._wait(key, pending)
