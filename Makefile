@@ -37,6 +37,7 @@ fresh:                      ## both commands of the README in a clean copy with 
 
 faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it
 	$(BIN)/python tests/wire/test_fuzz.py 200000
+	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults
 
 conformance: $(VENV)/.dev   ## the official suite against our client; needs npm

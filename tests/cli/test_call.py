@@ -12,7 +12,6 @@ import pytest
 
 from mooring.actions.arguments import arguments
 from mooring.errors import ConfigError, FileError
-from mooring.testing.faults import FAULTS
 from support import Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
@@ -176,18 +175,6 @@ def test_data_of_a_server_that_cannot_be_read_is_an_error_and_no_traceback(home:
         assert done.returncode == 1
         assert done.stderr.startswith("mooring: ")
         assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("fault", sorted(FAULTS))
-def test_no_fault_of_a_server_is_a_traceback(fault: str, home: Home) -> None:
-    size = {"big_line": 20_000_000, "endless_line": 20_000_000, "slow_start": 100, "stderr_flood": 1_000_000}.get(
-        fault, 2000
-    )
-    command = f"{faulty(fault)} {size}"
-    done = run(home, "call", "--json", "--server", command, "fault", "--timeout", "1")
-    assert done.returncode in (0, 1, 2, 5)
-    assert "Traceback" not in done.stderr
-    assert done.returncode == 0 or done.stderr.startswith("mooring: ")
 
 
 @pytest.mark.parametrize("delay", [0.01, 0.04, 0.08, 0.12, 0.2])
