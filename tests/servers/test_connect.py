@@ -214,3 +214,31 @@ async def test_two_hundred_servers_at_once_lose_and_cross_nothing_and_give_every
 def _memory() -> int:
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "stage", "may_have_run", "retry"),
+    [
+        ("exit_at_once", mooring.ServerDied, "handshake", None, True),
+        ("hang_init", mooring.TimedOut, "handshake", None, True),
+        ("hang_list", mooring.TimedOut, "list", None, True),
+        ("wrong_version", mooring.HandshakeError, "handshake", None, False),
+        ("kill9_midcall", mooring.ServerDied, "call", True, True),
+        ("hang_call", mooring.TimedOut, "call", True, True),
+        ("null_id_error", mooring.RpcError, "call", True, False),
+        ("neither", mooring.ProtocolError, "call", True, False),
+    ],
+)
+async def test_an_error_says_all_that_is_known_and_is_never_a_group(
+    fault: str, kind: type[mooring.ServerError], stage: str, may_have_run: bool | None, retry: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("CANARY_TOKEN", "x")
+    with pytest.raises(mooring.ServerError) as caught:
+        async with mooring.connect(faulty(fault), limits=mooring.Limits(connect=3.0)) as session:
+            await session.call_tool("fault", within=mooring.Timeout(1, 1))
+    error = caught.value
+    assert isinstance(error, kind)
+    assert (error.stage, error.retry) == (stage, retry)
+    assert may_have_run is None or error.may_have_run == may_have_run
+    assert "CANARY_TOKEN" in error.withheld
