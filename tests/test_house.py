@@ -9,11 +9,12 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "FileError", "Guard", "GuardLost",
-        "HandshakeError", "HttpError", "Inventory", "Limits", "MooringError", "NeedsLogin", "ParseError", "Problem",
-        "Progress", "ProtocolError", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError",
-        "Session", "SpawnError", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool", "connect",
-        "discover",
+        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied", "Disabled",
+        "FileError", "Guard", "GuardLost", "HandshakeError", "HttpError", "Inventory", "Limits",
+        "MooringError", "NeedsLogin", "NotApproved", "ParseError", "Problem", "Progress", "ProtocolError",
+        "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session", "SpawnError",
+        "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool",
+        "Unresolved", "connect", "discover",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 

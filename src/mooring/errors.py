@@ -6,8 +6,14 @@ MooringError
 │   └── ParseError       a text that is not what its format says it is
 ├── UnknownServer        no server goes by that name
 ├── UnknownTool          the server has no such tool, or none that can be used
-├── BadArguments         what was to be sent cannot be written as JSON
+│   └── Stale            the tool was of a server that has been replaced since
+├── BadArguments         what was to be sent does not fit
+├── Disabled             the server is switched off
+├── Denied               it is not allowed
+│   └── NotApproved      a project's server that the person has not let start
 └── ServerError          a server, or the way to it, failed
+    ├── Unresolved       its definition has a blank that cannot be filled in
+    ├── Suspended        it kept failing, and is left alone for now
     ├── SpawnError       its program could not be started
     ├── GuardLost        the process that keeps the servers' processes is gone, and they with it
     ├── ConnectError     it cannot be reached
@@ -88,13 +94,46 @@ class UnknownTool(MooringError):
         self.near = tuple(near)
 
 
-class BadArguments(MooringError):
-    """What was to be sent cannot be written as JSON; nothing was sent."""
+class Stale(UnknownTool):
+    """The tool was listed when its server was another program; it never reaches the new one by its old name."""
 
-    def __init__(self, server: str, method: str, reason: str) -> None:
-        super().__init__(f"What {method} was to send to {server} cannot be written as JSON: {reason}.")
+    def __init__(self, server: str, tool: str) -> None:
+        super().__init__(server, tool, reason="the server was replaced since it was listed; list the tools again")
+
+
+class BadArguments(MooringError):
+    """What was to be sent does not fit the tool's schema, or cannot be written as JSON; nothing was sent.
+
+    `parameter` is the path to the value at fault, such as `filter.limit`, empty where it is the whole.
+    """
+
+    def __init__(self, server: str, method: str, reason: str, *, parameter: str = "", words: str = "") -> None:
+        super().__init__(words or f"What {method} was to send to {server} cannot be written as JSON: {reason}.")
         self.server = server
         self.method = method
+        self.reason = reason
+        self.parameter = parameter
+
+
+class Disabled(MooringError):
+    """The server is switched off; `by` says where."""
+
+    def __init__(self, server: str, by: str) -> None:
+        super().__init__(f"Server {server!r} is disabled ({by}). Run `mooring mcp enable {server}` first.")
+        self.server = server
+        self.by = by
+
+
+class Denied(MooringError):
+    """It is not allowed; nothing was done."""
+
+
+class NotApproved(Denied):
+    """A project's server that the person has not let start, or that is no longer what they let start."""
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(f"{server} {reason}. To look and decide: mooring mcp approve {server}")
+        self.server = server
 
 
 class ServerError(MooringError):
@@ -125,6 +164,23 @@ class ServerError(MooringError):
         self.exit_code = exit_code
         self.stderr = tuple(stderr)
         self.withheld = tuple(withheld)
+
+
+class Unresolved(ServerError):
+    """The definition has a blank that cannot be filled in; `where` is its key, such as `env.TOKEN`."""
+
+    def __init__(self, server: str, where: str, reason: str) -> None:
+        super().__init__(server, f"{server} cannot be started: {where} {reason}.", stage="spawn")
+        self.where = where
+
+
+class Suspended(ServerError):
+    """The server kept failing and is left alone; `cause` is the last failure."""
+
+    def __init__(self, server: str, times: int, seconds: float, cause: str) -> None:
+        words = f"{server} failed {times} times within {seconds:g} s and is left alone for now"
+        super().__init__(server, f"{words}; `mooring mcp reload {server}` tries again. Its last failure: {cause}")
+        self.cause = cause
 
 
 class SpawnError(ServerError):
