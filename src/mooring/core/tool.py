@@ -28,7 +28,7 @@ class Execution(Struct, frozen=True, rename="camel"):
     task_support: TaskSupport = "forbidden"
 
 
-class _Offer(Struct, frozen=True, rename="camel", kw_only=True):
+class _Offer(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
     title: str | None = None
     description: str | None = None
     icons: Raw = ABSENT
