@@ -1,4 +1,4 @@
-"""The one place where a definition becomes something to start: its words, its environment, its folder.
+"""How a program is started: its words, its environment, its folder.
 
 The environment is given, not leaked. A person's own server inherits theirs without the names that look like secrets;
 a project's gets a short list of harmless ones. Both get what their definition names. What was kept back is known, so
@@ -12,9 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from mooring.core.where import Where
+from mooring.servers.redact import hidden, redacted
 
-SHORTEST = 4
-"""A secret shorter than this cannot be told from any other text."""
+
+class Omission(Struct, frozen=True):
+    """A part of a definition that could not be filled in, so that the server goes without it."""
+
+    where: str
+    """Its key, such as `env.TOKEN`."""
+    reason: str
+    """Why, to be read after the key; it never holds a value."""
+
+    def __str__(self) -> str:
+        return f"{self.where} was left out: it {self.reason}."
 
 
 class Launch(Struct, frozen=True):
@@ -26,15 +36,14 @@ class Launch(Struct, frozen=True):
     withheld: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     """Values that were given and must not be shown, whoever repeats them."""
+    omitted: tuple[Omission, ...] = ()
 
     def redacted(self, text: str) -> str:
         """What the program wrote, without the secrets it was given."""
-        for secret in self.secrets:
-            text = text.replace(secret, "•••")
-        return text
+        return redacted(text, self.secrets)
 
     def __repr__(self) -> str:
-        return f"<Launch {self.argv[0]!r} in {self.cwd}>"
+        return f"<Launch {self.redacted(self.argv[0])!r} in {self.redacted(self.cwd)}>"
 
 
 def launch(
@@ -45,21 +54,27 @@ def launch(
     own: bool,
     env: Mapping[str, str] | None = None,
     pass_env: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> Launch:
-    """How to start a program for a person (`own`) or for a project, in a folder."""
-    inherited = {name: value for name, value in where.env.items() if (_harmless(name, value) if own else _listed(name))}
-    named = {name: where.env[name] for name in pass_env if name in where.env} | dict(env or {})
+    """How to start a program for a person (`own`) or for a project, in a folder.
+
+    `settings` is what the person's settings add for every program; the definition's own `env` counts before it.
+    """
+    added = settings or {}
+    inherited = {name: value for name, value in where.env.items() if (harmless(name, value) if own else _listed(name))}
+    passed = {name: where.env[name] for name in pass_env if name in where.env and name not in added}
+    named = {**added, **passed, **(env or {})}
     given = {**inherited, **named}
     given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
     withheld = tuple(sorted(name for name in where.env if name not in given))
-    secrets = tuple(value for name, value in named.items() if len(value) >= SHORTEST and not _harmless(name, value))
+    secrets = hidden(value for name, value in named.items() if not harmless(name, value))
     return Launch(tuple(argv), given, cwd, withheld, secrets)
 
 
 # --- which names are given ----------------------------------------------------------------------------------
 
 _SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|PASS(?:$|_)|CREDENTIAL|COOKIE|PRIVATE|BEARER|MNEMONIC|SALT|WEBHOOK|BASICAUTH"
+    r"TOKEN|SECRET|AUTHORI[SZ]ATION|PASSW|PASSPHRASE|PASS(?:$|_)|CREDENTIAL|COOKIE|PRIVATE|BEARER|MNEMONIC|SALT|WEBHOOK|BASICAUTH"
     r"|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT|SK|SAS)(?:_|$)|(?:^|_)(?:API)?KEYS?(?:$|_)|(?:API|SIGNING|ENCRYPTION)KEY$"
     r"|CONNECTION_STRING|(?:DB|SQL|DATABASE|MQ|KAFKA|ELASTIC|CLICKHOUSE|REDIS|MONGO|POSTGRES|AMQP)\w*_UR[IL]$",
     re.I,
@@ -78,7 +93,8 @@ _LIST = frozenset(
 )  # fmt: skip
 
 
-def _harmless(name: str, value: str) -> bool:
+def harmless(name: str, value: str) -> bool:
+    """Whether a variable or a header of that name can be passed on and shown: nothing about it looks like a secret."""
     if name in _NO_SECRET or _PROXY.match(name):
         return True
     return not (_SECRET.search(name) or _LOGIN.match(value))
