@@ -8,6 +8,7 @@ that a failed start can say it.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -97,7 +98,13 @@ def harmless(name: str, value: str) -> bool:
     """Whether a variable or a header of that name can be passed on and shown: nothing about it looks like a secret."""
     if name in _NO_SECRET or _PROXY.match(name):
         return True
-    return not (_SECRET.search(name) or _LOGIN.match(value))
+    return not (_secret_name(name) or _LOGIN.match(value))
+
+
+@lru_cache(1024)
+def _secret_name(name: str) -> bool:
+    """Kept, for the same names are looked at for every server."""
+    return _SECRET.search(name) is not None
 
 
 def _listed(name: str) -> bool:
