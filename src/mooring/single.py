@@ -10,7 +10,7 @@ from mooring.core.limits import Limits
 from mooring.core.where import here
 from mooring.errors import ConfigError
 from mooring.servers.dial import dial, patient
-from mooring.servers.launch import Launch, launch
+from mooring.servers.start import Launch, launch
 from mooring.wire.client import Client
 from mooring.wire.process import Guard
 from mooring.wire.session import Session

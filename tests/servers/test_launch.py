@@ -1,75 +1,418 @@
-"""What a program is started with: the environment is given, not leaked."""
+"""A definition that was let through becomes something to start or to reach, and none of its secrets is shown."""
 
-import os
+import asyncio
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from prepared import CLAUDE, CRUSH, OWN, SHARED, context, defined, found, reached, started, until
 
-from mooring.core.where import Where
-from mooring.servers.launch import launch, search_path
+from mooring.actions.approve import questions
+from mooring.core.approved import Approved
+from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
+from mooring.servers.dial import dial
+from mooring.servers.launch import Context, Omission, Secrets, prepare
+from mooring.wire.process import Guard
+from support import Home
 
-SECRETS = [
-    "GITHUB_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "NPM_TOKEN",
-    "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "STRIPE_SECRET", "SSH_PRIVATE_KEY", "GPG_PASSPHRASE", "DATABASE_URL",
-    "REDIS_URL", "MONGODB_URI", "SENTRY_DSN", "GOOGLE_APPLICATION_CREDENTIALS", "SESSION_COOKIE", "GH_PAT", "API_KEYS",
-    "AZURE_CLIENT_SECRET", "HF_TOKEN", "ANTHROPIC_API_KEY", "SLACK_BOT_TOKEN", "JWT_SIGNING", "BASIC_AUTH", "api_key",
-    "DB_PASS", "SMTP_PASS", "PGPASS", "SLACK_WEBHOOK_URL", "SQLALCHEMY_DATABASE_URI", "MYSQL_URL", "RABBITMQ_URL", "DB_URL",
-    "STRIPE_SK", "SIGNINGKEY", "HTTP_BASICAUTH", "AZURE_STORAGE_SAS", "WALLET_MNEMONIC", "SESSION_SALT",
-]  # fmt: skip
-HARMLESS = [
-    "PATH", "HOME", "LANG", "LC_ALL", "TERM", "EDITOR", "SSH_AUTH_SOCK", "DISPLAY", "XAUTHORITY", "VIRTUAL_ENV", "PWD",
-    "NODE_ENV", "KEYBOARD_LAYOUT", "GOPATH", "JAVA_HOME", "COLORTERM", "XDG_RUNTIME_DIR", "MONKEY", "HOKEY_POKEY_MODE",
-]  # fmt: skip
+LOUD = "echo canary-stderr >&2; echo canary-stdout; "
 
 
-def where(*names: str) -> Where:
-    return Where("/home/me", {name: f"value of {name}" for name in names})
+def counting(home: Home, rest: str = "echo canary-fetched") -> str:
+    """A command that leaves a line behind each time it runs."""
+    return f"!echo run >> {home.folder}/runs; {rest}"
 
 
-def test_a_persons_own_server_inherits_everything_but_what_looks_like_a_secret() -> None:
-    made = launch(["x"], where(*SECRETS, *HARMLESS), "/", own=True)
-    assert sorted(made.withheld) == sorted(SECRETS)
-    assert set(HARMLESS) <= set(made.env)
+def runs(home: Home) -> int:
+    return len(written(home, "runs").splitlines())
 
 
-def test_a_projects_server_gets_a_short_list() -> None:
-    made = launch(["x"], where(*SECRETS, *HARMLESS), "/", own=False)
-    assert set(made.env) == {"PATH", "HOME", "LANG", "LC_ALL", "TERM", "XDG_RUNTIME_DIR"}
-    assert set(made.withheld) == {*SECRETS, *HARMLESS} - set(made.env)
+def written(home: Home, name: str) -> str:
+    path = home.folder / name
+    return path.read_text() if path.exists() else ""
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_both_get_what_their_definition_names(own: bool) -> None:
-    given = where("GITHUB_TOKEN", "OTHER_TOKEN", "PATH")
-    made = launch(["x"], given, "/", own=own, env={"MODE": "fast"}, pass_env=["GITHUB_TOKEN", "NOT_SET"])
-    assert made.env["GITHUB_TOKEN"] == "value of GITHUB_TOKEN"
-    assert made.env["MODE"] == "fast"
-    assert "NOT_SET" not in made.env
-    assert made.withheld == ("OTHER_TOKEN",)
+def with_token(home: Home, command: str, file: str = OWN) -> Approved:
+    return defined(home, file, {"command": "x", "env": {"TOKEN": command}})
 
 
-def test_no_value_shows_in_its_repr() -> None:
-    assert "value of" not in repr(launch(["x"], where("PATH", "MODE"), "/", own=True))
+# --- commands ------------------------------------------------------------------------------------------------
 
 
-def test_version_managers_are_found_behind_the_given_path(tmp_path: Path) -> None:
-    for folder in (".volta/bin", ".pyenv/shims", ".nvm/versions/node/v18.1.0/bin", ".nvm/versions/node/v22.10.0/bin"):
-        (tmp_path / folder).mkdir(parents=True)
-    found = search_path("/first:/second", str(tmp_path)).split(":")
-    assert found[:2] == ["/first", "/second"]
-    home = [folder.removeprefix(f"{tmp_path}/") for folder in found if folder.startswith(str(tmp_path))]
-    assert home == [
-        ".volta/bin", ".pyenv/shims", ".nvm/versions/node/v22.10.0/bin", ".nvm/versions/node/v18.1.0/bin",
-    ]  # fmt: skip
+async def test_a_command_is_run_once_for_a_whole_host_however_many_want_it_at_once(home: Home) -> None:
+    approved = with_token(home, counting(home, "sleep 0.1; echo ' canary-fetched '"))
+    async with Guard() as guard:
+        given = context(home, guard=guard)
+        made = await asyncio.gather(*(started(approved, given) for _ in range(5)))
+        made.append(await started(approved, given))
+        assert [one.env["TOKEN"] for one in made] == ["canary-fetched"] * 6
+        assert runs(home) == 1
+        given.secrets.forget()
+        await started(approved, given)
+    assert runs(home) == 2
+    assert made[0].redacted("it said canary-fetched twice") == "it said ••• twice"
 
 
-def test_no_folder_is_searched_twice() -> None:
-    found = search_path("/usr/bin:/bin", os.path.expanduser("~")).split(":")
-    assert len(found) == len(set(found))
+async def test_commands_of_one_definition_run_at_the_same_time(home: Home) -> None:
+    """Each waits for the file that the other makes."""
+    wait = "for _ in $(seq 400); do [ -e {} ] && echo met && exit; sleep 0.01; done"
+    env = {
+        "A": f"!cd {home.folder}; touch a; {wait.format('b')}",
+        "B": f"!cd {home.folder}; touch b; {wait.format('a')}",
+    }
+    async with Guard() as guard:
+        made = await started(defined(home, OWN, {"command": "x", "env": env}), context(home, guard=guard))
+    assert (made.env["A"], made.env["B"]) == ("met", "met")
 
 
-def test_an_address_with_a_password_in_it_is_a_secret_whatever_its_name() -> None:
-    given = Where(
-        "/home/me", {"UPSTREAM": "amqp://me:pw@host", "SITE": "https://host/x:y@z", "HTTPS_PROXY": "http://u:p@proxy"}
+async def test_a_command_runs_in_the_projects_folder_with_the_persons_whole_environment(home: Home) -> None:
+    approved = with_token(home, "!echo $PWD $GITHUB_TOKEN $EXTRA ${WORD}", SHARED)
+    async with Guard() as guard:
+        given = context(home, {"WORD": "word"}, guard=guard, env={"EXTRA": "extra"})
+        made = await started(approved, given)
+    assert made.env["TOKEN"] == f"{home.project} canary-environment extra word"
+    assert "GITHUB_TOKEN" not in made.env
+
+
+FAILURES = {
+    "exit 1": "ended with exit code 1",
+    "kill -9 $$": "was ended by signal 9",
+    "sleep 60": "took longer than 0.5 s",
+    "head -c 65537 /dev/zero | tr '\\0' x": "printed more than 65,536 bytes",
+    "yes": "printed more than 65,536 bytes",
+    "printf '\\377'": "printed something that is not text",
+}
+
+
+def limit(command: str) -> float:
+    return 0.5 if "sleep" in command else 10.0
+
+
+@pytest.mark.parametrize("command", FAILURES)
+async def test_a_command_that_fails_costs_the_entry_and_only_how_it_failed_is_told(home: Home, command: str) -> None:
+    async with Guard() as guard:
+        made = await started(with_token(home, f"!{LOUD}{command}"), context(home, guard=guard, seconds=limit(command)))
+    assert "TOKEN" not in made.env
+    assert made.omitted == (Omission("env.TOKEN", f"comes from a command that {FAILURES[command]}"),)
+    assert "canary" not in repr((made, made.omitted, made.secrets))
+
+
+async def test_a_command_that_prints_nothing_has_failed(home: Home) -> None:
+    async with Guard() as guard:
+        made = await started(with_token(home, "!echo canary >&2; echo '  '"), context(home, guard=guard))
+    assert made.omitted == (Omission("env.TOKEN", "comes from a command that printed nothing"),)
+
+
+async def test_a_command_that_failed_is_tried_again_at_the_next_start(home: Home) -> None:
+    """The store was locked, and the person has opened it."""
+    approved = with_token(home, f"!cat {home.folder}/opened")
+    async with Guard() as guard:
+        given = context(home, guard=guard)
+        assert "TOKEN" not in (await started(approved, given)).env
+        home.write("opened", "canary-fetched")
+        assert (await started(approved, given)).env["TOKEN"] == "canary-fetched"
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(home: Home) -> None:
+    line = f"!sleep 61 & echo $! > {home.folder}/pid; setsid sleep 62 & echo $! > {home.folder}/pid2; wait"
+    async with Guard() as guard:
+        made = await started(with_token(home, line), context(home, guard=guard, seconds=1.5))
+        assert [str(omission) for omission in made.omitted] == [
+            "env.TOKEN was left out: it comes from a command that took longer than 1.5 s."
+        ]
+        for name in ("pid", "pid2"):
+            assert not alive(int(written(home, name)))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+async def test_what_a_command_leaves_running_is_not_waited_for(home: Home) -> None:
+    loop = asyncio.get_running_loop()
+    async with Guard() as guard:
+        began = loop.time()
+        made = await started(with_token(home, "!sleep 60 & echo canary-fetched"), context(home, guard=guard))
+    assert made.env["TOKEN"] == "canary-fetched"
+    assert loop.time() - began < 5
+
+
+async def test_whoever_gives_up_waiting_leaves_the_command_to_the_others(home: Home) -> None:
+    approved = with_token(home, counting(home, f"until [ -e {home.folder}/go ]; do sleep 0.01; done; echo canary"))
+    async with Guard() as guard:
+        given = context(home, guard=guard)
+        impatient, patient = (asyncio.create_task(started(approved, given)) for _ in range(2))
+        await until((home.folder / "runs").exists)
+        impatient.cancel()
+        home.write("go", "")
+        assert (await patient).env["TOKEN"] == "canary"
+    assert runs(home) == 1
+    assert impatient.cancelled()
+
+
+async def test_a_command_that_nobody_waits_for_any_more_is_ended(home: Home) -> None:
+    approved = with_token(home, f"!echo $$ > {home.folder}/pid; sleep 60")
+    async with Guard() as guard:
+        given = context(home, guard=guard)
+        only = asyncio.create_task(started(approved, given))
+        await until(lambda: written(home, "pid").endswith("\n"))
+        only.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await only
+        await until(lambda: not alive(int(written(home, "pid"))))
+
+
+async def test_a_command_whose_guard_is_gone_is_no_missing_secret(home: Home) -> None:
+    guard = Guard()
+    await guard.close()
+    with pytest.raises(GuardLost):
+        await started(with_token(home, "!echo canary"), context(home, guard=guard))
+
+
+async def test_a_command_that_fails_stops_the_start_where_nothing_can_be_left_out(home: Home) -> None:
+    entry = {"type": "stdio", "command": "x", "args": [f"--token=$({LOUD}exit 3)"]}
+    approved = defined(home, CRUSH, entry, key="mcp")
+    async with Guard() as guard:
+        with pytest.raises(Unresolved, match="args comes from a command that ended with exit code 3") as caught:
+            await started(approved, context(home, guard=guard))
+        assert "canary" not in str(caught.value)
+        good = replace_args(home, entry, "--token=$(echo canary-fetched)")
+        made = await started(good, context(home, guard=guard))
+    assert made.argv == ("x", "--token=canary-fetched")
+    assert made.secrets == ("canary-fetched",)
+    assert "canary" not in repr(made)
+
+
+def replace_args(home: Home, entry: dict[str, Any], *args: str) -> Approved:
+    return defined(home, CRUSH, {**entry, "args": list(args)}, key="mcp")
+
+
+async def test_text_that_begins_with_a_mark_is_text_where_its_tool_runs_no_commands(home: Home) -> None:
+    made = await started(with_token(home, "!touch marker", CLAUDE), context(home))
+    assert made.env["TOKEN"] == "!touch marker"
+
+
+# --- the environment and the folder ------------------------------------------------------------------------------
+
+
+async def test_the_entrys_own_env_counts_before_the_settings_and_those_before_what_is_inherited(home: Home) -> None:
+    approved = defined(home, OWN, {"command": "x", "env": {"A": "entry"}, "passEnv": ["GITHUB_TOKEN", "C_TOKEN"]})
+    given = context(home, {"A": "person", "B": "person", "C_TOKEN": "person"}, env={"A": "s", "B": "s", "C_TOKEN": "s"})
+    made = await started(approved, given)
+    assert [made.env[name] for name in ("A", "B", "C_TOKEN", "GITHUB_TOKEN")] == [
+        "entry",
+        "s",
+        "s",
+        "canary-environment",
+    ]
+    assert made.secrets == ("canary-environment",)
+    assert made.withheld == ()
+
+
+async def test_a_project_is_given_the_short_list_what_it_names_and_what_the_settings_add(home: Home) -> None:
+    approved = defined(home, CLAUDE, {"command": "x", "env": {"A": "entry"}})
+    made = await started(approved, context(home, {"EDITOR": "vi"}, env={"PROXY": "p"}))
+    assert set(made.env) == {"HOME", "PATH", "A", "PROXY"}
+    assert made.withheld == ("EDITOR", "GITHUB_TOKEN")
+
+
+@pytest.mark.parametrize(("cwd", "folder"), [(None, "project"), ("sub", "project/sub"), ("${NAMED}", "project/named")])
+async def test_a_server_runs_in_the_projects_folder_or_from_there(home: Home, cwd: str | None, folder: str) -> None:
+    entry = {"command": "x", **({"cwd": cwd} if cwd else {})}
+    made = await started(defined(home, OWN, entry), context(home, {"NAMED": "named"}))
+    assert made.cwd == str(home.folder / folder)
+
+
+async def test_a_command_in_the_persons_home_may_be_written_with_a_tilde(home: Home) -> None:
+    made = await started(defined(home, OWN, {"command": "~/bin/x"}), context(home))
+    assert made.argv == (f"{home.home}/bin/x",)
+
+
+async def test_a_command_that_comes_to_nothing_stops_the_start(home: Home) -> None:
+    approved = defined(home, "home/.cursor/mcp.json", {"command": "${env:NOPE}"})
+    with pytest.raises(Unresolved, match="command is empty"):
+        await started(approved, context(home))
+
+
+# --- addresses ---------------------------------------------------------------------------------------------------
+
+
+async def test_an_address_is_filled_in_with_its_headers_and_its_secrets_are_known(home: Home) -> None:
+    entry = {
+        "type": "http",
+        "url": "https://me:canary-password@a.example/${PLACE}?api_key=canary-query&page=three",
+        "headers": {"Authorization": "Bearer canary-literal", "X-Trace": "on-and-on", "X-Mine": "<${GITHUB_TOKEN}>"},
+    }
+    made = await reached(defined(home, CLAUDE, entry), context(home, {"PLACE": "mcp"}))
+    assert made.url == "https://me:canary-password@a.example/mcp?api_key=canary-query&page=three"
+    assert made.headers == {**entry["headers"], "X-Mine": "<canary-environment>"}
+    assert made.transport == "http"
+    said = "Bearer canary-literal, canary-literal, canary-password, canary-query, canary-environment, three, on-and-on"
+    assert made.redacted(said) == "•••, •••, •••, •••, •••, three, on-and-on"
+    assert repr(made) == "<Reach https://a.example>"
+
+
+def helped(home: Home, helper: str, **headers: str) -> Approved:
+    entry = {"type": "http", "url": "https://a.example/mcp", "headers": headers, "headersHelper": helper}
+    return defined(home, CLAUDE, entry)
+
+
+async def test_a_helper_prints_headers_that_count_before_the_written_ones_each_time_anew(home: Home) -> None:
+    line = counting(home, """echo '{"Authorization": "Bearer canary-'$CLAUDE_CODE_MCP_SERVER_NAME'"}'""")[1:]
+    approved = helped(home, line, authorization="old", **{"X-Kept": "kept"})
+    async with Guard() as guard:
+        given = context(home, guard=guard)
+        made = await reached(approved, given)
+        await reached(approved, given)
+    assert made.headers == {"X-Kept": "kept", "Authorization": "Bearer canary-x"}
+    assert made.redacted("canary-x") == "•••"
+    assert runs(home) == 2
+
+
+@pytest.mark.parametrize(
+    ("helper", "how"),
+    [
+        (f"{LOUD}exit 2", "ended with exit code 2"),
+        (LOUD, "printed something else than a JSON object of headers and texts"),
+        ("""echo '{"A": ["canary"]}'""", "printed something else than a JSON object of headers and texts"),
+        ("sleep 60", "took longer than 0.5 s"),
+        ("true", "printed nothing"),
+    ],
+)
+async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home: Home, helper: str, how: str) -> None:
+    async with Guard() as guard:
+        made = await reached(helped(home, helper, A="kept"), context(home, guard=guard, seconds=limit(helper)))
+    assert made.headers == {"A": "kept"}
+    assert made.omitted == (Omission("headersHelper", how),)
+
+
+# --- what was approved -------------------------------------------------------------------------------------------
+
+
+def approved_now(home: Home) -> Approved:
+    """The project's server `x`, approved for what it stands for at this moment."""
+    [question] = questions(home.inventory(), ["x"], home.where)
+    return replace(found(home, own=False), target=question.target)
+
+
+def program(home: Home, path: str) -> Path:
+    made = home.write(path, "#!/bin/sh\n")
+    made.chmod(0o755)
+    return made
+
+
+async def test_a_command_that_is_another_program_now_is_not_started_and_nothing_is_fetched_for_it(home: Home) -> None:
+    old = program(home, "bin/tool")
+    home.write(SHARED, {"mcpServers": {"x": {"command": "tool", "env": {"A": "!touch marker"}}}})
+    home_env = {"PATH": f"{home.folder}/first:{home.folder}/bin:/usr/bin:/bin"}
+    [question] = questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **home_env}))
+    approved = replace(found(home, own=False), target=question.target)
+    new = program(home, "first/tool")
+    with pytest.raises(NotApproved) as caught:
+        await prepare(approved, context(home, home_env))
+    assert str(caught.value) == (
+        f"x now stands for another program ({old}, now {new}). To look and decide: mooring mcp approve x"
     )
-    assert launch(["x"], given, "/", own=True).withheld == ("UPSTREAM",)
+
+
+async def test_what_is_approved_again_is_let_through_also_where_the_settings_choose_the_search_path(home: Home) -> None:
+    tool = program(home, "bin/tool")
+    settings = {"PATH": f"{home.folder}/bin"}
+    home.write("home/.config/mooring/settings.json", {"env": settings})
+    home.write(SHARED, {"mcpServers": {"x": {"command": "tool"}}})
+    approved = approved_now(home)
+    assert approved.target == str(tool)
+    made = await started(approved, context(home, env=settings))
+    assert made.argv == ("tool",)
+
+
+async def test_a_link_that_leads_to_another_program_now_is_another_program(home: Home) -> None:
+    link = home.project / "tool"
+    link.symlink_to(program(home, "one"))
+    home.write(SHARED, {"mcpServers": {"x": {"command": "./tool"}}})
+    approved = approved_now(home)
+    assert (await started(approved, context(home))).argv == ("./tool",)
+    link.unlink()
+    link.symlink_to(program(home, "two"))
+    with pytest.raises(NotApproved, match="another program"):
+        await prepare(approved, context(home))
+
+
+async def test_a_program_that_is_gone_is_left_to_the_start_to_explain(home: Home) -> None:
+    tool = program(home, "project/tool")
+    home.write(SHARED, {"mcpServers": {"x": {"command": "./tool"}}})
+    approved = approved_now(home)
+    tool.unlink()
+    assert (await started(approved, context(home))).argv == ("./tool",)
+
+
+async def test_an_address_that_leads_elsewhere_is_not_reached_and_nothing_is_fetched_for_it(home: Home) -> None:
+    entry = {"type": "http", "url": "https://me:pw@a.example/${PLACE}", "headers": {"A": "!touch marker"}}
+    home.write(SHARED, {"mcpServers": {"x": entry}})
+    approved = approved_now(home)
+    assert approved.target == "https://a.example"
+    moved = replace(approved, target="https://b.example")
+    with pytest.raises(NotApproved, match=r"another address \(https://b\.example, now https://a\.example\)") as caught:
+        await prepare(moved, context(home, {"PLACE": "canary"}))
+    assert "pw" not in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://${HOST}/mcp", "https://a.example${HOST}/mcp", "${HOST}/mcp", "https://${HOST}"]
+)
+async def test_an_origin_that_is_filled_in_later_is_not_what_was_approved(home: Home, url: str) -> None:
+    home.write(SHARED, {"mcpServers": {"x": {"type": "http", "url": url}}})
+    assert approved_now(home).target is None
+
+
+# --- nothing is shown ----------------------------------------------------------------------------------------------
+
+
+async def test_no_value_shows_in_any_repr(home: Home) -> None:
+    home.write("home/.config/mooring/token.env", "FILE_TOKEN=canary-file")
+    entry = {
+        "command": "x",
+        "args": ["${ARG_TOKEN}"],
+        "env": {"A": "!echo canary-run", "B": "${B_TOKEN}", "C": "D_TOKEN"},
+    }
+    approved = defined(home, OWN, {**entry, "envFile": "~/.config/mooring/token.env"})
+    async with Guard() as guard:
+        given = context(home, {"ARG_TOKEN": "canary-arg", "B_TOKEN": "canary-b"}, guard=guard, env={"E": "canary-e"})
+        made = await started(approved, given)
+    assert "canary" not in repr((given, given.secrets, made, made.omitted, approved))
+    assert {"canary-run", "canary-arg", "canary-b", "canary-file"} <= set(made.secrets)
+
+
+async def test_secrets_of_many_lines_and_secrets_within_secrets_are_struck_out_whole(home: Home) -> None:
+    key = "-----BEGIN KEY-----\ncanary-first\ncanary-second\n-----END KEY-----\n"
+    approved = defined(home, OWN, {"command": "x", "env": {"MY_KEY": key, "A_TOKEN": "canary", "B_TOKEN": "abc"}})
+    made = await started(approved, context(home))
+    assert made.redacted("canary-second and canary-first and canary") == "••• and ••• and •••"
+    assert made.redacted(f"<{key}>") == "<•••>"
+    assert made.redacted("abc") == "abc", "too short to be told from any other text"
+
+
+async def test_each_line_of_a_servers_standard_error_is_handed_on_without_its_secrets(home: Home) -> None:
+    code = (
+        "import os, sys; print('my key is', os.environ['KEY'], file=sys.stderr); sys.stderr.write('bye'); sys.exit(3)"
+    )
+    approved = defined(home, OWN, {"command": sys.executable, "args": ["-c", code], "env": {"KEY": "!echo canary-key"}})
+    lines: list[str] = []
+    async with Guard() as guard:
+        made = await started(approved, context(home, guard=guard))
+        with pytest.raises(ServerDied) as caught:
+            async with dial(made, guard, server="x", on_line=lines.append):
+                raise AssertionError("it has ended")
+    assert lines[-2:] == ["my key is •••", "bye"]
+    assert "canary" not in f"{caught.value} {caught.value.stderr}"
+
+
+def test_a_host_begins_without_any_secret(home: Home) -> None:
+    given = Context(home.where, context(home).guard, Secrets())
+    assert (given.ask, dict(given.env), given.seconds) == (None, {}, 10.0)

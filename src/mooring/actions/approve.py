@@ -1,12 +1,10 @@
 """`approve` and `reject`: the person's word on what a project's files would start."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.actions.list import Source, source
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing
@@ -17,6 +15,9 @@ from mooring.errors import ConfigError
 from mooring.inventory import Inventory, now
 from mooring.permissions import trust
 from mooring.render import address, revealed
+from mooring.servers.start import search_path
+from mooring.servers.target import steers, target
+from mooring.settings import load as load_settings
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
@@ -124,34 +125,16 @@ def _question(inventory: Inventory, definition: Definition, where: Where) -> Que
         cwd=stdio.cwd.text if stdio and stdio.cwd else None,
         source=source(config.origin),
         merged=config.origin.layers,
-        target=_executable(stdio, inventory.root, where.env) if stdio else _origin(http.url.text) if http else None,
+        target=target(config.connection, inventory.root, _path(where)),
         trusted_by=definition.marked_by,
     )
 
 
-# Values by which a program can be replaced or made to load another: no secrets, and the person must see them.
-_STEERING = re.compile(r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$")
-
-
 def _shown(name: str, value: Template) -> str:
-    return value.text if _STEERING.search(name) else revealed(value)
+    return value.text if steers(name) else revealed(value)
 
 
-def _executable(stdio: Stdio, root: str, env: Mapping[str, str]) -> str | None:
-    """What the command stands for now; unknown where placeholders, or a search path of its own, decide."""
-    command, cwd = stdio.command.plain, stdio.cwd.plain if stdio.cwd else ""
-    if "PATH" in stdio.env or command is None or cwd is None:
-        return None
-    found = files.which(command, env.get("PATH", os.defpath), os.path.join(root, cwd))
-    return os.path.realpath(found) if found else None
-
-
-def _origin(url: str) -> str | None:
-    from urllib.parse import urlsplit  # only when someone decides about an address
-
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}" if host else None
+def _path(where: Where) -> str:
+    """The search path that a program would be given."""
+    settings = load_settings(where, None)
+    return search_path(settings["env"].get("PATH") or where.env.get("PATH", os.defpath), where.home)

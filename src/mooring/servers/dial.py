@@ -1,7 +1,7 @@
 """A program that is to be a server: started, spoken to, and ended with everything it started."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from os.path import basename
 
@@ -11,7 +11,7 @@ from mooring.core.ending import Ending
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
-from mooring.servers.launch import Launch
+from mooring.servers.start import Launch
 from mooring.wire.client import Client
 from mooring.wire.negotiate import negotiate
 from mooring.wire.process import EOF_GRACE, LOST, TERM_GRACE, Child, Guard
@@ -35,14 +35,17 @@ async def dial(
     client: Client | None = None,
     limits: Limits | None = None,
     known: EraName | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Session]:
     """A session with the program, all of its beginning within `Limits.connect`; `known` is its era, if it is known.
+
+    `on_line` is given each line that the program writes to its standard error, without the secrets it was given.
 
     Raises:
         ServerError: its `stage` says how far it came, and it carries what is known of the process.
     """
     limits = limits or Limits()
-    line = _Line(launch, guard, server, limits)
+    line = _Line(launch, guard, server, limits, on_line)
     opened = False
     try:
         session = await negotiate(line.start, server=server, client=client, limits=limits, known=known)
@@ -60,16 +63,19 @@ async def dial(
 class _Line:
     """The program of one server; some have to be started a second time, to be spoken to in the old way."""
 
-    def __init__(self, launch: Launch, guard: Guard, server: str, limits: Limits) -> None:
+    def __init__(
+        self, launch: Launch, guard: Guard, server: str, limits: Limits, on_line: Callable[[str], None] | None
+    ) -> None:
         self._launch = launch
         self._guard = guard
         self._server = server
         self._limits = limits
+        self._on_line = on_line and (lambda line: on_line(launch.redacted(line)))
         self._child: Child | None = None
 
     async def start(self) -> Transport:
         await self.end()
-        child = self._child = await _spawn(self._launch, self._guard, self._server, self._limits.connect)
+        child = self._child = await self._spawn()
         return Stdio(
             child.stdout,
             child.stdin,
@@ -78,6 +84,24 @@ class _Line:
             ended=lambda: _ending(child, self._launch),
             close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
         )
+
+    async def _spawn(self) -> Child:
+        start, seconds = self._launch, self._limits.connect
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._guard.spawn(start.argv, env=start.env, cwd=start.cwd, on_stderr=self._on_line)
+        except TimeoutError:
+            raise TimedOut(self._server, "to being started", seconds, stage="spawn") from None
+        except SpawnError as error:
+            raise SpawnError(
+                start.redacted(str(error)),
+                command=error.command,
+                cwd=error.cwd,
+                code=error.code,
+                cause=error.cause,
+                server=self._server,
+                withheld=start.withheld,
+            ) from None
 
     async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         if self._child is not None:
@@ -96,24 +120,6 @@ def patient(launch: Launch, limits: Limits) -> Limits:
     """The same limits, with more time to begin where a program may have to be downloaded first."""
     slow = basename(launch.argv[0]) in INSTALLERS
     return replace(limits, connect=max(limits.connect, INSTALLING)) if slow else limits
-
-
-async def _spawn(launch: Launch, guard: Guard, server: str, seconds: float) -> Child:
-    try:
-        async with asyncio.timeout(seconds):
-            return await guard.spawn(launch.argv, env=launch.env, cwd=launch.cwd)
-    except TimeoutError:
-        raise TimedOut(server, "to being started", seconds, stage="spawn") from None
-    except SpawnError as error:
-        raise SpawnError(
-            str(error),
-            command=error.command,
-            cwd=error.cwd,
-            code=error.code,
-            cause=error.cause,
-            server=server,
-            withheld=launch.withheld,
-        ) from None
 
 
 async def _ending(child: Child, launch: Launch) -> Ending:

@@ -1,121 +1,203 @@
-"""The one place where a definition becomes something to start: its words, its environment, its folder.
-
-The environment is given, not leaked. A person's own server inherits theirs without the names that look like secrets;
-a project's gets a short list of harmless ones. Both get what their definition names. What was kept back is known, so
-that a failed start can say it.
-"""
+"""The one place where a definition becomes something to start or to reach: templates are expanded, secrets fetched,
+the environment made."""
 
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mooring.core.approved import Approved
+from mooring.core.config import Http, Stdio
+from mooring.core.question import Ask
+from mooring.core.template import Template
 from mooring.core.where import Where
+from mooring.errors import NotApproved, Unresolved
+from mooring.servers import dotenv, shell
+from mooring.servers.blanks import Blanks, read
+from mooring.servers.redact import hidden, redacted
+from mooring.servers.secrets import Secrets
+from mooring.servers.shell import Failed, Spawner
+from mooring.servers.start import Launch, Omission, harmless, launch, search_path
+from mooring.servers.target import executable, origin, steers
 
-SHORTEST = 4
-"""A secret shorter than this cannot be told from any other text."""
+if TYPE_CHECKING:
+    from mooring.wire.remote import Kind
+
+__all__ = ["Context", "Launch", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
 
 
-class Launch(Struct, frozen=True):
-    """Everything needed to start a program, and the names of the variables it was not given."""
+class Context(Struct, frozen=True):
+    """What a host has for all of its servers."""
 
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str
-    withheld: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    """Values that were given and must not be shown, whoever repeats them."""
-
-    def redacted(self, text: str) -> str:
-        """What the program wrote, without the secrets it was given."""
-        for secret in self.secrets:
-            text = text.replace(secret, "•••")
-        return text
+    where: Where
+    guard: Spawner
+    secrets: Secrets
+    ask: Ask | None = None
+    env: Mapping[str, str] = {}
+    """What the person's settings add to the environment of everything that is started."""
+    seconds: float = shell.SECONDS
+    """How long a command that prints a secret may take."""
 
     def __repr__(self) -> str:
-        return f"<Launch {self.argv[0]!r} in {self.cwd}>"
+        return f"<Context of {self.where.home}>"
+
+    @property
+    def path(self) -> str:
+        """The search path of whatever is started and names no other."""
+        return search_path(self.env.get("PATH") or self.where.env.get("PATH", os.defpath), self.where.home)
 
 
-def launch(
-    argv: Sequence[str],
-    where: Where,
-    cwd: str,
-    *,
-    own: bool,
-    env: Mapping[str, str] | None = None,
-    pass_env: Sequence[str] = (),
-) -> Launch:
-    """How to start a program for a person (`own`) or for a project, in a folder."""
-    inherited = {name: value for name, value in where.env.items() if (_harmless(name, value) if own else _listed(name))}
-    named = {name: where.env[name] for name in pass_env if name in where.env} | dict(env or {})
-    given = {**inherited, **named}
-    given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
-    withheld = tuple(sorted(name for name in where.env if name not in given))
-    secrets = tuple(value for name, value in named.items() if len(value) >= SHORTEST and not _harmless(name, value))
-    return Launch(tuple(argv), given, cwd, withheld, secrets)
+class Reach(Struct, frozen=True):
+    """Everything needed to reach a server behind an address."""
+
+    url: str
+    headers: Mapping[str, str]
+    transport: "Kind" = "auto"
+    secrets: tuple[str, ...] = ()
+    """Values that were given and must not be shown, whoever repeats them."""
+    omitted: tuple[Omission, ...] = ()
+
+    def redacted(self, text: str) -> str:
+        """What the server said, without the secrets it was given."""
+        return redacted(text, self.secrets)
+
+    def __repr__(self) -> str:
+        return f"<Reach {self.redacted(origin(self.url) or 'a socket')}>"
 
 
-# --- which names are given ----------------------------------------------------------------------------------
+async def prepare(approved: Approved, context: Context) -> Launch | Reach:
+    """How to start or reach a server that was let through, with everything in its definition filled in.
 
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|PASS(?:$|_)|CREDENTIAL|COOKIE|PRIVATE|BEARER|MNEMONIC|SALT|WEBHOOK|BASICAUTH"
-    r"|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT|SK|SAS)(?:_|$)|(?:^|_)(?:API)?KEYS?(?:$|_)|(?:API|SIGNING|ENCRYPTION)KEY$"
-    r"|CONNECTION_STRING|(?:DB|SQL|DATABASE|MQ|KAFKA|ELASTIC|CLICKHOUSE|REDIS|MONGO|POSTGRES|AMQP)\w*_UR[IL]$",
-    re.I,
-)
-_LOGIN = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@")
-"""An address with a password in it."""
-_PROXY = re.compile(r"(?:HTTPS?|ALL|FTP)_PROXY$", re.I)
-_NO_SECRET = frozenset({"SSH_AUTH_SOCK", "PWD", "OLDPWD", "XAUTHORITY"})
+    Nothing is fetched for one that no longer stands for what was approved.
 
-_LIST = frozenset(
-    {
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TEMP", "TMP", "TZ",
-        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-        "XDG_RUNTIME_DIR", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC",
-    }
-)  # fmt: skip
-
-
-def _harmless(name: str, value: str) -> bool:
-    if name in _NO_SECRET or _PROXY.match(name):
-        return True
-    return not (_SECRET.search(name) or _LOGIN.match(value))
+    Raises:
+        NotApproved: its command is another program now, or its address leads elsewhere.
+        Unresolved: a blank in its definition cannot be filled in.
+        GuardLost: the guard died, or was closed.
+    """
+    folder = approved.folder
+    blanks = Blanks(
+        approved,
+        context.where,
+        secrets=context.secrets,
+        ask=context.ask,
+        run=lambda line: _printed(line, context, folder),
+    )
+    match approved.config.connection:
+        case Stdio() as stdio:
+            return await _program(approved, stdio, context, blanks)
+        case Http() as http:
+            return await _address(approved, http, context, blanks)
 
 
-def _listed(name: str) -> bool:
-    return name in _LIST or name.startswith("LC_")
+def _printed(line: str, context: Context, cwd: str, **more: str) -> Awaitable[str | Failed]:
+    """What a command prints that runs as if the person had typed it in that folder."""
+    env = {**context.where.env, **context.env, "PATH": context.path, **more}
+    return shell.printed(line, context.guard, env=env, cwd=cwd, seconds=context.seconds)
 
 
-# --- where programs are found -------------------------------------------------------------------------------
-
-_MANAGED = (
-    ".local/bin", ".volta/bin", ".local/share/mise/shims", ".asdf/shims", ".pyenv/shims", ".bun/bin", ".deno/bin",
-    ".cargo/bin", ".local/share/pnpm", ".nix-profile/bin",
-)  # fmt: skip
-_SHARED = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
+# --- programs -----------------------------------------------------------------------------------------------
 
 
-def search_path(path: str, home: str) -> str:
-    """The search path, and after it the places of version managers: a GUI or an agent may not have them on its own."""
-    known = [folder for folder in path.split(os.pathsep) if folder]
-    extra = [folder for folder in _extra(home) if folder not in known and os.path.isdir(folder)]
-    return os.pathsep.join([*known, *extra])
+async def _program(approved: Approved, stdio: Stdio, context: Context, blanks: Blanks) -> Launch:
+    command = blanks.place(await blanks.needed("command", stdio.command), "")
+    if not command:
+        raise Unresolved(approved.name, "command", "is empty once it is filled in")
+    below = await blanks.needed("cwd", stdio.cwd) if stdio.cwd else ""
+    cwd = os.path.join(approved.folder, below) if below else approved.folder
+    if approved.target is not None:
+        _same(approved, executable(command, context.path, cwd) or approved.target, "another program")
+    await blanks.fetch((*stdio.args, *stdio.env.values()))
+    args = [await blanks.needed("args", arg) for arg in stdio.args]
+    env = await blanks.entries("env", stdio.env)
+    file = await _file(approved, stdio.env_file, blanks) if stdio.env_file else {}
+    made = launch(
+        (command, *args), context.where, cwd,
+        own=approved.own, env={**file, **env}, pass_env=stdio.pass_env, settings=context.env,
+    )  # fmt: skip
+    return replace(made, secrets=hidden((*made.secrets, *blanks.secrets)), omitted=tuple(blanks.omitted))
 
 
-def _extra(home: str) -> Iterator[str]:
-    yield from (os.path.join(home, folder) for folder in _MANAGED)
-    yield from sorted(_nvm(os.path.join(home, ".nvm/versions/node")), key=_version, reverse=True)
-    yield from _SHARED
+async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[str, str]:
+    """The variables in a definition's own file, which in a project nobody approved."""
+    path = await blanks.wanted("envFile", template)
+    text = read(blanks.place(path, approved.folder)) if path else ""
+    if isinstance(text, Failed):
+        blanks.omit("envFile", text.how)
+        return {}
+    found = dotenv.variables(text)
+    unseen = [] if approved.own else list(filter(steers, found))
+    for name in unseen:
+        blanks.omit(f"envFile.{name}", "decides which program runs, so it belongs into env, where an approval shows it")
+    return {name: value for name, value in found.items() if name not in unseen}
 
 
-def _nvm(folder: str) -> Iterator[str]:
+def _same(approved: Approved, now: str | None, other: str) -> None:
+    if approved.target not in (None, now):
+        raise NotApproved(approved.name, f"now stands for {other} ({approved.target}, now {now})")
+
+
+# --- addresses ----------------------------------------------------------------------------------------------
+
+
+async def _address(approved: Approved, http: Http, context: Context, blanks: Blanks) -> Reach:
+    url = await blanks.needed("url", http.url)
+    _same(approved, origin(url) or "no host", "another address")
+    headers = await blanks.entries("headers", http.headers)
+    if http.headers_helper:
+        headers = _over(headers, await _helped(approved, http.headers_helper, url, context, blanks))
+    secrets = hidden((*blanks.secrets, *_in_headers(headers), *_in_address(url)))
+    transport = "auto" if http.transport == "stdio" else http.transport
+    return Reach(url, headers, transport, secrets, tuple(blanks.omitted))
+
+
+async def _helped(
+    approved: Approved, helper: Template, url: str, context: Context, blanks: Blanks
+) -> Mapping[str, str]:
+    """The headers that a command prints: each time anew, for it is meant for what expires."""
+    line = await blanks.wanted("headersHelper", helper)
+    if line is None:
+        return {}
+    # So that one helper can serve several servers: Claude Code's names.
+    names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
+    output = await _printed(line, context, approved.folder, **names)
+    headers = output if isinstance(output, Failed) else _headers(output)
+    if isinstance(headers, Failed):
+        blanks.omit("headersHelper", headers.how)
+        return {}
+    blanks.secrets += headers.values()
+    return headers
+
+
+def _headers(output: str) -> Mapping[str, str] | Failed:
     try:
-        yield from (os.path.join(folder, name, "bin") for name in os.listdir(folder))
-    except OSError:
+        return msgspec.json.decode(output, type=dict[str, str])
+    except msgspec.DecodeError:
+        return Failed("printed something else than a JSON object of headers and texts")
+
+
+def _over(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:
+    """Both together; of a header in both, in whatever case, the newer."""
+    replaced = {name.lower() for name in newer}
+    return {**{name: value for name, value in headers.items() if name.lower() not in replaced}, **newer}
+
+
+def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    for name, value in headers.items():
+        if not harmless(name.replace("-", "_"), value):
+            yield value
+            yield value.rpartition(" ")[2]  # the token without the word before it
+
+
+def _in_address(url: str) -> Iterator[str]:
+    from urllib.parse import parse_qsl, urlsplit  # only for addresses
+
+    try:
+        parts = urlsplit(url)
+        yield parts.password or ""
+        yield from (value for name, value in parse_qsl(parts.query) if not harmless(name.replace("-", "_"), value))
+    except ValueError:
         return
-
-
-def _version(path: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", os.path.basename(os.path.dirname(path)))]

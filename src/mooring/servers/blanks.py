@@ -1,0 +1,222 @@
+"""The blanks of one definition: what each stands for, where that has to be fetched, and what went without."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import NoReturn
+
+from mooring import files
+from mooring.core.approved import Approved
+from mooring.core.question import Ask, Value, Yes
+from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
+from mooring.core.where import Where
+from mooring.errors import FileError, Unresolved
+from mooring.render import bare_name, safe
+from mooring.servers.expand import AsWritten, Filled, Found, Gap, expand
+from mooring.servers.secrets import Secrets
+from mooring.servers.shell import Failed
+from mooring.servers.start import Omission, harmless
+
+MOST = 64 * 1024
+"""The largest file that can be a value."""
+
+
+class Blanks:
+    """Fills in the templates of one definition.
+
+    An entry of env or headers that cannot be filled in is left out, and that is kept in `omitted`; whatever else
+    cannot be filled in stops the start. Values that must not be shown gather in `secrets`.
+    """
+
+    def __init__(
+        self,
+        approved: Approved,
+        where: Where,
+        *,
+        secrets: Secrets,
+        ask: Ask | None,
+        run: Callable[[str], Awaitable[str | Failed]],
+    ) -> None:
+        self._approved = approved
+        self._where = where
+        self._known = secrets
+        self._ask = ask
+        self._run = run
+        self._fetched: dict[Part, Found] = {}
+        self.secrets: list[str] = []
+        self.omitted: list[Omission] = []
+
+    async def fetch(self, templates: Iterable[Template]) -> None:
+        """Run and ask whatever these templates need, all at the same time."""
+        wanted = {
+            part: template
+            for template in templates
+            for part in template.parts
+            if isinstance(part, Command | Input) and part not in self._fetched
+        }
+        if wanted:
+            found = await asyncio.gather(*(self._fetch(part, template) for part, template in wanted.items()))
+            self._fetched.update(zip(wanted, found, strict=True))
+
+    async def needed(self, where: str, template: Template) -> str:
+        """What a template stands for.
+
+        Raises:
+            Unresolved: a blank in it cannot be filled in.
+        """
+        filled = await self._fill(template)
+        if isinstance(filled, Gap):
+            self._stop(where, filled)
+        return self._noted(filled)
+
+    async def wanted(self, where: str, template: Template) -> str | None:
+        """What a template stands for; nothing, and a note of that, where a blank in it cannot be filled in.
+
+        Raises:
+            Unresolved: its dialect says that this stops the start, or only the person could have filled it in.
+        """
+        filled = await self._fill(template)
+        if isinstance(filled, Filled):
+            return self._noted(filled)
+        if filled.stops:
+            self._stop(where, filled)
+        self.omit(where, filled.reason)
+        return None
+
+    async def entries(self, key: str, templates: Mapping[str, Template]) -> dict[str, str]:
+        """Each entry that can be filled in. Raises: as `wanted`."""
+        await self.fetch(templates.values())
+        filled = {name: await self.wanted(f"{key}.{name}", template) for name, template in templates.items()}
+        return {name: text for name, text in filled.items() if text is not None}
+
+    def omit(self, where: str, reason: str) -> None:
+        self.omitted.append(Omission(where, reason))
+
+    def _stop(self, where: str, gap: Gap) -> NoReturn:
+        raise Unresolved(self._approved.name, where, gap.reason)
+
+    def _noted(self, filled: Filled) -> str:
+        self.secrets += filled.secrets
+        return filled.text
+
+    async def _fill(self, template: Template) -> Filled | Gap:
+        if (plain := template.plain) is not None:
+            return Filled(plain)
+        await self.fetch([template])
+        filled = expand(template, self._look_up)
+        if isinstance(filled, Gap) and bare_name(template):
+            return Gap("is the name of a variable that is not set", filled.stops)  # or a secret that looks like one
+        return filled
+
+    # --- what a part stands for -----------------------------------------------------------------------------
+
+    def _look_up(self, part: Part) -> Found:
+        match part:
+            case Text(text):
+                return Filled(text)
+            case Variable():
+                return self._variable(part)
+            case File(path):
+                return self._file(path)
+            case Known():
+                return Filled(self._place(part))
+            case Secret(name):
+                return Gap(f"needs the secret {safe(name)} of {self._tool}, whose store cannot be read")
+            case Foreign(text):
+                return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
+            case Command() | Input():
+                return self._fetched[part]
+
+    def _variable(self, variable: Variable) -> Found:
+        value = self._where.env.get(variable.name, variable.default)
+        if value is not None:
+            return Filled(value, () if harmless(variable.name, value) else (value,))
+        match variable.unset:
+            case "literal":
+                return AsWritten()
+            case "empty":
+                return Filled("")
+            case "omit" | "error" as unset:
+                return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
+
+    def _file(self, path: str) -> Filled | Gap:
+        """Beside the file that names it, as OpenCode has it, which is the one tool that says so."""
+        folder = os.path.dirname(self._approved.config.origin.path or "")
+        found = read(self.place(path, folder if os.path.isabs(folder) else self._approved.folder))
+        if isinstance(found, Failed):
+            return Gap(f"needs the file {safe(path)}, which {found.how}")
+        return Filled(found.strip(), (found.strip(),))
+
+    def place(self, path: str, folder: str) -> str:
+        """A path that may begin in the person's home, or else in a folder."""
+        if path == "~" or path.startswith("~/"):
+            return self._where.home + path[1:]
+        return os.path.join(folder, path)
+
+    def _place(self, known: Known) -> str:
+        match known.place:
+            case "workspace":
+                return self._approved.folder
+            case "workspace-name":
+                return os.path.basename(self._approved.folder.rstrip("/"))
+            case "home":
+                return self._where.home
+            case "separator":
+                return "\\" if self._where.platform == "win32" else "/"
+
+    @property
+    def _tool(self) -> str:
+        return self._approved.config.origin.tool
+
+    # --- what has to be fetched -----------------------------------------------------------------------------
+
+    async def _fetch(self, part: Command | Input, template: Template) -> Found:
+        match part:
+            case Command(line):
+                return await self._command(Template(template.text.removeprefix("!"), line))
+            case Input():
+                return await self._input(part)
+
+    async def _command(self, template: Template) -> Filled | Gap:
+        line = await self._fill(template)
+        if isinstance(line, Gap):
+            return line
+        folder = self._approved.folder
+        value = await self._known.once(("command", line.text, folder), lambda: self._output(line.text))
+        return Filled(value, (value,)) if isinstance(value, str) else value
+
+    async def _output(self, line: str) -> str | Gap:
+        output = await self._run(line)
+        return Gap(f"comes from a command that {output.how}") if isinstance(output, Failed) else output
+
+    async def _input(self, blank: Input) -> Filled | Gap:
+        value: str | Gap = Gap(_asked_for(blank, "and nobody can be asked here: run mooring in a terminal"), stops=True)
+        if self._ask is not None:
+            ask, key = self._ask, ("input", self._approved.config.origin.path, blank)
+            value = await self._known.once(key, lambda: self._answer(blank, ask))
+        if isinstance(value, Gap) and blank.default is not None:
+            value = blank.default
+        return value if isinstance(value, Gap) else Filled(value, (value,) if blank.secret else ())
+
+    async def _answer(self, blank: Input, ask: Ask) -> str | Gap:
+        question = Value(self._approved.name, blank.id, blank.description, blank.default, blank.secret, blank.options)
+        match await ask(question):
+            case Yes(str(text)):
+                return text
+            case _:
+                return Gap(_asked_for(blank, "which was not given: start it again to be asked again"), stops=True)
+
+
+def _asked_for(blank: Input, but: str) -> str:
+    return f"asks for the input {safe(blank.id)!r}, {but}"
+
+
+def read(path: str) -> str | Failed:
+    """The text of a file that is to be a value, or to hold some."""
+    try:
+        data = files.read(path, MOST)
+        return Failed("does not exist") if data is None else data.decode()
+    except FileError as error:
+        return Failed(error.reason)
+    except UnicodeDecodeError:
+        return Failed("is not text")

@@ -1,0 +1,110 @@
+"""What a shell command prints, within limits of time and size; how it failed, but never what it said."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from mooring.errors import GuardLost, SpawnError
+from mooring.wire.process import LOST, Child
+
+SECONDS = 10.0
+MOST = 64 * 1024
+TERM_GRACE = 0.3
+"""How long a command that is ended has to end on its own."""
+
+
+class Spawner(Protocol):
+    """Starts programs that do not outlive it: a `Guard`."""
+
+    async def spawn(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> Child: ...
+
+
+class Failed(Struct, frozen=True):
+    """How a command failed, to be read after its name."""
+
+    how: str
+
+
+async def printed(
+    line: str, guard: Spawner, *, env: Mapping[str, str], cwd: str, seconds: float = SECONDS
+) -> str | Failed:
+    """The trimmed output of a command. Whatever it started and left running is ended with it.
+
+    Raises:
+        GuardLost: the guard died, or was closed.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await _run(("/bin/sh", "-c", line), guard, env, cwd)
+    except TimeoutError:
+        return Failed(f"took longer than {seconds:g} s")
+    except SpawnError as error:
+        return Failed(f"could not be run ({error.cause})")
+
+
+async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd: str) -> str | Failed:
+    child = await guard.spawn(argv, env=env, cwd=cwd)
+    try:
+        child.close_stdin()
+        return await _outcome(child)
+    finally:
+        await child.close(0.0, TERM_GRACE)
+
+
+async def _outcome(child: Child) -> str | Failed:
+    output = _Output(child)
+    await asyncio.wait((child.exited, output.excess), return_when=asyncio.FIRST_COMPLETED)
+    if child.exited.done():
+        output.drain()
+    if output.excess.done():
+        return Failed(f"printed more than {MOST:,} bytes")
+    match child.exited.result():
+        case 0:
+            return output.text()
+        case status if status == LOST:
+            raise GuardLost("The guard process died while a command ran: start mooring again.")
+        case status:
+            return Failed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
+
+
+class _Output:
+    """What a child prints, read as it comes; `excess` is done once that is too much."""
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self._loop = asyncio.get_running_loop()
+        self._data = b""
+        self.excess: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_reader(child.stdout, self._read)
+
+    def drain(self) -> None:
+        """Take what still waits in the pipe; who else holds its other end is not waited for."""
+        while self._read():
+            pass
+
+    def text(self) -> str | Failed:
+        try:
+            return self._data.decode().strip() or Failed("printed nothing")
+        except UnicodeDecodeError:
+            return Failed("printed something that is not text")
+
+    def _read(self) -> bool:
+        """Whether there was anything to read and there is room for more."""
+        if self.excess.done() or self._child.stdout < 0:
+            return False
+        try:
+            data = os.read(self._child.stdout, MOST)
+        except BlockingIOError:
+            return False
+        self._data += data
+        if not data:
+            self._child.close_stdout()
+        elif len(self._data) > MOST:
+            self.excess.set_result(None)
+            self._loop.remove_reader(self._child.stdout)
+        return bool(data)
