@@ -10,11 +10,11 @@ from mooring import errors
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
         "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied", "Disabled",
-        "FileError", "Guard", "GuardLost", "HandshakeError", "HttpError", "Inventory", "Limits",
-        "MooringError", "NeedsLogin", "NotApproved", "ParseError", "Problem", "Progress", "ProtocolError",
-        "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session", "SpawnError",
-        "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer", "UnknownTool",
-        "Unresolved", "connect", "discover",
+        "FileError", "Guard", "GuardLost", "HandshakeError", "Host", "HttpError", "Inventory", "Limits",
+        "Loaded", "MooringError", "NeedsLogin", "NotApproved", "ParseError", "Problem", "Progress",
+        "ProtocolError", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session",
+        "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",
+        "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         UnknownTool,
         Unresolved,
     )
+    from mooring.host import Host, Loaded, discover_and_load, open
     from mooring.inventory import Inventory, discover
     from mooring.single import connect
     from mooring.wire.client import Client, Root
@@ -56,9 +57,11 @@ __all__ = [
     "Guard",
     "GuardLost",
     "HandshakeError",
+    "Host",
     "HttpError",
     "Inventory",
     "Limits",
+    "Loaded",
     "MooringError",
     "NeedsLogin",
     "NotApproved",
@@ -85,14 +88,18 @@ __all__ = [
     "Unresolved",
     "connect",
     "discover",
+    "discover_and_load",
+    "open",
 ]
 
 # Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
 _HOMES = {
     "Client": "wire.client",
     "Guard": "wire.process",
+    "Host": "host",
     "Inventory": "inventory",
     "Limits": "core.limits",
+    "Loaded": "host",
     "Problem": "core.problem",
     "Progress": "core.result",
     "Result": "core.result",
@@ -103,6 +110,8 @@ _HOMES = {
     "Tool": "core.tool",
     "connect": "single",
     "discover": "inventory",
+    "discover_and_load": "host",
+    "open": "host",
 }
 
 

@@ -1,24 +1,27 @@
 """Scan, approvals and choice together: what `discover`, the actions and the host share."""
 
+import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.config import Origin, Scope, ServerConfig, Stdio
+from mooring.core.config import Broken, Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
 from mooring.core.template import literal
 from mooring.core.where import Request, Where, here
 from mooring.discovery.choose import Choice, choose
-from mooring.discovery.format import Format, Place
+from mooring.discovery.entry import read as understood
+from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.scan import Definition, Scan, context, scan
+from mooring.discovery.scan import Definition, Scan, context, maps, scan
 from mooring.errors import ConfigError, FileError, ParseError, UnknownServer
 from mooring.permissions import trust
 from mooring.settings import Settings
@@ -35,6 +38,7 @@ class Inventory(Struct, frozen=True):
     files: tuple[str, ...]
     """The files that were found and read."""
     ledger: trust.Ledger
+    settings: Settings
 
     def find(self, name: str) -> Choice:
         """The choice of that name: as written, or, where only one fits, without regard to case.
@@ -88,7 +92,37 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
         ledger, failure = _adopt(request.where, root, ledger, found)
         problems += [failure] if failure else []
     choices = choose(definitions, lambda definition: ledger.standing(root, definition.config))
-    return Inventory(root, choices, tuple(problems), found.files, ledger)
+    return Inventory(root, choices, tuple(problems), found.files, ledger, settings)
+
+
+def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Request) -> Inventory:
+    """Servers that a program gave, in the shape of `mcpServers` or as values, in place of all that is configured.
+
+    Raises:
+        ConfigError: they are not what they should be. One bad entry is a problem, not an error.
+    """
+    settings = load_settings(request.where, None)
+    found, problems = _read_given(servers, request) if isinstance(servers, Mapping) else (tuple(servers), ())
+    definitions = [Definition(config, (0, 0, order)) for order, config in enumerate(found)]
+    choices = choose(definitions, lambda _: "own")
+    return Inventory(request.cwd, choices, (*settings.problems, *problems), (), trust.Ledger(), settings)
+
+
+def _read_given(
+    servers: Mapping[str, Any], request: Request
+) -> tuple[tuple[ServerConfig | Broken, ...], tuple[Problem, ...]]:
+    place = Place("cli", "servers", literal=True)
+    try:
+        document = parse(json.dumps({"mcpServers": servers}).encode(), "json")
+    except (TypeError, ValueError, ParseError) as error:
+        raise ConfigError(f"The servers given cannot be understood: {error}.") from None
+    format = replace(OWN, places=(place,))
+    entries = maps(format, (Sheet(place, "", document),), context(request.where, request.cwd, False))
+    read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
+    return (
+        tuple(one.definition for one in read if one.definition is not None),
+        tuple(problem for one in read for problem in one.problems),
+    )
 
 
 def _wanted(settings: Settings) -> Iterable[Format]:

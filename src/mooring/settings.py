@@ -41,6 +41,10 @@ class Settings(Struct, frozen=True):
     def __getitem__(self, key: str) -> Any:
         return self.values[key].value
 
+    def __repr__(self) -> str:
+        said = ", ".join(key for key, value in self.values.items() if value.path is not None)
+        return f"<Settings: {said or 'as they come'}>"
+
 
 def _text(value: Any) -> bool:
     return isinstance(value, str)

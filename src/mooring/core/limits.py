@@ -41,6 +41,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How often a server may ask for more before it answers a request."""
     pages: int = 1000
     items: int = 100_000
+    unused: float = 600.0
+    """A lazy server that nobody used for so long is closed."""
+    pulse: float = 30.0
+    """How often a server that is to be kept alive is asked whether it is."""
     connect: float = 30.0
     probe: float = 1.0
     """How long of that to wait for a sign of which era of the protocol a server belongs to."""

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
-from mooring.core.standing import Standing
+from mooring.core.standing import Standing, in_force
 from mooring.core.where import Where
 from mooring.errors import FileError
 
@@ -54,6 +55,21 @@ class Ledger(Struct, frozen=True):
             return "unseen"
         mine = digest(config)
         return next((d.verdict for d in reversed(decisions) if d.digest == mine), "changed")
+
+
+def admit(ledger: Ledger, project: str, config: ServerConfig) -> Approved | None:
+    """The definition as one that may be started in a project's folder; `None` where nobody let it."""
+    standing = ledger.standing(project, config)
+    if not in_force(standing):
+        return None
+    mine = digest(config) if standing == "approved" else ""
+    target = next((d.target for d in reversed(ledger.about(project, config.name)) if d.digest == mine), None)
+    return Approved(config, project, standing == "own", target)
+
+
+def given(config: ServerConfig, folder: str) -> Approved:
+    """A definition that a program gave: whoever writes the program has decided."""
+    return Approved(config, folder)
 
 
 def identity(folder: str) -> str:

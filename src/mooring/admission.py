@@ -1,0 +1,94 @@
+"""Which of everything configured may be started, under which names, and why the rest may not."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.approved import Approved
+from mooring.core.config import Broken, ServerConfig
+from mooring.core.problem import Problem
+from mooring.core.status import Disabled, Failed, Status, Unapproved
+from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.errors import Disabled as SwitchedOff
+from mooring.permissions import trust
+from mooring.settings import Settings
+
+if TYPE_CHECKING:  # reading the files of thirty tools costs more than a host that is given its servers
+    from mooring.discovery.choose import Choice
+    from mooring.inventory import Inventory
+
+_WHY = {
+    "rejected": "was rejected for this project",
+    "changed": "changed since you decided about it",
+}
+
+
+class Refused(Struct, frozen=True):
+    """How a server that may not be started stands, and what to tell whoever asks for it."""
+
+    status: Status
+    error: MooringError
+
+
+class Admitted(Struct, frozen=True):
+    """Everything configured, sorted out."""
+
+    settings: Settings
+    wanted: Mapping[str, Approved] = {}
+    aliases: Mapping[str, str] = {}
+    """Other names of servers in `wanted`: the very same thing is started once."""
+    refused: Mapping[str, Refused] = {}
+    problems: tuple[Problem, ...] = ()
+
+
+def admit(inventory: "Inventory") -> Admitted:
+    """Sort out what may be started; the first of several names of the same thing stands for it."""
+    wanted: dict[str, Approved] = {}
+    aliases: dict[str, str] = {}
+    refused: dict[str, Refused] = {}
+    for choice in inventory.choices:
+        judged = _judged(inventory, choice)
+        if isinstance(judged, Refused):
+            refused[choice.name] = judged
+        elif (twin := _twin(judged, choice, wanted)) is not None:
+            aliases[choice.name] = twin
+        else:
+            wanted[choice.name] = judged
+    return Admitted(inventory.settings, wanted, aliases, refused, inventory.problems)
+
+
+def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
+    """Definitions that a program gave: all of them may be started."""
+    return Admitted(settings, {config.name: trust.given(config, folder) for config in configs})
+
+
+def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:
+    """The same, and with it the servers of files that cannot be read just now: somebody may be writing them."""
+    unread = {problem.path for problem in admitted.problems if problem.level == "error" and problem.server is None}
+    known = {*admitted.wanted, *admitted.aliases, *admitted.refused}
+    saved = {
+        name: approved
+        for name, approved in running.items()
+        if name not in known and approved.config.origin.path in unread
+    }
+    return replace(admitted, wanted={**admitted.wanted, **saved})
+
+
+def _judged(inventory: "Inventory", choice: "Choice") -> Approved | Refused:
+    config = choice.definition.config
+    if config.disabled_by is not None:
+        return Refused(Disabled(config.disabled_by), SwitchedOff(config.name, config.disabled_by))
+    if isinstance(config, Broken):
+        words = f"{config.name} {config.problem.message} ({config.problem.path or 'as given'})."
+        return Refused(Failed(config.problem.message), ConfigError(words))
+    approved = trust.admit(inventory.ledger, inventory.root, config)
+    if approved is None:
+        why = _WHY.get(choice.standing, "comes from the project and is not approved")
+        return Refused(Unapproved(choice.standing), NotApproved(config.name, why))
+    return approved
+
+
+def _twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
+    return next((name for name in choice.aliases if name in wanted and wanted[name].same_program(approved)), None)

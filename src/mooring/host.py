@@ -1,0 +1,450 @@
+"""The host: everything configured, as one. `open` is the door, and the only place where the rooms are put together.
+
+Opening reads the configuration and what is remembered of each server, and starts nothing it need not: a server is
+connected when it is first used, or when `ready` is awaited and nothing is known of it yet.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from math import inf
+from time import time
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from msgspec import Struct
+
+from mooring.admission import Admitted, Refused, admit, given, keeping
+from mooring.core.config import ServerConfig
+from mooring.core.event import Event, Reloaded, ToolsChanged
+from mooring.core.limits import Limits, Timeout
+from mooring.core.problem import Problem
+from mooring.core.question import Ask
+from mooring.core.result import Completion, Filled, Progress, Reading, Result
+from mooring.core.status import Status
+from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
+from mooring.core.where import Request, here
+from mooring.errors import Disabled, MooringError, Stale, UnknownTool
+from mooring.servers.cache import Cache
+from mooring.servers.feed import Feed
+from mooring.servers.fleet import Fleet
+from mooring.servers.log import Log
+from mooring.servers.server import Server
+from mooring.servers.shared import Shared
+from mooring.servers.watch import USUAL, Watch, Watches
+from mooring.settings import load as load_settings
+from mooring.tools.catalog import Catalog, Cold, Entry, Source
+from mooring.wire.process import Guard
+from mooring.wire.session import Session
+
+T = TypeVar("T", Resource, ResourceTemplate, Prompt)
+
+Given = Mapping[str, Any] | Iterable[ServerConfig]
+"""Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
+
+
+def open(
+    cwd: str | None = None,
+    *,
+    servers: Given | None = None,
+    ask: Ask | None = None,
+    request: Request | None = None,
+    limits: Limits | None = None,
+    guard: Guard | None = None,
+    reload: bool = False,
+) -> "Host":
+    """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
+
+    `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
+    person; without it, everything that would have to be asked is refused. `request` says more exactly what to look
+    at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
+    and closes it.
+
+    Raises:
+        ConfigError: the home folder is not known, or `servers` is not what it should be.
+    """
+    request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
+    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload)
+
+
+class Loaded(Struct, frozen=True):
+    """Tools and per-server errors, side by side, and the host to call them with."""
+
+    host: "Host"
+    tools: tuple[Entry, ...]
+    errors: Mapping[str, MooringError]
+
+
+@asynccontextmanager
+async def discover_and_load(
+    cwd: str | None = None,
+    *,
+    servers: Given | None = None,
+    within: float | None = None,
+    request: Request | None = None,
+) -> AsyncIterator[Loaded]:
+    """Everything configured, connected, for programs without a person: see `open` and `Host.ready`.
+
+    Raises: ConfigError. One bad server is never an exception.
+    """
+    async with open(cwd, servers=servers, request=request) as host:
+        errors = await host.ready(within)
+        yield Loaded(host, host.tools, errors)
+
+
+class Item(Struct, frozen=True):
+    """One resource, template or prompt, and the server that has it."""
+
+    server: str
+    item: Resource | ResourceTemplate | Prompt
+
+
+class Host:
+    """Many servers as one. Every method may be called from any task, any number at a time."""
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        servers: Given | None = None,
+        ask: Ask | None = None,
+        limits: Limits | None = None,
+        guard: Guard | None = None,
+        reload: bool = False,
+    ) -> None:
+        self.problems: tuple[Problem, ...] = ()
+        """What is wrong with the configuration."""
+        self._request = request
+        self._look = _looking(request, servers)
+        self._hot = reload and servers is None
+        self._ask, self._limits, self._guard = ask, limits, guard
+        self._aliases: Mapping[str, str] = {}
+        self._refused: Mapping[str, Refused] = {}
+        self._feed = Feed()
+        self._catalog: Catalog | None = None
+        self._read: Catalog | None = None
+        self._bound: dict[tuple[str, str], object] = {}
+
+    async def __aenter__(self) -> Self:
+        where = self._request.where
+        admitted = await asyncio.to_thread(self._look)
+        settings = admitted.settings
+        self._log = Log(where)
+        self._watches = Watches(self._feed.emit)
+        self._shared = Shared(
+            where,
+            emit=self._heard,
+            log=self._log.write,
+            guard=self._guard,
+            ask=self._ask,
+            limits=self._limits,
+            env=settings["env"],
+            network=settings["network"],
+        )
+        self._fleet = Fleet(self._shared, Cache(where), self._retired)
+        self._apply(admitted)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
+        await self._watches.close()
+        await self._fleet.close()
+        if self._guard is None:
+            await self._shared.close()
+        self._feed.close()
+        self._log.close()
+
+    # --- what there is --------------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """Every server that may be started, by name; two names of the very same thing lead to one server."""
+        servers = self._fleet.servers
+        return {**servers, **{alias: servers[name] for alias, name in self._aliases.items()}}
+
+    @property
+    def tools(self) -> tuple[Entry, ...]:
+        """Every tool that is known now, in a stable order; what `ready` still brings comes with an event."""
+        catalog = self._current()
+        if self._read is not catalog:
+            self._read = catalog
+            self._bound = {(entry.server, entry.tool): entry.owner for entry in catalog.entries}
+        return catalog.entries
+
+    def status(self) -> dict[str, Status]:
+        """How every configured server stands, those that may not be started too."""
+        standing = {name: server.status for name, server in self.servers.items()}
+        standing |= {name: refused.status for name, refused in self._refused.items()}
+        return dict(sorted(standing.items()))
+
+    def events(self) -> AsyncIterator[Event]:
+        """What changes from now on, until the host closes; all of it can be read again from the host."""
+        return self._feed.listen()
+
+    async def ready(
+        self, within: float | None = None, *, servers: Iterable[str] | None = None, refresh: bool = False
+    ) -> dict[str, MooringError]:
+        """Connect every server whose tools are not known (with `refresh`, every one) and say what failed, by server.
+
+        Waits `within` seconds at most; by default, as long as each server may take. What is not there by then goes on
+        in the background.
+        """
+        if servers is not None:
+            return await self._fleet.ready({self.server(name) for name in servers}, within, refresh=refresh)
+        errors = await self._fleet.ready(self._fleet.servers.values(), within, refresh=refresh)
+        return dict(sorted({**self._wrong(), **errors}.items()))
+
+    def _wrong(self) -> dict[str, MooringError]:
+        """What is wrong with servers that are meant to be there, and cannot even be tried."""
+        off = (name for name, refused in self._refused.items() if isinstance(refused.error, Disabled))
+        return {name: refused.error for name, refused in self._refused.items() if name not in {*off}}
+
+    # --- using it -------------------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        name: str | Entry,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Result:
+        """Call a tool by the name it is shown by, or as `server.tool`. What it says of its own failure is a result.
+
+        `timeout` is seconds for everything, from the start of the server to the result.
+
+        Raises:
+            UnknownServer, UnknownTool: there is none of that name; Stale where its server was replaced since.
+            Disabled, NotApproved: its server may not be started.
+            BadArguments: they cannot be sent.
+            ServerError: the server, or the way to it, failed.
+        """
+        within = Timeout(None, timeout) if isinstance(timeout, float | int) else timeout
+        entry = name if isinstance(name, Entry) else self._current().get(name)
+        if entry is None:
+            began = asyncio.get_running_loop().time()
+            entry = await self._found(str(name), began + _most(within))
+            within = _less(within, asyncio.get_running_loop().time() - began)
+        server = self._bound_to(entry)
+        return await server.call(
+            entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
+        )
+
+    async def find(self, name: str, within: float = inf) -> Entry:
+        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
+        until = asyncio.get_running_loop().time() + within
+        entry = self._current().get(name) or await self._found(name, until)
+        self._bound_to(entry)
+        return entry
+
+    def server(self, name: str) -> Server:
+        """The server of that name, without regard to case.
+
+        Raises: UnknownServer, Disabled, NotApproved; ConfigError where its definition cannot be used.
+        """
+        known = self._current().server(name)
+        if known in self._refused:
+            raise self._refused[known].error
+        return self._fleet.servers[self._aliases.get(known, known)]
+
+    async def resources(self, server: str | None = None) -> list[Item]:
+        """The resources of a server, or of all that can be reached. Raises: as `server`, and ServerError, for one."""
+        return await self._listed(server, "resources", lambda session: session.list_resources())
+
+    async def templates(self, server: str | None = None) -> list[Item]:
+        """The patterns of addresses of a server, or of all that can be reached."""
+        return await self._listed(server, "templates", lambda session: session.list_templates())
+
+    async def prompts(self, server: str | None = None) -> list[Item]:
+        """The prompts of a server, or of all that can be reached."""
+        return await self._listed(server, "prompts", lambda session: session.list_prompts())
+
+    async def read(self, server: str, uri: str) -> Reading:
+        """What stands in a resource. Raises: as `server`, and ServerError."""
+        return await self.server(server).ask(lambda session: session.read_resource(uri))
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> Filled:
+        """A prompt with its arguments filled in. Raises: as `server`, and ServerError."""
+        return await self.server(server).ask(lambda session: session.get_prompt(name, arguments))
+
+    async def complete(
+        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+    ) -> Completion:
+        """What `value` could become; `ref` as in `Session.complete`. Raises: as `server`, and ServerError."""
+        return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
+
+    # --- watching -------------------------------------------------------------------------------------------------
+
+    @property
+    def watches(self) -> tuple[Watch, ...]:
+        return self._watches.all
+
+    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
+        """Hear through `events` when a resource changes. Raises: as `server`; ConfigError; ServerError."""
+        return await self._watches.subscribe(self.server(server), uri, reason)
+
+    async def poll(
+        self,
+        server: str,
+        *,
+        uri: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        interval: float = USUAL,
+        reason: str = "",
+    ) -> Watch:
+        """Look at a resource, or call a tool, every `interval` seconds; changes come as events. Raises: ConfigError."""
+        if tool is not None:
+            tool = (await self.find(f"{self.server(server).name}.{tool}")).tool
+        return await self._watches.poll(
+            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason
+        )
+
+    async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
+        """End a watch by its id, or by its server and target; whether there was one."""
+        return await self._watches.end(id=id, server=server, target=target)
+
+    # --- changing it ----------------------------------------------------------------------------------------------
+
+    async def apply(self, servers: Given) -> None:
+        """Make these the servers, and no others; whatever stays the same goes on undisturbed.
+
+        Raises: ConfigError where `servers` is not what it should be.
+        """
+        self._look = _looking(self._request, servers)
+        await self.reload()
+
+    async def reload(self, server: str | None = None) -> None:
+        """Read the configuration again; with a name, begin anew with that server alone. Raises: as `server`."""
+        if server is not None:
+            await self.server(server).restart()
+            return
+        self._apply(await asyncio.to_thread(self._look))
+
+    def _apply(self, admitted: Admitted) -> None:
+        """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
+        todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
+        self.settings, self.problems = admitted.settings, admitted.problems
+        self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
+        self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
+
+    async def _retired(self, server: Server) -> None:
+        await self._watches.drop(server.name, f"{server.name} is no longer configured as it was.")
+
+    # --- names ----------------------------------------------------------------------------------------------------
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, ToolsChanged):
+            self._catalog = None
+        self._feed.emit(event)
+
+    def _current(self) -> Catalog:
+        if self._catalog is None:
+            now = time()
+            sources = [_source(server, now) for server in self._fleet.servers.values()]
+            unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
+            self._catalog = Catalog((*sources, *unknown), self.settings["toolNames"])
+        return self._catalog
+
+    async def _found(self, name: str, until: float) -> Entry:
+        """The tool of that name, once its server has been asked what it has, where that may help."""
+        try:
+            found = self._current().find(name)
+        except UnknownTool as error:
+            server = self._fleet.servers.get(error.server)
+            if server is None or server.is_connected:
+                raise
+            await server.session(until)
+            found = self._current().find(name)
+        if isinstance(found, Entry):
+            return found
+        server = self.server(found.server)
+        self._still(server, found.tool)
+        await server.session(until)
+        again = self._current().find(f"{server.name}.{found.tool}")
+        if isinstance(again, Cold):
+            raise UnknownTool(server.name, found.tool)
+        return again
+
+    def _bound_to(self, entry: Entry) -> Server:
+        """The server of a tool, if it is still the one that it was when the tool was listed, or called before."""
+        server = self._fleet.servers.get(entry.server)
+        if server is None or entry.owner is not server:
+            raise Stale(entry.server, entry.tool)
+        self._still(server, entry.tool)
+        return server
+
+    def _still(self, server: Server, tool: str) -> None:
+        if self._bound.setdefault((server.name, tool), server) is not server:
+            raise Stale(server.name, tool)
+
+    async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
+        async def listed(server: Server) -> list[Item]:
+            listing = await server.ask(ask)
+            server.learn(**{what: listing})
+            return [Item(server.name, item) for item in listing.items]
+
+        if name is not None:
+            return await listed(self.server(name))
+        found: list[Item] = []
+        for result in await asyncio.gather(*map(listed, self._fleet.servers.values()), return_exceptions=True):
+            if isinstance(result, BaseException) and not isinstance(result, MooringError):
+                raise result
+            if not isinstance(result, BaseException):
+                found += result
+        return found
+
+
+def _looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
+    """How to find out what is configured."""
+    if servers is None:
+        return lambda: _configured(request)
+    if isinstance(servers, Mapping):
+        found = _understood(servers, request)
+    else:
+        found = given(servers, request.cwd, load_settings(request.where, None))
+    return lambda: found
+
+
+def _configured(request: Request) -> Admitted:
+    from mooring.inventory import load  # not needed by a host that is given its servers
+
+    return admit(load(request))
+
+
+def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
+    from mooring.inventory import given
+
+    return admit(given(servers, request))
+
+
+def _source(server: Server, now: float) -> Source:
+    """A server's tools for the catalog: those it has, or had when it was last seen."""
+    offer, config = server.offer, server.config
+    if offer is None or not (server.is_connected or offer.usable(now)):
+        return Source(server.name, (), server, known=False)
+    rejected = {one.name: one.reason for one in offer.tools.rejected}
+    return Source(server.name, offer.tools.items, server, config.tools_allow, config.tools_deny, rejected)
+
+
+def _most(within: Timeout | None) -> float:
+    return inf if within is None or within.total is None else within.total
+
+
+def _less(within: Timeout | None, seconds: float) -> Timeout | None:
+    """What is left of the time for a call once so many seconds of it are gone."""
+    if within is None or within.total is None:
+        return within
+    return Timeout(within.idle, max(0.001, within.total - seconds))
+
+
+def _harmless(entry: Entry) -> bool:
+    """Whether its server says that calling it twice is no worse than once."""
+    hints = entry.definition.annotations
+    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

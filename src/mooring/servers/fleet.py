@@ -1,0 +1,100 @@
+"""The servers of one host: which there are, what is remembered of each, and how they give way to others."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from time import time
+
+from mooring.core.approved import Approved
+from mooring.core.offer import Offer
+from mooring.errors import MooringError, TimedOut
+from mooring.servers.cache import Cache
+from mooring.servers.plan import Plan, plan
+from mooring.servers.server import Server
+from mooring.servers.shared import Shared
+
+
+class Fleet:
+    """Servers by name. `retired` is awaited for each that is no longer wanted, before it ends."""
+
+    def __init__(self, shared: Shared, cache: Cache, retired: Callable[[Server], Awaitable[None]]) -> None:
+        self.servers: dict[str, Server] = {}
+        self._shared = shared
+        self._cache = cache
+        self._retired = retired
+        self._leaving: set[asyncio.Task[None]] = set()
+        shared.remember = self._remember
+
+    @property
+    def approved(self) -> dict[str, Approved]:
+        return {name: server.approved for name, server in self.servers.items()}
+
+    def apply(self, wanted: Mapping[str, Approved]) -> Plan:
+        """Make these the servers, in one step; whatever stays the same goes on undisturbed."""
+        todo = plan(self.approved, wanted)
+        offers = self._known([wanted[name] for name in (*todo.start, *todo.replace)])
+        for name in (*todo.stop, *todo.replace):
+            self._retire(self.servers.pop(name))
+        for name in (*todo.start, *todo.replace):
+            self.servers[name] = Server(wanted[name], self._shared, offers.get(name))
+        for name in todo.amend:
+            self.servers[name].amend(wanted[name])
+        for server in self.servers.values():
+            if server.config.lifecycle != "lazy" or server.config.required:
+                server.start()
+        return todo
+
+    async def ready(
+        self, servers: Iterable[Server], within: float | None = None, *, refresh: bool = False
+    ) -> dict[str, MooringError]:
+        """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
+        wanted = [server for server in servers if refresh or unknown(server)]
+        tasks = {server.name: asyncio.ensure_future(server.session()) for server in wanted}
+        if tasks:
+            await asyncio.wait(tasks.values(), timeout=within)
+        errors: dict[str, MooringError] = {}
+        for name, task in tasks.items():
+            if not task.done():
+                task.cancel()
+                errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
+            elif isinstance(error := task.exception(), MooringError):
+                errors[name] = error
+            elif error is not None:
+                raise error
+        return errors
+
+    async def close(self) -> None:
+        """End all of them, side by side, and those on their way out too."""
+        await asyncio.gather(*(server.close() for server in self.servers.values()))
+        for task in self._leaving:
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await asyncio.to_thread(self._cache.close)
+
+    def _retire(self, server: Server) -> None:
+        """What a server that is no longer wanted has begun, it may end."""
+
+        async def farewell() -> None:
+            try:
+                await self._retired(server)
+                await server.close(finish=True)
+            finally:
+                await server.close()
+
+        task = asyncio.get_running_loop().create_task(farewell())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    def _known(self, approved: list[Approved]) -> dict[str, Offer]:
+        keys = {self._key(each): each.name for each in approved}
+        return {keys[key]: offer for key, offer in self._cache.load(keys).items()}
+
+    def _remember(self, approved: Approved, offer: Offer) -> None:
+        self._cache.put(self._key(approved), offer)
+
+    def _key(self, approved: Approved) -> bytes:
+        return self._cache.key(approved, self._shared.where, roots=(approved.folder,))
+
+
+def unknown(server: Server) -> bool:
+    """Whether a server must be asked before its tools can be offered."""
+    return not server.is_connected and (server.offer is None or not server.offer.fresh(time()))

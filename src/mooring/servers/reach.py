@@ -1,0 +1,93 @@
+"""A definition into a session: prepared, then started or reached."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from math import inf, isinf
+from os.path import basename
+
+from msgspec.structs import replace
+
+from mooring.core.approved import Approved
+from mooring.core.config import ServerConfig, Stdio
+from mooring.core.hello import EraName
+from mooring.core.limits import Limits, Timeout
+from mooring.core.result import LogMessage
+from mooring.servers.dial import INSTALLERS, dial
+from mooring.servers.launch import Context, Launch, Reach, prepare
+from mooring.servers.shared import Shared
+from mooring.wire.client import Client
+from mooring.wire.session import Session
+
+
+@asynccontextmanager
+async def connection(
+    approved: Approved, shared: Shared, client: Client, limits: Limits, known: EraName | None
+) -> AsyncIterator[Session]:
+    """A session with the server; when it is left, so is everything the server started.
+
+    Raises:
+        ServerError: no session came of it, or it was lost.
+        NotApproved: it is no longer what was approved.
+    """
+    name = approved.name
+    ready = await prepare(approved, _context(shared))
+    for omission in ready.omitted:
+        shared.note(name, LogMessage("warning", f"{omission.where} was left out: {omission.reason}"))
+    match ready:
+        case Launch():
+
+            def wrote(line: str) -> None:
+                shared.note(name, LogMessage("stderr", line))
+
+            way = dial(ready, shared.guard, server=name, client=client, limits=limits, known=known, on_line=wrote)
+            async with way as session:
+                yield session
+        case Reach():
+            async with await _reached(ready, name, shared, client, limits, known) as session:
+                yield session
+
+
+async def _reached(
+    reach: Reach, name: str, shared: Shared, client: Client, limits: Limits, known: EraName | None
+) -> Session:
+    from mooring.wire.network import Options
+    from mooring.wire.remote import open_url  # only where there is an address
+
+    return await open_url(
+        reach.url,
+        headers=reach.headers,
+        client=client,
+        limits=limits,
+        transport=reach.transport,
+        server=name,
+        options=Options(**shared.options),
+        network=shared.network,
+        known=known,
+    )
+
+
+def _context(shared: Shared) -> Context:
+    return Context(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
+
+
+def installs(config: ServerConfig) -> bool:
+    """Whether starting it may have to download its program first."""
+    connection = config.connection
+    command = connection.command.plain if isinstance(connection, Stdio) else None
+    return command is not None and basename(command) in INSTALLERS
+
+
+def limits_of(config: ServerConfig, limits: Limits) -> Limits:
+    """The host's limits with the deadlines that the definition asks for."""
+    if config.start_timeout is not None:
+        limits = replace(limits, connect=config.start_timeout)
+    if config.call_timeout is not None:
+        limits = replace(limits, call=_timeout(config.call_timeout, limits.call.total))
+    return limits
+
+
+def _timeout(seconds: float, total: float | None) -> Timeout:
+    """What a file calls a timeout is the silence it bears: a server that reports progress may take longer."""
+    if isinf(seconds):
+        return Timeout(None, None)
+    return Timeout(seconds, None if total is None else max(seconds, total or -inf))

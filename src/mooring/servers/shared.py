@@ -1,0 +1,98 @@
+"""What all servers of one host have in common."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from random import random
+from typing import TYPE_CHECKING
+
+from mooring.core.approved import Approved
+from mooring.core.event import Event, Logged
+from mooring.core.limits import Limits
+from mooring.core.offer import Offer
+from mooring.core.question import Ask
+from mooring.core.result import LogMessage
+from mooring.core.where import Where
+from mooring.servers.dial import INSTALLING
+from mooring.servers.launch import Secrets
+from mooring.wire.process import Guard
+
+if TYPE_CHECKING:
+    from mooring.wire.network import Network
+
+STARTS, INSTALLS = 32, 8
+"""How many servers are started at a time, and how many of those that may have to be downloaded."""
+
+
+class Shared:
+    """The guard, the network, the limits, whom to tell: given once, when a host opens."""
+
+    def __init__(
+        self,
+        where: Where,
+        *,
+        emit: Callable[[Event], None],
+        log: Callable[[str, str, str], None],
+        guard: Guard | None = None,
+        ask: Ask | None = None,
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        network: Mapping[str, str] | None = None,
+        installing: float = INSTALLING,
+        chance: Callable[[], float] = random,
+    ) -> None:
+        self.where = where
+        self.emit = emit
+        self.remember: Callable[[Approved, Offer], None] = _forget
+        """Keeps what a server offers, where somebody wants it kept."""
+        self.ask = ask
+        self.limits = limits or Limits()
+        self.env = env or {}
+        self.options = network or {}
+        self.installing = installing
+        self.chance = chance
+        self.secrets = Secrets()
+        self._log = log
+        self._guard = guard
+        self._network: Network | None = None
+        self._starts = asyncio.Semaphore(STARTS)
+        self._installs = asyncio.Semaphore(INSTALLS)
+
+    @property
+    def guard(self) -> Guard:
+        """Keeps every program that is started; begun with the first. Raises: MooringError on Windows."""
+        if self._guard is None:
+            self._guard = Guard()
+        return self._guard
+
+    @property
+    def network(self) -> "Network":
+        """What servers behind addresses share, loaded with the first."""
+        if self._network is None:
+            from mooring.wire.network import Network
+
+            self._network = Network()
+        return self._network
+
+    def slot(self, installing: bool) -> asyncio.Semaphore:
+        """The turn to start: not too many at a time."""
+        return self._installs if installing else self._starts
+
+    def note(self, server: str, message: LogMessage) -> None:
+        """Something a server wrote, or that is to be known about it."""
+        text = message.data if isinstance(message.data, str) else _text(message.data)
+        self._log(server, message.level, text)
+        self.emit(Logged(server, message.level, text))
+
+    async def close(self) -> None:
+        if self._guard is not None:
+            await self._guard.close()
+
+
+def _text(data: object) -> str:
+    from json import dumps  # few servers log anything but text
+
+    return dumps(data, ensure_ascii=False, default=str)
+
+
+def _forget(approved: Approved, offer: Offer) -> None:
+    return

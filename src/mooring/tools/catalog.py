@@ -1,0 +1,164 @@
+"""Everything that can be called now, under the names it is shown by: a value, replaced as a whole."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+
+from mooring.core.tool import Hints, Tool
+from mooring.errors import UnknownServer, UnknownTool
+from mooring.tools.names import Pair, Scheme, names
+
+
+class Source(Struct, frozen=True):
+    """One server's tools, and the very connection they are bound to."""
+
+    server: str
+    tools: tuple[Tool, ...]
+    owner: object
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    rejected: Mapping[str, str] = {}
+    """Tools that cannot be used, and why."""
+    known: bool = True
+    """Whether the server has ever been asked for its tools."""
+
+    def offers(self, tool: str) -> bool:
+        """Whether the configuration lets this tool be offered."""
+        wanted = self.allow is None or any(fnmatchcase(tool, glob) for glob in self.allow)
+        return wanted and not any(fnmatchcase(tool, glob) for glob in self.deny)
+
+
+class Entry(Struct, frozen=True):
+    """One tool as it is offered: the name it is shown by, and the pair behind it."""
+
+    name: str
+    server: str
+    tool: str
+    definition: Tool
+    owner: object
+
+    @property
+    def description(self) -> str:
+        return self.definition.description or self.definition.title or ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of its arguments. Raises: ProtocolError where it cannot be read."""
+        return self.definition.schema
+
+    @property
+    def annotations(self) -> Hints | None:
+        return self.definition.annotations
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.name}>"
+
+
+class Cold(Struct, frozen=True):
+    """A tool of a server that has not been asked for its tools yet."""
+
+    server: str
+    tool: str
+
+
+class Catalog:
+    """The tools of some servers, in a stable order: by server, then by name."""
+
+    def __init__(self, sources: Iterable[Source] = (), scheme: Scheme = "mcp__server__tool") -> None:
+        self._sources = {source.server: source for source in sources}
+        offered = {
+            (source.server, tool.name): tool
+            for source in self._sources.values()
+            for tool in source.tools
+            if source.offers(tool.name)
+        }
+        shown = names(offered, scheme)
+        self.entries: tuple[Entry, ...] = tuple(
+            Entry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
+        )
+        self._by_name = {entry.name: entry for entry in self.entries}
+        self._by_pair: dict[Pair, Entry] = {(entry.server, entry.tool): entry for entry in self.entries}
+        self._by_words = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
+
+    def get(self, name: str) -> Entry | None:
+        """The tool shown by exactly this name, or written as exactly `server.tool`."""
+        return self._by_name.get(name) or self._by_words.get(name)
+
+    def find(self, name: str) -> Entry | Cold:
+        """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
+
+        Raises: UnknownServer, UnknownTool.
+        """
+        if (exact := self.get(name)) is not None:
+            return exact
+        if (pair := self._split(name)) is not None:
+            return self._of(*pair)
+        alike = [entry for entry in self.entries if _plain(name) in _spellings(entry)]
+        if len(alike) == 1:
+            return alike[0]
+        raise self._unknown(name, alike)
+
+    def server(self, name: str) -> str:
+        """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""
+        if name in self._sources:
+            return name
+        folded = [known for known in self._sources if known.casefold() == name.casefold()]
+        if len(folded) == 1:
+            return folded[0]
+        raise UnknownServer(name, folded or _close(name, self._sources))
+
+    def _of(self, server: str, tool: str) -> Entry | Cold:
+        if (entry := self._by_pair.get((server, tool))) is not None:
+            return entry
+        source = self._sources[server]
+        if not source.known:
+            return Cold(server, tool)
+        alike = [entry for entry in self.entries if entry.server == server and _plain(entry.tool) == _plain(tool)]
+        if len(alike) == 1:
+            return alike[0]
+        raise UnknownTool(server, tool, self._near(server, tool), self._reason(source, tool))
+
+    def _split(self, name: str) -> Pair | None:
+        """`server.tool` or `server/tool`, the longest known server first."""
+        folded = {server.casefold(): server for server in sorted(self._sources)}
+        cuts = [cut.start() for cut in re.finditer(r"[./]", name)]
+        for cut in reversed(cuts):
+            server = name[:cut] if name[:cut] in self._sources else folded.get(name[:cut].casefold())
+            if server is not None and name[cut + 1 :]:
+                return server, name[cut + 1 :]
+        return None
+
+    def _reason(self, source: Source, tool: str) -> str:
+        if any(known.name == tool for known in source.tools):
+            return "its configuration leaves it out"
+        return source.rejected.get(tool, "")
+
+    def _near(self, server: str, tool: str) -> list[str]:
+        return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
+
+    def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
+        written = {f"{entry.server}.{entry.tool}" for entry in self.entries} | set(self._by_name)
+        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(written))
+        server, dot, _ = name.partition(".")
+        if dot and not near:
+            return UnknownServer(server, _close(server, self._sources))
+        return UnknownTool("Mooring", name, near)
+
+
+def _plain(text: str) -> str:
+    """A name without what people and models get wrong: case, and what stands between words."""
+    return re.sub(r"[^a-z0-9]+", "", text.casefold())
+
+
+def _spellings(entry: Entry) -> tuple[str, ...]:
+    pair = _plain(f"{entry.server}{entry.tool}")
+    return _plain(entry.name), pair, f"mcp{pair}"
+
+
+def _close(name: str, known: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches  # only on the way to an error
+
+    return get_close_matches(name, list(known), 3)

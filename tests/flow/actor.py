@@ -1,0 +1,99 @@
+"""A server for the tests of the host, over stdio, on the standard library: it does what it is told.
+
+Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `die` ends it at
+its start, `late` is how many seconds it takes to begin. It appends its process id to `<file>.starts`.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+PATH = sys.argv[1]
+OUT = threading.Lock()
+HINTS = {"whoami": {"readOnlyHint": True}, "fragile": {"readOnlyHint": True}}
+
+
+def script():
+    with open(PATH) as file:
+        return json.load(file)
+
+
+def note(kind, text):
+    with open(f"{PATH}.{kind}", "a") as file:
+        file.write(f"{text}\n")
+
+
+def send(message):
+    with OUT:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def tools():
+    names = ["whoami", "die", "nap", "count", "fragile", "change", "complain", *script().get("tools", [])]
+    empty = {"type": "object", "properties": {}}
+    return [{"name": name, "inputSchema": empty, "annotations": HINTS.get(name, {})} for name in names]
+
+
+def call(key, name, arguments):
+    text = name
+    if name == "whoami":
+        text = str(os.getpid())
+    elif name == "die":
+        os._exit(int(arguments.get("code", 3)))
+    elif name == "nap":
+        time.sleep(float(arguments.get("seconds", 1)))
+    elif name == "count":
+        note("counts", os.getpid())
+        if arguments.get("die"):
+            os._exit(4)
+    elif name == "fragile":
+        note("counts", os.getpid())
+        if not os.path.exists(f"{PATH}.broken"):
+            note("broken", "once")
+            os._exit(5)
+    elif name == "change":
+        for _ in range(int(arguments.get("times", 1))):
+            send({"method": "notifications/tools/list_changed"})
+    elif name == "complain":
+        sys.stderr.write("this is stderr\n")
+        sys.stderr.flush()
+        send({"method": "notifications/message", "params": {"level": "warning", "data": "this is a message"}})
+    send({"id": key, "result": {"content": [{"type": "text", "text": text}]}})
+
+
+def main():
+    note("starts", os.getpid())
+    told = script()
+    if told.get("die"):
+        sys.stderr.write("I was told to die\n")
+        sys.exit(7)
+    time.sleep(told.get("late", 0))
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, key, params = message.get("method"), message.get("id"), message.get("params") or {}
+        if method == "initialize":
+            offered = {"tools": {"listChanged": True}, "logging": {}}
+            told = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": offered,
+                "serverInfo": {"name": "actor", "version": "1"},
+            }
+            send({"id": key, "result": told})
+        elif method == "tools/list":
+            note("lists", time.time())
+            send({"id": key, "result": {"tools": tools()}})
+        elif method == "ping":
+            send({"id": key, "result": {}})
+        elif method == "tools/call":
+            threading.Thread(
+                target=call, args=(key, params["name"], params.get("arguments") or {}), daemon=True
+            ).start()
+        elif key is not None:
+            send({"id": key, "error": {"code": -32601, "message": "Method not found"}})
+
+
+if __name__ == "__main__":
+    main()

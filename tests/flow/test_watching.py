@@ -1,0 +1,183 @@
+"""Resources, prompts, questions, subscriptions and polling, through the host, with the bundled demo server."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_host import Actor, Listener, until
+
+import mooring
+from mooring.core.event import Updated
+from mooring.core.question import Answer, Form, No, Question, Yes
+from mooring.core.result import Reading, Result
+from mooring.errors import ConfigError, RpcError, UnknownServer
+from mooring.host import Host
+from support import Home
+
+DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
+
+
+@asynccontextmanager
+async def opened(home: Home, servers: Any = DEMO, **options: Any) -> AsyncIterator[Host]:
+    async with mooring.open(request=home.request(), servers=servers, **options) as host:
+        yield host
+
+
+async def test_resources_templates_and_prompts_of_all_servers_are_listed_with_the_server_that_has_them(
+    home: Home, tmp_path: Path
+) -> None:
+    dead = Actor(tmp_path / "dead.json", die=True)
+    async with opened(home, {**DEMO, "dead": dead.entry}) as host:
+        resources, templates = await host.resources(), await host.templates()
+        prompts = await host.prompts()
+        assert {item.server for item in (*resources, *templates, *prompts)} == {"demo"}
+        assert [item.item.uri for item in resources]
+        assert [item.item.uri_template for item in templates]
+        assert [item.item.name for item in prompts]
+        with pytest.raises(mooring.ServerDied):
+            await host.resources("dead")
+        with pytest.raises(UnknownServer):
+            await host.resources("nobody")
+
+
+async def test_a_resource_is_read_a_prompt_filled_and_an_argument_completed(home: Home) -> None:
+    async with opened(home) as host:
+        first = (await host.resources("demo"))[0].item
+        assert (await host.read("demo", first.uri)).contents[0].text
+        prompt = (await host.prompts("demo"))[0].item
+        argument = prompt.arguments[0].name
+        assert (await host.prompt("demo", prompt.name, {argument: "Ada"})).messages
+        found = await host.complete("demo", {"type": "ref/prompt", "name": prompt.name}, argument, "")
+        assert isinstance(found.values, tuple)
+        with pytest.raises(RpcError):
+            await host.read("demo", "demo://nothing/there")
+
+
+async def test_a_question_of_a_server_is_put_to_the_person(home: Home) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        assert isinstance(question, Form)
+        return Yes(dict.fromkeys(question.schema["properties"], "blue"))
+
+    async with opened(home, ask=ask) as host:
+        result = await host.call("demo.ask", {"question": "Which colour?"})
+        assert "blue" in result.text
+        assert [type(question) for question in asked] == [Form]
+        assert asked[0].server == "demo"
+
+
+@pytest.mark.parametrize("how", ["decline", "cancel"])
+async def test_a_person_may_refuse_to_answer(home: Home, how: Any) -> None:
+    async def ask(question: Question) -> Answer:
+        return No("not now", how)
+
+    async with opened(home, ask=ask) as host:
+        result = await host.call("demo.ask", {"question": "Which colour?"})
+        assert "blue" not in result.text
+
+
+async def test_without_a_person_a_server_is_not_told_that_it_may_ask(home: Home) -> None:
+    async with opened(home) as host:
+        result = await host.call("demo.ask", {"question": "Which colour?"})
+        assert result.is_error
+
+
+async def test_a_subscription_tells_of_each_change_with_what_it_is_now(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        watch = await host.subscribe("demo", "demo://clock")
+        assert watch.interval is None
+        await until(lambda: len(listener.of(Updated)) >= 2)
+        contents = [event.content for event in listener.of(Updated)]
+        assert all(isinstance(content, Reading) for content in contents)
+        assert len({content.contents[0].text for content in contents}) == len(contents)
+        assert await host.unsubscribe(watch.id)
+        assert not await host.unsubscribe(watch.id)
+        assert host.watches == ()
+
+
+async def test_a_subscription_outlives_the_server_it_was_made_with(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        await host.subscribe("demo", "demo://clock")
+        await until(lambda: bool(listener.of(Updated)))
+        await host.servers["demo"].restart()
+        seen = len(listener.of(Updated))
+        await until(lambda: len(listener.of(Updated)) >= seen + 2)
+
+
+async def test_a_resource_is_looked_at_where_its_server_does_not_tell_and_only_changes_are_told(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        clock = await host.poll("demo", uri="demo://clock", interval=1.0)
+        still = await host.poll("demo", tool="add", arguments={"a": 1, "b": 2}, interval=1.0)
+        await until(lambda: len(listener.of(Updated)) >= 2)
+        assert {event.watch for event in listener.of(Updated)} == {clock.id}
+        assert await host.unsubscribe(server="demo", target="add")
+        assert [watch.id for watch in host.watches] == [clock.id]
+        assert still.kind == "tool"
+
+
+async def test_a_tool_that_is_polled_tells_its_new_result(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    async with opened(home, {"actor": actor.entry}) as host:
+        listener = Listener(host)
+        await host.poll("actor", tool="whoami", interval=1.0)
+        await asyncio.sleep(0.3)
+        await host.reload("actor")
+        await until(lambda: bool(listener.of(Updated)))
+        content = listener.of(Updated)[0].content
+        assert isinstance(content, Result)
+        assert content.text == actor.done("starts")[-1]
+
+
+async def test_a_failure_is_told_once_and_looked_at_less_and_less(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        await host.poll("demo", uri="demo://nothing", interval=1.0)
+        await until(lambda: bool(listener.of(Updated)))
+        await asyncio.sleep(2.5)
+        assert len(listener.of(Updated)) == 1
+        assert listener.of(Updated)[0].error
+
+
+async def test_what_cannot_be_watched_is_refused_in_a_sentence(home: Home) -> None:
+    async with opened(home) as host:
+        with pytest.raises(ConfigError, match="at least 1 s"):
+            await host.poll("demo", uri="demo://clock", interval=0.5)
+        with pytest.raises(ConfigError, match="Name what to watch"):
+            await host.poll("demo")
+        with pytest.raises(mooring.UnknownTool):
+            await host.poll("demo", tool="nothing")
+
+
+async def test_closing_ends_all_that_is_watched(home: Home) -> None:
+    before = asyncio.all_tasks()
+    async with opened(home) as host:
+        await host.subscribe("demo", "demo://clock")
+        await host.poll("demo", uri="demo://clock")
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_watch_ends_with_a_word_when_its_server_is_no_longer_configured(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        await host.poll("demo", uri="demo://clock")
+        await host.apply({})
+        await until(lambda: any(event.ended for event in listener.of(Updated)))
+        assert host.watches == ()
+
+
+async def test_tools_and_errors_come_side_by_side_for_programs_without_a_person(home: Home, tmp_path: Path) -> None:
+    dead = Actor(tmp_path / "dead.json", die=True)
+    servers = {**DEMO, "dead": dead.entry}
+    async with mooring.discover_and_load(servers=servers, request=home.request()) as loaded:
+        assert list(loaded.errors) == ["dead"]
+        assert "mcp__demo__add" in [tool.name for tool in loaded.tools]
+        assert (await loaded.host.call("demo.add", {"a": 1, "b": 2})).text

@@ -1,0 +1,161 @@
+"""What decides about servers without touching one: plans, pauses, the breaker, and how events are merged."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from mooring.core.approved import Approved
+from mooring.core.config import Origin, ServerConfig, Stdio
+from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.status import Failed, Idle
+from mooring.core.template import literal
+from mooring.servers.feed import MOST_LINES, Feed
+from mooring.servers.plan import plan
+from mooring.servers.retry import MOST, REST, SPAN, Breaker, pause
+
+
+def approved(name: str, command: str = "run", **changes: object) -> Approved:
+    config = ServerConfig(name=name, origin=Origin("mooring", "user", None), connection=Stdio(literal(command)))
+    return Approved(replace(config, **changes), "/project")
+
+
+# --- plans ----------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_puts_every_name_into_one_group() -> None:
+    running = {name: approved(name) for name in ("same", "other", "filtered", "old")}
+    wanted = {
+        "same": approved("same"),
+        "other": approved("other", "another"),
+        "filtered": approved("filtered", tools_deny=("x",)),
+        "new": approved("new"),
+    }
+    made = plan(running, wanted)
+    assert (made.start, made.stop, made.replace, made.amend, made.keep) == (
+        ("new",), ("old",), ("other",), ("filtered",), ("same",),
+    )  # fmt: skip
+    assert made.changes
+
+
+names = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["run", "walk"]))
+
+
+@given(names, names)
+def test_a_plan_leads_from_what_runs_to_what_is_wanted_and_changes_nothing_else(one: dict, other: dict) -> None:
+    running = {name: approved(name, command) for name, command in one.items()}
+    wanted = {name: approved(name, command) for name, command in other.items()}
+    made = plan(running, wanted)
+    after = {name: running[name] for name in (*made.keep, *made.amend)}
+    after |= {name: wanted[name] for name in (*made.start, *made.replace)}
+    assert after == wanted
+    assert {*made.keep, *made.stop, *made.replace, *made.amend} == set(running)
+    assert made.changes == (running != wanted)
+
+
+# --- pauses ---------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_tried_four_times_and_an_address_for_ever() -> None:
+    assert [pause(attempt, remote=False, chance=0.5) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
+    assert [pause(attempt, remote=True, chance=0.5) for attempt in range(1, 9)] == [0, 15, 30, 60, 120, 240, 300, 300]
+
+
+def test_every_pause_is_spread_and_a_server_that_asks_for_more_gets_it() -> None:
+    spread = {pause(2, remote=True, chance=random.random()) for _ in range(50)}
+    assert len(spread) > 40
+    assert all(12 <= seconds <= 18 for seconds in spread if seconds is not None)
+    assert pause(2, remote=True, chance=0.5, asked=99) == 99
+
+
+def test_the_breaker_opens_after_too_many_reconnects_and_lets_one_through_when_it_has_rested() -> None:
+    breaker = Breaker()
+    assert [breaker.count(float(second)) for second in range(MOST + 2)] == [True] * MOST + [False, False]
+    assert not breaker.count(MOST + REST - 1)
+    assert breaker.count(MOST + REST + 1)
+
+
+def test_reconnects_far_apart_never_open_the_breaker() -> None:
+    breaker = Breaker()
+    assert all(breaker.count(attempt * (SPAN / MOST + 1)) for attempt in range(100))
+
+
+def test_a_person_can_close_the_breaker() -> None:
+    breaker = Breaker()
+    for _ in range(MOST + 1):
+        breaker.count(0.0)
+    breaker.reset()
+    assert breaker.count(0.0)
+
+
+# --- events ---------------------------------------------------------------------------------------------------
+
+
+async def heard(*events: Event) -> list[Event]:
+    feed = Feed()
+    listener = feed.listen()
+    for event in events:
+        feed.emit(event)
+    feed.close()
+    return [event async for event in listener]
+
+
+async def test_a_slow_listener_hears_the_last_word_on_each_server() -> None:
+    told = await heard(
+        StatusChanged("a", Idle()), StatusChanged("b", Idle()), StatusChanged("a", Failed("x")), Reloaded(("a",))
+    )
+    assert told == [StatusChanged("a", Failed("x")), StatusChanged("b", Idle()), Reloaded(("a",))]
+
+
+async def test_what_came_and_went_again_is_no_news() -> None:
+    told = await heard(
+        ToolsChanged("a", ("x", "y"), ("z",)), ToolsChanged("a", ("z",), ("x",), ("y",)), ToolsChanged("a", (), ("w",))
+    )
+    assert told == [ToolsChanged("a", ("y",), ("w",), ("z",))]
+
+
+async def test_a_listener_that_never_reads_costs_a_bounded_number_of_lines() -> None:
+    told = await heard(
+        *(Logged("a", "info", str(number)) for number in range(3 * MOST_LINES)), StatusChanged("a", Idle())
+    )
+    assert len(told) == MOST_LINES + 1
+    assert told[0] == Logged("a", "info", str(2 * MOST_LINES))
+
+
+async def test_lines_keep_their_order_while_they_are_read() -> None:
+    feed = Feed()
+    listener = feed.listen()
+    seen = []
+    for number in range(2000):
+        feed.emit(Logged("a", "info", str(number)))
+        if number % 3 == 0:
+            event = await anext(listener)
+            assert isinstance(event, Logged)
+            seen.append(int(event.text))
+    assert seen == sorted(seen)
+
+
+async def test_a_listener_hears_what_is_told_between_its_making_and_its_first_look() -> None:
+    feed = Feed()
+    listener = feed.listen()
+    feed.emit(StatusChanged("a", Idle()))
+    assert await anext(listener) == StatusChanged("a", Idle())
+
+
+async def test_a_listener_that_waits_ends_with_the_feed() -> None:
+    feed = Feed()
+    listener = feed.listen()
+    waiting = asyncio.create_task(anext(listener))
+    await asyncio.sleep(0)
+    feed.close()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+
+
+async def test_a_listener_that_is_forgotten_is_not_kept() -> None:
+    feed = Feed()
+    feed.listen()
+    assert len(feed._listeners) == 0
