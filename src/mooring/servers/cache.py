@@ -62,9 +62,10 @@ class Cache:
     `load`, `put` and `forget` are for an event loop, `flush` and `close` for a thread beside it.
     """
 
-    def __init__(self, where: Where, *, most: int = MOST) -> None:
+    def __init__(self, where: Where, *, most: int = MOST, patience: float = WRITE_PATIENCE) -> None:
         self._path = f"{where.cache}/catalog.db"
         self._most = most
+        self._patience = patience
         self._kept_secret = f"{where.state}/catalog.key"
         self._secret = b""
         self._lasting = True
@@ -150,14 +151,22 @@ class Cache:
         if self._damage is not None:
             self._set_aside(self._damage)
         try:
-            _store(self._path, secret, packed, self._most)
+            self._store(secret, packed)
         except _Damaged as damage:
             self._set_aside(damage)
-            _store(self._path, secret, packed, self._most)
+            self._store(secret, packed)
+
+    def _store(self, secret: bytes, packed: Iterable["_Packed"]) -> None:
+        with _database(self._path, self._patience, make=True) as db, _transaction(db):
+            now = time.time()
+            for row in packed:
+                _store_one(db, secret, row, now)
+                _trim(db, self._most)
+            _sweep(db, now)
 
     def _set_aside(self, damage: "_Damaged") -> None:
         self._damage = None
-        with files.locked(f"{os.path.dirname(self._path)}/catalog", WRITE_PATIENCE):
+        with files.locked(f"{os.path.dirname(self._path)}/catalog", self._patience):
             _set_aside(self._path, damage.identity)
 
 
@@ -277,20 +286,17 @@ def _rows(db: "Database", keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
         yield from (row for row in found if row[0] in asked)  # a damaged index leads elsewhere
 
 
-def _store(path: str, secret: bytes, packed: Iterable[_Packed], most: int) -> None:
-    with _database(path, WRITE_PATIENCE, make=True) as db:
-        db.execute("PRAGMA journal_mode = TRUNCATE")
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("BEGIN IMMEDIATE")
-        if _empty(db):
-            for statement in _TABLE:
-                db.execute(statement)
-        now = time.time()
-        for row in packed:
-            _store_one(db, secret, row, now)
-            _trim(db, most)
-        _sweep(db, now)
-        db.execute("COMMIT")
+@contextmanager
+def _transaction(db: "Database") -> Iterator[None]:
+    """All of what is written or, if anything goes wrong before the end, nothing; the first makes the table."""
+    db.execute("PRAGMA journal_mode = TRUNCATE")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("BEGIN IMMEDIATE")
+    if _empty(db):
+        for statement in _TABLE:
+            db.execute(statement)
+    yield
+    db.execute("COMMIT")
 
 
 def _store_one(db: "Database", secret: bytes, row: _Packed, now: float) -> None:
