@@ -323,8 +323,10 @@ class Host:
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, begin anew with that server alone. Raises: as `server`."""
         if server is not None:
+            self._shared.secrets.forget()
             await self.server(server).restart()
             return
+        self._shared.secrets.forget()
         self._apply(await asyncio.to_thread(self._look))
 
     def _apply(self, admitted: Admitted) -> None:

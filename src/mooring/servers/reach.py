@@ -32,7 +32,7 @@ async def connection(
     name = approved.name
     ready = await prepare(approved, _context(shared))
     for omission in ready.omitted:
-        shared.note(name, LogMessage("warning", f"{omission.where} was left out: {omission.reason}"))
+        shared.note(name, LogMessage("warning", str(omission)))
     match ready:
         case Launch():
 
