@@ -41,6 +41,16 @@ class Admitted(Struct, frozen=True):
     """Other names of servers in `wanted`: the very same thing is started once."""
     refused: Mapping[str, Refused] = {}
     problems: tuple[Problem, ...] = ()
+    looked: tuple[str, ...] = ()
+    """Everywhere a file was looked for: whatever changes there may change this."""
+
+    def same(self, other: "Admitted") -> bool:
+        """Whether both say the same of every server."""
+        mine, theirs = (
+            (each.wanted, each.aliases, {name: refused.status for name, refused in each.refused.items()}, each.problems)
+            for each in (self, other)
+        )
+        return mine == theirs
 
 
 def admit(inventory: "Inventory") -> Admitted:
@@ -56,7 +66,7 @@ def admit(inventory: "Inventory") -> Admitted:
             aliases[choice.name] = twin
         else:
             wanted[choice.name] = judged
-    return Admitted(inventory.settings, wanted, aliases, refused, inventory.problems)
+    return Admitted(inventory.settings, wanted, aliases, refused, inventory.problems, inventory.looked)
 
 
 def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:

@@ -35,6 +35,7 @@ from mooring.servers.shared import Shared
 from mooring.servers.watch import USUAL, Watch, Watches
 from mooring.settings import load as load_settings
 from mooring.tools.catalog import Catalog, Cold, Entry, Source
+from mooring.watching import changes
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
@@ -121,6 +122,7 @@ class Host:
         self._ask, self._limits, self._guard = ask, limits, guard
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
+        self._admitted: Admitted
         self._feed = Feed()
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
@@ -144,6 +146,7 @@ class Host:
         )
         self._fleet = Fleet(self._shared, Cache(where), self._retired)
         self._apply(admitted)
+        self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
 
     async def __aexit__(
@@ -153,6 +156,9 @@ class Host:
 
     async def close(self) -> None:
         """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
         await self._watches.close()
         await self._fleet.close()
         if self._guard is None:
@@ -329,10 +335,18 @@ class Host:
         self._shared.secrets.forget()
         self._apply(await asyncio.to_thread(self._look))
 
+    async def _keep_up(self) -> None:
+        """Read the configuration again whenever one of its files changed; act only if it says something else."""
+        async for _ in changes(lambda: self._admitted.looked):
+            admitted = await asyncio.to_thread(self._look)
+            if not admitted.same(self._admitted):
+                self._apply(admitted)
+            self._admitted = admitted
+
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
-        self.settings, self.problems = admitted.settings, admitted.problems
+        self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
         self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 

@@ -37,6 +37,8 @@ class Settings(Struct, frozen=True):
 
     values: Mapping[str, Value]
     problems: tuple[Problem, ...] = ()
+    looked: tuple[str, ...] = ()
+    """Where settings were looked for, found or not."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key].value
@@ -111,11 +113,12 @@ def load(where: Where, root: str | None) -> Settings:
     """The settings in force: managed before the person's own, before the project's. Never raises."""
     problems: list[Problem] = []
     values = {key: Value(setting.default, "default", None) for key, setting in SETTINGS.items()}
-    for level, path in _layers(where, root):
+    layers = _layers(where, root)
+    for level, path in layers:
         document = _read(path, problems)
         if document is not None:
             values |= _accepted(document, level, path, problems)
-    return Settings(values, tuple(problems))
+    return Settings(values, tuple(problems), tuple(path for _, path in layers))
 
 
 def _layers(where: Where, root: str | None) -> list[tuple[Level, str]]:

@@ -64,6 +64,8 @@ class Scan(Struct, frozen=True):
     definitions: tuple[Definition, ...]
     problems: tuple[Problem, ...]
     files: tuple[str, ...]
+    looked: tuple[str, ...] = ()
+    """Everywhere a file was looked for, found or not: whatever changes there may change what is configured."""
 
 
 def context(where: Where, cwd: str, with_project: bool = True) -> Context:
@@ -91,7 +93,7 @@ def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> 
         for program in format.unreadable:
             shelf.problems.extend(_out_of_reach(shelf, program))
     found.sort(key=lambda definition: definition.rank)
-    return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen))
+    return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen), tuple(shelf.looked))
 
 
 class _Shelf:
@@ -101,6 +103,7 @@ class _Shelf:
         self.context = context
         self.problems: list[Problem] = []
         self.seen: list[str] = []
+        self.looked: set[str] = set()
         self._documents: dict[str, Document | None] = {}
         self._personal = frozenset(_personal(context, formats))
         self._real = {folder: os.path.realpath(folder) for folder in context.folders}
@@ -157,12 +160,17 @@ class _Shelf:
         places = tuple(places)
         for place in places:
             if not _walked(place) and (path := locate(place, self.context.where)):
-                yield from ((place, match) for match in _matches(place, path))
+                yield from ((place, match) for match in self._matches(place, path))
         for folder in self.context.folders:
             for place in filter(_walked, places):
                 path = os.path.join(folder, place.path)
                 if os.path.join(self._real[folder], place.path) not in self._personal:
-                    yield from ((place, match) for match in _matches(place, path))
+                    yield from ((place, match) for match in self._matches(place, path))
+
+    def _matches(self, place: Place, path: str) -> Iterable[str]:
+        many = "*" in place.path and not place.literal
+        self.looked.add(os.path.dirname(path.partition("*")[0]) if many else path)
+        return files.matches(path, MOST_MATCHES) if many else (path,)
 
     def _open(self, place: Place, path: str) -> Document | None:
         try:
@@ -428,10 +436,6 @@ def _holds_entries(data: Any) -> bool:
 
 def _walked(place: Place) -> bool:
     return place.scope == "project" and not place.owned
-
-
-def _matches(place: Place, path: str) -> Iterable[str]:
-    return files.matches(path, MOST_MATCHES) if "*" in place.path and not place.literal else (path,)
 
 
 def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:

@@ -85,7 +85,7 @@ def identity(folder: str) -> str:
 
 def load(where: Where) -> tuple[Ledger, Problem | None]:
     """The decisions on record; a file that cannot be read counts as none, and is a problem."""
-    path = _path(where)
+    path = record_of(where)
     try:
         return _read(path), None
     except FileError as error:
@@ -99,7 +99,7 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = files.L
     Raises:
         FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
     """
-    path = _path(where)
+    path = record_of(where)
     with files.locked(path, seconds):
         ledger = Ledger(decisions=tuple(_kept((*_read(path).decisions, *decisions))))
         files.write(path, json.dumps(msgspec.to_builtins(ledger), indent=2).encode() + b"\n")
@@ -125,7 +125,8 @@ def digest(config: ServerConfig) -> str:
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 
-def _path(where: Where) -> str:
+def record_of(where: Where) -> str:
+    """The file in which a person's decisions are kept."""
     return f"{where.state}/approvals.json"
 
 
