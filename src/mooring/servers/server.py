@@ -127,17 +127,20 @@ class Server:
 
     # --- using it -------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Connect in the background, unless that is under way."""
-        if self._owner is not None and not self._owner.done():
-            return
-        self._up = self._new_future()
+    def start(self) -> "asyncio.Future[Session]":
+        """Connect in the background, unless that is under way; what is returned comes true when it is up."""
+        if self._up is None or self._owner is None or self._owner.done():
+            self._up = self._new_future()
+        up = self._up
         if self._leaving:
-            self._up.set_exception(Closed(self.name, "its connection", stage="connect"))
+            self._fail(Closed(self.name, "its connection", stage="connect"))
+        elif self._owner is not None and not self._owner.done():
+            return up
         elif self._cause is not None and not self._breaker.count(self._loop.time()):
             self._suspend()
         else:
             self._owner = self._loop.create_task(self._own(), name=f"mooring server {self.name}")
+        return up
 
     async def session(self, until: float = inf) -> Session:
         """The connection, made if need be, and waited for while it is being mended, up to a moment of the loop's clock.
@@ -147,12 +150,11 @@ class Server:
         if self._session is not None:
             return self._session
         began = self._loop.time()
-        self.start()
-        assert self._up is not None
+        up = self.start()
         self._waiting += 1
         try:
             async with asyncio.timeout_at(None if until == inf else until):
-                return await asyncio.shield(self._up)
+                return await asyncio.shield(up)
         except TimeoutError:
             why = f" (its last failure: {self._cause})" if self._cause is not None else ""
             raise TimedOut(self.name, f"to being connected{why}", until - began, stage="connect") from None
