@@ -1,6 +1,7 @@
 """What may be called: the matrix of levels, actions, modes, hints and trust, as tables."""
 
 import itertools
+import timeit
 
 import pytest
 
@@ -218,3 +219,29 @@ def test_an_allow_that_does_not_say_where_the_server_ends_is_ignored_with_a_prob
     assert {policy.decide(Call("my", "server_get")).action, policy.decide(Call("my_server", "get")).action} == {"ask"}
     assert policy.decide(Call("x_read", "write")).action == "ask"
     assert [problem.message.split()[4] for problem in policy.problems] == ["mcp_my_server_get", "mcp__*_read"]
+
+
+LARGE: dict[str, dict[str, object]] = {
+    "one text": {"x": "a" * 1_000_000},
+    "as much as is searched": {"x": "a" * 64 * 1024},
+    "many texts": {f"k{n}": "a" * 256 for n in range(256)},
+    "other letters": {"x": "aé" * 8_000},
+    "many keys": {f"k{n}": "a" for n in range(100_000)},
+    "a long list": {"x": ["a"] * 100_000},
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+@pytest.mark.parametrize(
+    "pattern", ["*" + "a" * 25 + "b" + "a" * 25 + "*", "*a" * 300 + "b", "*" + "a?" * 300, "*[!a]*"]
+)
+@pytest.mark.parametrize("action", ["allow", "deny"])
+def test_no_pattern_and_no_arguments_make_a_verdict_slow(what: str, pattern: str, action: str) -> None:
+    policy = Policy([layer("user", f"{action} mcp__x__* {pattern}")])
+    call = Call("x", "t", LARGE[what])
+    assert min(timeit.repeat(lambda: policy.decide(call), number=1, repeat=4)) < 0.010
+
+
+def test_the_verdict_about_a_tool_is_remembered_and_no_arguments_are_looked_at() -> None:
+    policy = Policy([layer("user", "deny mcp__y__* secret*", "allow mcp__x__*")])
+    assert policy.decide(Call("x", "t")) is policy.decide(Call("x", "t", {"a": object()}))

@@ -82,6 +82,12 @@ def test_a_tool_allowed_in_a_project_is_allowed_there_alone_and_nothing_is_writt
     assert (home.folder / LOCAL).stat().st_mode & 0o777 == 0o600
 
 
+def test_without_a_project_nothing_is_kept_for_one(home: Home) -> None:
+    with pytest.raises(ConfigError, match="no project"):
+        keep(home.where, None, "x", "y", "project-local")
+    assert not (home.folder / USER).exists()
+
+
 def test_a_deny_in_the_settings_holds_against_what_was_allowed_in_the_project(home: Home) -> None:
     keep(home.where, str(home.project), "x", "y", "project-local")
     home.write(USER, {"permissions": [{"tool": "x.*", "action": "deny"}]})

@@ -1,23 +1,24 @@
 """Globs whose cost is bounded, whatever the glob and whatever the text.
 
 `*` stands for any text, `?` for one character, `[abc]`, `[a-z]` and `[!a]` for one of some; `[*]` is the star itself.
-A glob is cut at its stars and the pieces are looked for from left to right, so nothing is ever tried twice but the
-few starts of a piece with `?` or a class in it; after `WORK` steps of that the answer is that it cannot be told.
+A glob is cut at its stars and the pieces, each of a fixed width, are looked for from left to right, so that nothing is
+ever tried twice. A piece with `?` or a class in it costs its width for each place of the text; where that would be
+more than `WORK`, the answer is that it cannot be told.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
-from re import compile as pattern
 from typing import TypeAlias
 
 from msgspec import Struct
 
-WORK = 1_500
+WORK = 200_000
 
 Told: TypeAlias = bool | None
 """Whether it matches; `None` where that would take too long to tell."""
 
-_INVISIBLE = pattern(
+_INVISIBLE = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
@@ -39,7 +40,7 @@ def literal(text: str) -> str:
 class Glob:
     """A glob made ready; `loosely` compares folded texts, and then expects them folded."""
 
-    __slots__ = ("_first", "_last", "_middle", "needle", "text")
+    __slots__ = ("_first", "_last", "_middle", "needle", "text", "weight")
 
     def __init__(self, text: str, loosely: bool = False) -> None:
         self.text = text
@@ -47,8 +48,10 @@ class Glob:
         self._first = pieces[0]
         self._middle = pieces[1:-1]
         self._last = pieces[-1] if len(pieces) > 1 else None
-        self.needle = max((piece.anchor[1] for piece in pieces), key=len)
+        self.needle = max((piece.needle for piece in pieces), key=len)
         """Stands in every text that matches."""
+        self.weight = max((piece.width for piece in self._middle if piece.regex), default=0)
+        """What each character of a text costs beyond a plain search."""
 
     @property
     def plain(self) -> bool:
@@ -62,12 +65,35 @@ class Glob:
         at, end = first.width, len(text) - last.width
         if at > end or not first.stands(text, 0) or not last.stands(text, end):
             return False
+        if self.weight * len(text) > WORK:
+            return None
         for piece in self._middle:
             found = piece.find(text, at, end)
-            if found is None or found < 0:
-                return None if found is None else False
+            if found < 0:
+                return False
             at = found + piece.width
         return True
+
+
+class _Piece(Struct, frozen=True):
+    """What stands between two stars: a plain text, or a pattern of a fixed width without any repetition."""
+
+    width: int
+    needle: str
+    """The longest of its plain texts; the whole of it where there is no pattern."""
+    regex: re.Pattern[str] | None = None
+
+    def stands(self, text: str, at: int) -> bool:
+        if self.regex is None:
+            return text.startswith(self.needle, at)
+        return self.regex.match(text, at) is not None
+
+    def find(self, text: str, start: int, end: int) -> int:
+        """The first place where it stands, -1 where there is none."""
+        if self.regex is None:
+            return text.find(self.needle, start, end)
+        found = self.regex.search(text, start, end)
+        return found.start() if found else -1
 
 
 class _OneOf(Struct, frozen=True):
@@ -75,40 +101,14 @@ class _OneOf(Struct, frozen=True):
 
     ranges: tuple[tuple[str, str], ...]
     negated: bool
-    loosely: bool
 
-    def has(self, character: str) -> bool:
-        forms = {character, character.upper(), character.lower()} if self.loosely else {character}
-        return any(self.negated != any(low <= form <= high for low, high in self.ranges) for form in forms)
-
-
-class _Piece(Struct, frozen=True):
-    """What stands between two stars: texts and classes at fixed places."""
-
-    width: int
-    texts: tuple[tuple[int, str], ...]
-    classes: tuple[tuple[int, _OneOf], ...]
-    anchor: tuple[int, str]
-    """The longest of its texts, by which it is looked for."""
-
-    def stands(self, text: str, at: int) -> bool:
-        if len(self.anchor[1]) == self.width:
-            return text.startswith(self.anchor[1], at)
-        return all(text.startswith(part, at + offset) for offset, part in self.texts) and all(
-            one.has(text[at + offset]) for offset, one in self.classes
-        )
-
-    def find(self, text: str, start: int, end: int) -> int | None:
-        """The first place where it stands, -1 where there is none, `None` where too many had to be tried."""
-        offset, part = self.anchor
-        for _ in range(max(WORK // (len(self.texts) + len(self.classes) + 1), 1)):
-            found = text.find(part, start + offset, end - self.width + offset + len(part))
-            if found < 0 or found - offset + self.width > end:
-                return -1
-            if self.stands(text, found - offset):
-                return found - offset
-            start = found - offset + 1
-        return None
+    def pattern(self, loosely: bool) -> str:
+        if loosely and self.negated:
+            return "."  # a letter that is left out could stand for one in the other case that is not
+        inside = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in self.ranges if low <= high)
+        if not inside:
+            return "." if self.negated else r"(?!)."
+        return f"(?i:[{inside}])" if loosely else f"[{'^' if self.negated else ''}{inside}]"
 
 
 _Element: TypeAlias = str | _OneOf | None
@@ -116,54 +116,62 @@ _Element: TypeAlias = str | _OneOf | None
 
 
 def _piece(elements: list[_Element], loosely: bool) -> _Piece:
-    texts: list[tuple[int, str]] = []
-    classes: list[tuple[int, _OneOf]] = []
-    width, run = 0, ""
-    for element in (*elements, None):
+    runs = list(_runs(elements, loosely))
+    texts = [run for run in runs if isinstance(run, str)]
+    needle = max(texts, key=len, default="")
+    width = sum(len(run) if isinstance(run, str) else 1 for run in runs)
+    if width == len(needle):
+        return _Piece(width, needle)
+    pattern = "".join(re.escape(run) if isinstance(run, str) else run.pattern(loosely) if run else "." for run in runs)
+    return _Piece(width, needle, re.compile(pattern, re.DOTALL))
+
+
+def _runs(elements: list[_Element], loosely: bool) -> Iterator[_Element]:
+    """The same with its characters joined to texts."""
+    text = ""
+    for element in elements:
         if isinstance(element, str):
-            run += element
+            text += element
             continue
-        if run:
-            texts.append((width, made := folded(run) if loosely else run))
-            width, run = width + len(made), ""
-        if isinstance(element, _OneOf):
-            classes.append((width, _OneOf(element.ranges, element.negated, loosely)))
-        width += 1
-    anchor = max(texts, key=lambda placed: len(placed[1]), default=(0, ""))
-    return _Piece(width - 1, tuple(texts), tuple(classes), anchor)
+        if text:
+            yield folded(text) if loosely else text
+            text = ""
+        yield element
+    if text:
+        yield folded(text) if loosely else text
 
 
 def _split(text: str) -> list[list[_Element]]:
     """The elements of a glob, cut at its stars."""
     pieces: list[list[_Element]] = [[]]
-    for element in _elements(text):
-        if element == "*":
+    for star, element in _elements(text):
+        if star:
             pieces.append([])
         else:
-            pieces[-1].append(element[1:] if isinstance(element, str) else element)
+            pieces[-1].append(element)
     return pieces
 
 
-def _elements(text: str) -> Iterator[_Element]:
-    """Each element; a star as it is, any other character behind a backslash."""
+def _elements(text: str) -> Iterator[tuple[bool, _Element]]:
+    """Each element, and whether it is a star."""
     at = 0
     while at < len(text):
         close = text.find("]", at + (3 if text[at + 1 : at + 2] == "!" else 2)) if text[at] == "[" else -1
         if close > 0:
-            yield _class(text[at + 1 : close])
+            yield False, _class(text[at + 1 : close])
         else:
-            yield {"*": "*", "?": None}.get(text[at], f"\\{text[at]}")
+            yield text[at] == "*", None if text[at] == "?" else text[at]
         at = max(close, at) + 1
 
 
 def _class(inside: str) -> _Element:
-    negated = inside[0] == "!"
     if len(inside) == 1:
-        return f"\\{inside}"
+        return inside
+    negated = inside[0] == "!"
     inside = inside[negated:]
     ranges, at = [], 0
     while at < len(inside):
         wide = inside[at + 1 : at + 2] == "-" and at + 2 < len(inside)
         ranges.append((inside[at], inside[at + 2 if wide else at]))
         at += 3 if wide else 1
-    return _OneOf(tuple(ranges), negated, False)
+    return _OneOf(tuple(ranges), negated)

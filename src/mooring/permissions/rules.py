@@ -92,10 +92,12 @@ def keep(where: Where, project: str | None, server: Server, tool: str, place: Pl
         ConfigError: the file cannot be changed safely; says which rule to add by hand.
         FileError: it cannot be read, written or locked.
     """
-    if place == "project-local" and project is not None:
+    if place == "user":
+        _keep_user(f"{where.config}/settings.json", server, tool)
+    elif project is not None:
         _keep_local(where, project, server, tool)
     else:
-        _keep_user(f"{where.config}/settings.json", server, tool)
+        raise ConfigError("There is no project here for which an answer could be kept.")
 
 
 def _keep_local(where: Where, project: str, server: Server, tool: str) -> None:

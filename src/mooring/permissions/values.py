@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.permissions.glob import Glob, folded
+from mooring.permissions.glob import WORK, Glob, folded
 
 MOST_VALUES = 256
 MOST_TEXT = 64 * 1024
@@ -49,13 +49,18 @@ class Spelled(Struct, frozen=True):
 
 
 class Values:
-    """The values in the arguments of a call, gathered once for all patterns; `whole` unless some were left out."""
+    """The values in the arguments of a call, gathered once for all patterns.
+
+    `whole` unless some were left out, `cut` where of some only the ends are here.
+    """
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self.whole = True
+        self.cut = False
         self.leaves: list[Leaf] = []
         self._room = MOST_TEXT
         self._spelled: list[Spelled] | None = None
+        self._joined: str | None = None
         for key, value in arguments.items():
             self._walk(str(key), value, _clear(key), 0)
             if not self.whole:
@@ -65,6 +70,17 @@ class Values:
         if self._spelled is None:
             self._spelled = list(map(_spelled, self.leaves))
         return self._spelled
+
+    def joined(self) -> str:
+        """All of them in one text, to be searched at once for what every match must have."""
+        if self._joined is None:
+            self._joined = "\n".join(text for value in self.spelled() for text in (*value.folded, *value.raw))
+        return self._joined
+
+    @property
+    def size(self) -> int:
+        """How many characters they are."""
+        return MOST_TEXT - self._room
 
     def _walk(self, path: str, value: Any, clear: bool, depth: int) -> None:
         if len(self.leaves) >= MOST_VALUES or depth > DEEPEST or len(path) > _END or _endless(value):
@@ -85,7 +101,7 @@ class Values:
     def _add(self, path: str, text: str, clear: bool) -> None:
         cut = len(text) > max(self._room, 2 * _END)
         if cut:
-            text = text[:_END] + text[-_END:]
+            self.cut, text = True, text[:_END] + text[-_END:]
         self._room -= len(text)
         self.leaves.append(Leaf(path, text, clear, cut))
         # What cannot be seen may stand anywhere in other letters than ASCII: their ends alone say nothing.
@@ -102,11 +118,16 @@ class Pattern:
 
     def touches(self, values: Values) -> bool:
         """Some value matches, or could for all that can be told."""
-        return not values.whole or any(map(self._touches, values.spelled()))
+        if not values.whole or self._loose.weight * values.size > WORK:
+            return True
+        possible = values.cut or self._loose.needle in values.joined()
+        return possible and any(map(self._touches, values.spelled()))
 
     def covers(self, values: Values) -> bool:
         """Every value certainly matches."""
-        return values.whole and bool(values.leaves) and all(map(self._covers, values.leaves))
+        if not values.whole or not values.leaves or self._exact.weight * values.size > WORK:
+            return False
+        return all(map(self._covers, values.leaves))
 
     def _touches(self, value: Spelled) -> bool:
         if value.leaf.cut and not self._loose.plain:
