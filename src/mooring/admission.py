@@ -36,6 +36,8 @@ class Admitted(Struct, frozen=True):
     """Everything configured, sorted out."""
 
     settings: Settings
+    root: str
+    """The project's folder."""
     wanted: Mapping[str, Approved] = {}
     aliases: Mapping[str, str] = {}
     """Other names of servers in `wanted`: the very same thing is started once."""
@@ -66,12 +68,12 @@ def admit(inventory: "Inventory") -> Admitted:
             aliases[choice.name] = twin
         else:
             wanted[choice.name] = judged
-    return Admitted(inventory.settings, wanted, aliases, refused, inventory.problems, inventory.looked)
+    return Admitted(inventory.settings, inventory.root, wanted, aliases, refused, inventory.problems, inventory.looked)
 
 
 def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
     """Definitions that a program gave: all of them may be started."""
-    return Admitted(settings, {config.name: trust.given(config, folder) for config in configs})
+    return Admitted(settings, folder, {config.name: trust.given(config, folder) for config in configs})
 
 
 def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:

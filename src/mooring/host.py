@@ -9,11 +9,13 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from math import inf
-from time import time
+from time import perf_counter, time
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.admission import Admitted, Refused, admit, given, keeping
 from mooring.core.config import ServerConfig
@@ -26,6 +28,10 @@ from mooring.core.status import Status
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.where import Request, here
 from mooring.errors import Disabled, MooringError, Stale, UnknownTool
+from mooring.permissions.audit import Outcome
+from mooring.permissions.pins import Held
+from mooring.permissions.policy import Call, Mode, Verdict
+from mooring.permissions.warden import Warden
 from mooring.servers.cache import Cache
 from mooring.servers.feed import Feed
 from mooring.servers.fleet import Fleet
@@ -41,7 +47,8 @@ from mooring.wire.session import Session
 
 T = TypeVar("T", Resource, ResourceTemplate, Prompt)
 
-Given = Mapping[str, Any] | Iterable[ServerConfig]
+Policy: TypeAlias = Mode | Literal["allow"]
+Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
 """Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
 
 
@@ -50,6 +57,7 @@ def open(
     *,
     servers: Given | None = None,
     ask: Ask | None = None,
+    policy: Policy | None = None,
     request: Request | None = None,
     limits: Limits | None = None,
     guard: Guard | None = None,
@@ -58,7 +66,9 @@ def open(
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
-    person; without it, everything that would have to be asked is refused. `request` says more exactly what to look
+    person; without it, everything that would have to be asked is refused. `policy` is how calls are let through where
+    no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
+    denies. `request` says more exactly what to look
     at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
     and closes it.
 
@@ -66,7 +76,7 @@ def open(
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload)
+    return Host(request, servers=servers, ask=ask, policy=policy, limits=limits, guard=guard, reload=reload)
 
 
 class Loaded(Struct, frozen=True):
@@ -110,6 +120,7 @@ class Host:
         *,
         servers: Given | None = None,
         ask: Ask | None = None,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
@@ -120,6 +131,7 @@ class Host:
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
         self._ask, self._limits, self._guard = ask, limits, guard
+        self._mode: Mode | None = "bypass" if policy == "allow" else policy
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
         self._admitted: Admitted
@@ -127,6 +139,7 @@ class Host:
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
         self._bound: dict[tuple[str, str], object] = {}
+        self._pinned: WeakSet[Server] = WeakSet()
 
     async def __aenter__(self) -> Self:
         where = self._request.where
@@ -144,6 +157,8 @@ class Host:
             env=settings["env"],
             network=settings["network"],
         )
+        project = admitted.root if self._request.project else None
+        self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
         self._fleet = Fleet(self._shared, Cache(where), self._retired)
         self._apply(admitted)
         self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
@@ -164,6 +179,7 @@ class Host:
         if self._guard is None:
             await self._shared.close()
         self._feed.close()
+        await asyncio.to_thread(self._warden.close)
         self._log.close()
 
     # --- what there is --------------------------------------------------------------------------------------------
@@ -228,6 +244,7 @@ class Host:
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale where its server was replaced since.
             Disabled, NotApproved: its server may not be started.
+            Denied: a rule, or the person, does not let it be called; HeldBack where it is not what was approved.
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
@@ -238,9 +255,29 @@ class Host:
             entry = await self._found(str(name), began + _most(within))
             within = _less(within, asyncio.get_running_loop().time() - began)
         server = self._bound_to(entry)
-        return await server.call(
-            entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
-        )
+        call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, _origin(server))
+        verdict = await self._passed(call, server)
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:
+            result = await server.call(
+                entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
+            )
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._warden.done(call, verdict, outcome, perf_counter() - began)
+
+    async def _passed(self, call: Call, server: Server) -> Verdict:
+        """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
+        verdict = await self._warden.passes(call)
+        for alias, name in self._aliases.items():
+            if name == call.server:
+                await self._warden.passes(replace(call, server=alias))
+        if server not in self._pinned:
+            self._pinned.add(server)
+            await self._warden.called(server.approved, server.tools)
+        return verdict
 
     async def find(self, name: str, within: float = inf) -> Entry:
         """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
@@ -284,6 +321,18 @@ class Host:
     ) -> Completion:
         """What `value` could become; `ref` as in `Session.complete`. Raises: as `server`, and ServerError."""
         return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
+
+    # --- tools as they were approved ------------------------------------------------------------------------------
+
+    def held(self) -> dict[str, Held]:
+        """The tools that are held back, by server, because they are not what was approved."""
+        found = {name: self._warden.held(server.approved, server.tools) for name, server in self._fleet.servers.items()}
+        return {name: held for name, held in found.items() if held}
+
+    def approve(self, server: str, held: Held) -> None:
+        """Let tools be called as they were shown. Raises: as `server`; FileError."""
+        self._warden.approve(self.server(server).approved, held)
+        self._catalog = None
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -348,12 +397,16 @@ class Host:
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
         self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
         self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
+        self._warden.use(admitted.settings)
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
         await self._watches.drop(server.name, f"{server.name} is no longer configured as it was.")
 
     # --- names ----------------------------------------------------------------------------------------------------
+
+    def _tell(self, problem: Problem) -> None:
+        self.problems = (*self.problems, problem)
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, ToolsChanged):
@@ -363,10 +416,25 @@ class Host:
     def _current(self) -> Catalog:
         if self._catalog is None:
             now = time()
-            sources = [_source(server, now) for server in self._fleet.servers.values()]
+            sources = [self._source(server, now) for server in self._fleet.servers.values()]
             unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
             self._catalog = Catalog((*sources, *unknown), self.settings["toolNames"])
         return self._catalog
+
+    def _source(self, server: Server, now: float) -> Source:
+        """A server's tools for the catalog: those it has, or had when it was last seen, if they are as approved."""
+        offer, config = server.offer, server.config
+        if offer is None or not (server.is_connected or offer.usable(now)):
+            return Source(server.name, (), server, known=False)
+        return Source(
+            server.name,
+            offer.tools.items,
+            server,
+            config.tools_allow,
+            config.tools_deny,
+            rejected={one.name: one.reason for one in offer.tools.rejected},
+            held=self._warden.held(server.approved, offer.tools.items).names,
+        )
 
     async def _found(self, name: str, until: float) -> Entry:
         """The tool of that name, once its server has been asked what it has, where that may help."""
@@ -440,13 +508,9 @@ def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
     return admit(given(servers, request))
 
 
-def _source(server: Server, now: float) -> Source:
-    """A server's tools for the catalog: those it has, or had when it was last seen."""
-    offer, config = server.offer, server.config
-    if offer is None or not (server.is_connected or offer.usable(now)):
-        return Source(server.name, (), server, known=False)
-    rejected = {one.name: one.reason for one in offer.tools.rejected}
-    return Source(server.name, offer.tools.items, server, config.tools_allow, config.tools_deny, rejected)
+def _origin(server: Server) -> str:
+    origin = server.config.origin
+    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
 
 
 def _most(within: Timeout | None) -> float:

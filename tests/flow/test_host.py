@@ -52,7 +52,7 @@ def actor(tmp_path: Path) -> Actor:
 
 @asynccontextmanager
 async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
-    async with mooring.open(request=home.request(), **options) as host:
+    async with mooring.open(request=home.request(), policy="allow", **options) as host:
         yield host
 
 

@@ -48,7 +48,7 @@ class Fleet:
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
         wanted = [server for server in servers if refresh or unknown(server)]
-        tasks = {server.name: asyncio.ensure_future(server.session()) for server in wanted}
+        tasks = {server.name: asyncio.ensure_future(server.refresh()) for server in wanted}
         if tasks:
             await asyncio.wait(tasks.values(), timeout=within)
         errors: dict[str, MooringError] = {}

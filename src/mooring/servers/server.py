@@ -257,6 +257,13 @@ class Server:
             self.offer = replace(self.offer, **lists)
             self._shared.remember(self.approved, self.offer)
 
+    async def refresh(self) -> None:
+        """Have it list its tools anew, connected for that if need be. Raises: what `session` raises."""
+        if self._session is None:
+            await self.session()
+        else:
+            await self.ask(lambda session: self._relist(session, "tools"))
+
     async def restart(self) -> None:
         """Begin anew, whatever its state: a person said so."""
         await self._end()
@@ -279,6 +286,7 @@ class Server:
         if self._owner is not None and not self._owner.done():
             self._owner.cancel()
             await asyncio.wait({self._owner})
+        self._session = None
         self._fail(Closed(self.name, "its connection", stage="connect"))
 
     # --- the task that owns the connection ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.core.tool import Hints, Tool
-from mooring.errors import UnknownServer, UnknownTool
+from mooring.errors import HeldBack, UnknownServer, UnknownTool
 from mooring.tools.names import Pair, Scheme, names
 
 
@@ -22,13 +22,15 @@ class Source(Struct, frozen=True):
     deny: tuple[str, ...] = ()
     rejected: Mapping[str, str] = {}
     """Tools that cannot be used, and why."""
+    held: frozenset[str] = frozenset()
+    """Tools that are not what the person approved."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
         wanted = self.allow is None or any(fnmatchcase(tool, glob) for glob in self.allow)
-        return wanted and not any(fnmatchcase(tool, glob) for glob in self.deny)
+        return wanted and tool not in self.held and not any(fnmatchcase(tool, glob) for glob in self.deny)
 
 
 class Entry(Struct, frozen=True):
@@ -97,6 +99,7 @@ class Catalog:
         if (pair := self._split(name)) is not None:
             return self._of(*pair)
         alike = [entry for entry in self.entries if _plain(name) in _spellings(entry)]
+        self._withheld(name)
         if len(alike) == 1:
             return alike[0]
         raise self._unknown(name, alike)
@@ -114,6 +117,8 @@ class Catalog:
         if (entry := self._by_pair.get((server, tool))) is not None:
             return entry
         source = self._sources[server]
+        if tool in source.held:
+            raise HeldBack(server, tool)
         if not source.known:
             return Cold(server, tool)
         alike = [entry for entry in self.entries if entry.server == server and _plain(entry.tool) == _plain(tool)]
@@ -130,6 +135,13 @@ class Catalog:
             if server is not None and name[cut + 1 :]:
                 return server, name[cut + 1 :]
         return None
+
+    def _withheld(self, name: str) -> None:
+        """A tool that is held back says so under any of its names; it must not be taken for another."""
+        for source in self._sources.values():
+            for tool in source.held:
+                if _plain(name).endswith(_plain(f"{source.server}{tool}")):
+                    raise HeldBack(source.server, tool)
 
     def _reason(self, source: Source, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
