@@ -48,11 +48,14 @@ def test_a_rule_is_read_as_a_server_and_a_tool(written: str, read: tuple[str, st
 
 
 RAW = st.text(alphabet="abAB_-. /*[é", min_size=1, max_size=6) | st.text(min_size=1, max_size=12)
+LONG = st.text(alphabet="ab_1", min_size=20, max_size=80)
 PLAIN = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
 
 
 @settings(max_examples=150, deadline=None)
-@given(server=RAW, tool=RAW, scheme=st.sampled_from(SCHEMES), crowd=st.lists(st.tuples(RAW, RAW), max_size=3))
+@given(
+    server=RAW | LONG, tool=RAW | LONG, scheme=st.sampled_from(SCHEMES), crowd=st.lists(st.tuples(RAW, RAW), max_size=3)
+)
 def test_a_deny_of_any_shown_name_covers_its_tool(
     server: str, tool: str, scheme: Scheme, crowd: list[tuple[str, str]]
 ) -> None:

@@ -29,7 +29,7 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", plain))
+    return unicodedata.normalize("NFKC", plain)
 
 
 def literal(text: str) -> str:
