@@ -99,7 +99,7 @@ class Index:
         words = split(text)
         spelt = [self._spellings(word) for word in words]
         for phrase, start, end in _phrases([stem(next(iter(some), "")) for some in spelt]):
-            yield {meaning: 1.0 for meaning in known.meanings[phrase]}
+            yield dict.fromkeys(known.meanings[phrase], 1.0)
             spelt[start:end] = [{}] * (end - start)
         for word, some in zip(words, spelt, strict=True):
             if some and word not in known.stop:

@@ -41,6 +41,7 @@ from mooring.wire.transport import Receiver, Withdrawal
 from mooring.wire.web import EVENTS, JSON, Body, Web, leave
 
 _LASTING: Final = ("resources/subscribe", "resources/unsubscribe", "logging/setLevel")
+_LISTS: Final = ("tools", "resources", "prompts")
 _PAUSE: Final = 1.0
 _PAUSE_CAP: Final = 60.0
 _PATIENCE: Final = 5.0
@@ -398,6 +399,8 @@ class Http:
             self._over(Ending(f"it ended its session and began no other: {error}"))
             raise ServerDied(self._server, "initialize", cause="it ended its session and began no other") from error
         self._listen()
+        # What the server offers may be another than before it forgot us: as if it had said so.
+        self._receiver.received([encode(Notification(f"notifications/{what}/list_changed")) for what in _LISTS])
 
     async def _initialize_again(self) -> None:
         assert self._initialize is not None
