@@ -20,8 +20,7 @@ from msgspec import Raw
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments import Form, _plainly, check, repair
-
-REAL = json.loads((Path(__file__).parent / "data" / "schemas.json").read_text())
+from schemas import ALL_REAL, REAL, odd
 
 
 def tool(schema: Any) -> Tool:
@@ -241,7 +240,16 @@ sys.exit("jsonschema_rs" in sys.modules)
 def test_every_real_schema_can_be_checked() -> None:
     unchecked = {(s, t) for s, tools in REAL.items() for t, schema in tools.items() if Form(tool(schema)).unchecked}
     assert unchecked == set()
-    assert sum(map(len, REAL.values())) > 200
+    assert len(ALL_REAL) > 200
+
+
+def test_no_schema_however_odd_makes_a_check_or_a_repair_fail() -> None:
+    for schema in odd(400):
+        held = Form(tool(schema))
+        for arguments in ({}, {"a": "1", "b": None, "id": [], "naïve": {}, "type": "x", "deep": "{}"}):
+            made, _ = held.repair(arguments)
+            with suppress(BadArguments):
+                held.check("s", made)
 
 
 # --- mending ------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ UNIONS = ("anyOf", "oneOf")
 _ALONGSIDE = ("allOf", "anyOf", "oneOf")
 _BRANCHES = ("if", "then", "else")
 _MOST_FACES = 256
+_DEEPEST = 64
 
 
 class Shape:
@@ -26,18 +27,18 @@ class Shape:
         self.root = root
         self._known: dict[str, frozenset[str]] = {}
 
-    def types(self, schema: Any) -> frozenset[str]:
+    def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
         """The types that `schema` may let through; all of them where it does not say."""
         if schema is False:
             return frozenset()
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return ALL
-        found = _stated(schema) & self._behind(schema.get("$ref"))
+        found = _stated(schema) & self._behind(schema.get("$ref"), depth)
         for key in UNIONS:
             if branches := _list(schema.get(key)):
-                found &= frozenset().union(*map(self.types, branches))
+                found &= frozenset().union(*[self.types(branch, depth + 1) for branch in branches])
         for branch in _list(schema.get("allOf")):
-            found &= self.types(branch)
+            found &= self.types(branch, depth + 1)
         return found
 
     def at(self, path: Path) -> list[Any]:
@@ -65,12 +66,12 @@ class Shape:
         named = (name for face in self._faces_at(path) for name in _list(face.get("required")))
         return frozenset(name for name in named if isinstance(name, str))
 
-    def _behind(self, ref: Any) -> frozenset[str]:
+    def _behind(self, ref: Any, depth: int) -> frozenset[str]:
         if not isinstance(ref, str):
             return ALL
         if ref not in self._known:
             self._known[ref] = ALL  # what leads back to itself says no more than that
-            self._known[ref] = self.types(resolve(self.root, ref))
+            self._known[ref] = self.types(resolve(self.root, ref), depth + 1)
         return self._known[ref]
 
     def _faces_at(self, path: Path) -> Iterator[Mapping[str, Any]]:
