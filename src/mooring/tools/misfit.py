@@ -151,7 +151,7 @@ def _expected(error: "ValidationError") -> str:
         case "anyOf" | "oneOf":
             return _either(error)
         case name if name in _BOUNDS:
-            return _BOUNDS[name].format(_cut(str(next(iter(values.values())))))
+            return _BOUNDS[name].format(_name(str(next(iter(values.values())))))
         case name:
             return _OTHERS.get(name, f"what the schema's {_name(name)} asks for")
 

@@ -128,7 +128,7 @@ class Narrow(ABC):
         """Report a keyword that may not stand, and say what the description should say instead."""
         if key != "default":
             self.losses.add(path, f"{key} is not taken")
-        if key not in _TOLD:
+        if key not in _TOLD or value is None:
             return []
         text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
         return [f"{key}: {text}"] if len(text) <= _LONGEST_TOLD else []
@@ -203,9 +203,11 @@ class Gemini(Narrow):
     def untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
         for key in part.keys() - SAYS_NOTHING:
             self.losses.add(path, f"{key} is not taken")
-        return {key: part[key] for key in (*self.words, "default") if key in part}
+        return {key: part[key] for key in (*self.words, "default") if part.get(key) is not None}
 
     def taken(self, kind: str, key: str, value: Any) -> bool:
+        if key == "default" and value is None:  # their library cannot send it
+            return False
         return value in self.formats.get(kind, ()) if key == "format" else super().taken(kind, key, value)
 
     def prepared(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
