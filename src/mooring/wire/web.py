@@ -1,16 +1,17 @@
 """HTTP to one origin, within budgets: whatever goes wrong comes out as one of our own errors."""
 
+import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import inf
 from os import strerror
-from socket import gaierror
 from time import time
 
 import aiohttp
-from aiohttp import ClientResponse
+from aiohttp import AddrInfoType, BytesPayload, ClientResponse
 from msgspec import DecodeError
+from multidict import CIMultiDict
 from yarl import URL
 
 from mooring.core.limits import Limits
@@ -27,6 +28,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HOPS = 5
 _UNDONE = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 428, 429, 431})
 """Whoever answers so has done nothing."""
+_READ = 64 * 1024
 _WORDS = 64 * 1024
 _SHOWN = 200
 _ENCODINGS = "gzip, deflate"
@@ -52,7 +54,7 @@ class Web:
         self._proxy = proxy
         self._client = aiohttp.ClientSession(
             connector=_connector(address, tls),
-            headers={"User-Agent": program, **checked(headers), "Accept-Encoding": _ENCODINGS},
+            headers=_defaults(program, headers),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
             auto_decompress=False,
@@ -87,7 +89,14 @@ class Web:
             length = response.content_length
             if length is not None and length > self.limits.line:
                 raise TooLarge(self._server, self.limits.line)
-            return await _joined(self.body(response), response)
+            body = self.body(response)
+            whole = await body.read()
+            if response.content.at_eof():
+                return whole
+            pieces = [whole]
+            while piece := await body.read():
+                pieces.append(piece)
+            return b"".join(pieces)
         finally:
             leave(response)
 
@@ -130,9 +139,10 @@ class Web:
         await self._client.close()
 
     async def _ask_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> ClientResponse:
+        data = None if body is None else BytesPayload(body, content_type=JSON)
         try:
             return await self._client.request(
-                method, url, headers=headers, data=body, allow_redirects=False, proxy=self._proxy
+                method, url, headers=headers, data=data, allow_redirects=False, proxy=self._proxy
             )
         except (
             aiohttp.ClientConnectorError,
@@ -223,14 +233,13 @@ def leave(response: ClientResponse) -> None:
         response.close()
 
 
-async def _joined(body: Body, response: ClientResponse) -> bytes:
-    whole = await body.read()
-    if response.content.at_eof():
-        return whole
-    pieces = [whole]
-    while piece := await body.read():
-        pieces.append(piece)
-    return b"".join(pieces)
+def _defaults(program: str, headers: Mapping[str, str]) -> CIMultiDict[str]:
+    """What every request says; what is sent is for us alone to describe."""
+    defaults = CIMultiDict({"User-Agent": program})
+    defaults.update(checked(headers))
+    defaults["Accept-Encoding"] = _ENCODINGS
+    defaults.popall("Content-Type", None)
+    return defaults
 
 
 def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConnector:
@@ -238,7 +247,19 @@ def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConn
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=0)
     # aiohttp makes a context with the system's authorities when it is imported: the one for whoever wants no other.
-    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls)
+    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls, socket_factory=_socket)
+
+
+class _Socket(socket.socket):
+    """Reads no more at once than the heap has room for: the loop's 256 KiB are mapped and cleared for every answer."""
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        return super().recv(min(size, _READ), flags)
+
+
+def _socket(to: AddrInfoType) -> socket.socket:
+    family, kind, protocol, _, _ = to
+    return _Socket(family, kind, protocol)
 
 
 def _retry_after(value: str) -> float | None:
@@ -274,7 +295,7 @@ def _said(words: bytes) -> str:
 def _words_of(error: BaseException) -> str:
     """What went wrong, as the system says it."""
     cause = getattr(error, "os_error", None) or error
-    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | gaierror) and cause.errno:
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | socket.gaierror) and cause.errno:
         return strerror(cause.errno)
     return _first_line(getattr(cause, "strerror", None) or str(cause) or type(cause).__name__)
 
