@@ -18,6 +18,7 @@ from mooring.core.limits import Limits
 from mooring.core.raw import read
 from mooring.errors import ConnectError, HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.wire.challenge import parse
+from mooring.wire.cookies import Cookies
 from mooring.wire.inflate import Bomb, Inflate, Unknown
 from mooring.wire.network import Address, checked
 
@@ -52,9 +53,11 @@ class Web:
         self.limits = limits
         self._server = server
         self._proxy = proxy
+        defaults = _defaults(program, headers)
+        self._cookies = Cookies(defaults.get("Cookie", ""))
         self._client = aiohttp.ClientSession(
             connector=_connector(address, tls),
-            headers=_defaults(program, headers),
+            headers=defaults,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
             auto_decompress=False,
@@ -140,8 +143,10 @@ class Web:
 
     async def _ask_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> ClientResponse:
         data = None if body is None else BytesPayload(body, content_type=JSON)
+        if self._cookies:
+            headers = {**headers, "Cookie": self._cookies.header(url)}
         try:
-            return await self._client.request(
+            response = await self._client.request(
                 method, url, headers=headers, data=data, allow_redirects=False, proxy=self._proxy
             )
         except (
@@ -157,6 +162,9 @@ class Web:
             raise ProtocolError(self._server, reason) from error
         except (aiohttp.ClientError, OSError) as error:
             raise self._died(method, error) from error
+        if "Set-Cookie" in response.headers:
+            self._cookies.take(response.headers.getall("Set-Cookie"), url)
+        return response
 
     def _died(self, method: str, error: BaseException) -> ServerDied:
         return ServerDied(self._server, f"a {method}", may_have_run=method == "POST", cause=_words_of(error))
