@@ -55,9 +55,12 @@ class Web:
         self._proxy = proxy
         defaults = _defaults(program, headers)
         self._cookies = Cookies(defaults.get("Cookie", ""))
+        # aiohttp says its defaults to a proxy too, which is not to know what is meant for the server.
+        self._unsaid = None if proxy is None else defaults
+        self._to_proxy = {"User-Agent": program}
         self._client = aiohttp.ClientSession(
             connector=_connector(address, tls),
-            headers=defaults,
+            headers=defaults if proxy is None else None,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
             auto_decompress=False,
@@ -147,7 +150,13 @@ class Web:
             headers = {**headers, "Cookie": self._cookies.header(url)}
         try:
             response = await self._client.request(
-                method, url, headers=headers, data=data, allow_redirects=False, proxy=self._proxy
+                method,
+                url,
+                headers=headers if self._unsaid is None else _merged(self._unsaid, headers),
+                data=data,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._to_proxy,
             )
         except (
             aiohttp.ClientConnectorError,
@@ -156,7 +165,7 @@ class Web:
         ) as error:
             raise ConnectError(self._server, _words_of(error)) from error
         except aiohttp.ClientHttpProxyError as error:
-            raise ConnectError(self._server, f"its proxy answered with HTTP status {error.status}") from error
+            raise ConnectError(self._server, _refusal_of_proxy(error.status)) from error
         except aiohttp.ClientResponseError as error:
             reason = f"its answer is no HTTP, or its head is over the budget: {_first_line(error.message)}"
             raise ProtocolError(self._server, reason) from error
@@ -268,6 +277,18 @@ class _Socket(socket.socket):
 def _socket(to: AddrInfoType) -> socket.socket:
     family, kind, protocol, _, _ = to
     return _Socket(family, kind, protocol)
+
+
+def _merged(defaults: CIMultiDict[str], headers: Mapping[str, str]) -> CIMultiDict[str]:
+    merged = defaults.copy()
+    merged.update(headers)
+    return merged
+
+
+def _refusal_of_proxy(status: int) -> str:
+    if status == 407:
+        return "its proxy wants to know who asks; name the proxy as http://USER:PASSWORD@HOST:PORT"
+    return f"its proxy answered with HTTP status {status}"
 
 
 def _retry_after(value: str) -> float | None:
