@@ -416,6 +416,17 @@ async def test_a_task_that_failed_fails_as_the_call_would_have():
             await session.call_tool("slow")
 
 
+@pytest.mark.parametrize(("told", "words"), [({"statusMessage": "out of tea"}, "out of tea"), ({}, "does not say why")])
+async def test_a_task_that_failed_without_a_result_has_failed_all_the_same(told, words):
+    server = tasked()
+    server.answer("tasks/get", lambda params, call: {"taskId": "t1", "status": "failed", **told})
+    server.answer("tasks/result", lambda params, call: {"_meta": {}})
+    async with await server.session() as session:
+        result = await session.call_tool("slow")
+        assert result.is_error
+        assert words in result.text
+
+
 async def test_a_task_that_makes_no_sense_fails_the_call():
     server = tasked()
     server.answer("tools/call", lambda params, call: {"task": {"status": 3}})

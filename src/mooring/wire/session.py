@@ -128,8 +128,11 @@ class Session:
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         if meta is not None:
             params["_meta"] = meta
-        call = self._call_as_task if name in self._as_tasks else self._ask
-        return call("tools/call", params, answers.result, name, within, on_progress)
+        within = within or self._limits.call
+        if name in self._as_tasks:
+            return self._call_as_task(params, within, on_progress)
+        # Neither a coroutine nor a method of its own: with many calls under way, each layer is felt.
+        return self._request("tools/call", params, answers.result, name, within=within, on_progress=on_progress)
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """Everything the server can do, also kept in `tools`. `until` bounds all pages."""
@@ -207,21 +210,10 @@ class Session:
         read: Read[T],
         about: str = "",
         within: Timeout | None = None,
-        on_progress: OnProgress | None = None,
     ) -> Reply[T]:
-        # No coroutine of its own: with many calls under way, each layer would cost a twentieth of the whole.
-        return self._request(method, params, read, about, within=within or self._limits.call, on_progress=on_progress)
+        return self._request(method, params, read, about, within=within or self._limits.call)
 
-    async def _call_as_task(
-        self,
-        method: str,
-        params: dict[str, Any],
-        read: Read[T],
-        about: str = "",
-        within: Timeout | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> T:
-        within = within or self._limits.call
+    async def _call_as_task(self, params: dict[str, Any], within: Timeout, on_progress: OnProgress | None) -> Result:
         until = inf if within.total is None else self._loop.time() + within.total
         task = {} if within.total is None else {"ttl": round(within.total * 1000)}
 
@@ -229,9 +221,9 @@ class Session:
             return await self._request(method, params, answers.unread, within=Timeout(idle, None), until=until)
 
         with self._peer.following(on_progress, params) as followed:
-            created = await ask(method, {**followed, "task": task}, within.idle)
+            created = await ask("tools/call", {**followed, "task": task}, within.idle)
             raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
-        return read(self.server, about, raw)
+        return answers.result(self.server, params["name"], raw)
 
     async def _list(self, capability: str, kind: Kind[T], until: float = inf) -> Listing[T]:
         if not self.hello.offers(capability):
