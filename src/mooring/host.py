@@ -32,7 +32,7 @@ from mooring.servers.fleet import Fleet
 from mooring.servers.log import Log
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
-from mooring.servers.watch import USUAL, Watch, Watches
+from mooring.servers.watch import USUAL, Sleep, Watch, Watches
 from mooring.settings import load as load_settings
 from mooring.tools.catalog import Catalog, Cold, Entry, Source
 from mooring.wire.process import Guard
@@ -53,19 +53,20 @@ def open(
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
     person; without it, everything that would have to be asked is refused. `request` says more exactly what to look
     at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it.
+    and closes it. `sleep` is how watches wait between two looks, for whoever has a clock of their own.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload)
+    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload, sleep=sleep)
 
 
 class Loaded(Struct, frozen=True):
@@ -112,13 +113,14 @@ class Host:
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
-        self._ask, self._limits, self._guard = ask, limits, guard
+        self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
         self._feed = Feed()
@@ -131,7 +133,7 @@ class Host:
         admitted = await asyncio.to_thread(self._look)
         settings = admitted.settings
         self._log = Log(where)
-        self._watches = Watches(self._feed.emit)
+        self._watches = Watches(self._feed.emit, self._sleep)
         self._shared = Shared(
             where,
             emit=self._heard,
