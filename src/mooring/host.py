@@ -227,7 +227,7 @@ class Host:
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
-        within = Timeout(None, timeout) if isinstance(timeout, float | int) else timeout
+        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
         entry = name if isinstance(name, Entry) else self._current().get(name)
         if entry is None:
             began = asyncio.get_running_loop().time()
@@ -367,7 +367,7 @@ class Host:
         if isinstance(found, Entry):
             return found
         server = self.server(found.server)
-        self._still(server, found.tool)
+        self._still(server, server.name, found.tool)
         await server.session(until)
         again = self._current().find(f"{server.name}.{found.tool}")
         if isinstance(again, Cold):
@@ -379,12 +379,12 @@ class Host:
         server = self._fleet.servers.get(entry.server)
         if server is None or entry.owner is not server:
             raise Stale(entry.server, entry.tool)
-        self._still(server, entry.tool)
+        self._still(server, entry.server, entry.tool)
         return server
 
-    def _still(self, server: Server, tool: str) -> None:
-        if self._bound.setdefault((server.name, tool), server) is not server:
-            raise Stale(server.name, tool)
+    def _still(self, server: Server, name: str, tool: str) -> None:
+        if self._bound.setdefault((name, tool), server) is not server:
+            raise Stale(name, tool)
 
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         async def listed(server: Server) -> list[Item]:
