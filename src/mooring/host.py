@@ -38,7 +38,7 @@ from mooring.servers.fleet import Fleet
 from mooring.servers.log import Log
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
-from mooring.servers.watch import USUAL, Watch, Watches
+from mooring.servers.watch import USUAL, Sleep, Watch, Watches
 from mooring.settings import load as load_settings
 from mooring.tools.catalog import Catalog, Cold, Entry, Source
 from mooring.watching import changes
@@ -62,6 +62,7 @@ def open(
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
@@ -70,13 +71,15 @@ def open(
     no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
     denies. `request` says more exactly what to look
     at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it.
+    and closes it. `sleep` is how watches wait between two looks, for whoever has a clock of their own.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, policy=policy, limits=limits, guard=guard, reload=reload)
+    return Host(
+        request, servers=servers, ask=ask, policy=policy, limits=limits, guard=guard, reload=reload, sleep=sleep
+    )
 
 
 class Loaded(Struct, frozen=True):
@@ -124,13 +127,14 @@ class Host:
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
-        self._ask, self._limits, self._guard = ask, limits, guard
+        self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._mode: Mode | None = "bypass" if policy == "allow" else policy
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
@@ -146,7 +150,7 @@ class Host:
         admitted = await asyncio.to_thread(self._look)
         settings = admitted.settings
         self._log = Log(where)
-        self._watches = Watches(self._feed.emit)
+        self._watches = Watches(self._feed.emit, self._sleep)
         self._shared = Shared(
             where,
             emit=self._heard,
@@ -248,7 +252,7 @@ class Host:
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
-        within = Timeout(None, timeout) if isinstance(timeout, float | int) else timeout
+        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
         entry = name if isinstance(name, Entry) else self._current().get(name)
         if entry is None:
             began = asyncio.get_running_loop().time()
@@ -449,7 +453,7 @@ class Host:
         if isinstance(found, Entry):
             return found
         server = self.server(found.server)
-        self._still(server, found.tool)
+        self._still(server, server.name, found.tool)
         await server.session(until)
         again = self._current().find(f"{server.name}.{found.tool}")
         if isinstance(again, Cold):
@@ -461,12 +465,12 @@ class Host:
         server = self._fleet.servers.get(entry.server)
         if server is None or entry.owner is not server:
             raise Stale(entry.server, entry.tool)
-        self._still(server, entry.tool)
+        self._still(server, entry.server, entry.tool)
         return server
 
-    def _still(self, server: Server, tool: str) -> None:
-        if self._bound.setdefault((server.name, tool), server) is not server:
-            raise Stale(server.name, tool)
+    def _still(self, server: Server, name: str, tool: str) -> None:
+        if self._bound.setdefault((name, tool), server) is not server:
+            raise Stale(name, tool)
 
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         async def listed(server: Server) -> list[Item]:

@@ -12,6 +12,9 @@ from mooring.servers.plan import Plan, plan
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 
+SOON = 1.0
+"""Seconds until what was learned is on disk: much is learned at once, and not every host lives to be closed."""
+
 
 class Fleet:
     """Servers by name. `retired` is awaited for each that is no longer wanted, before it ends."""
@@ -22,6 +25,7 @@ class Fleet:
         self._cache = cache
         self._retired = retired
         self._leaving: set[asyncio.Task[None]] = set()
+        self._writing: asyncio.TimerHandle | None = None
         shared.remember = self._remember
 
     @property
@@ -68,6 +72,8 @@ class Fleet:
         for task in self._leaving:
             task.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
+        if self._writing is not None:
+            self._writing.cancel()
         await asyncio.to_thread(self._cache.close)
 
     def _retire(self, server: Server) -> None:
@@ -90,6 +96,12 @@ class Fleet:
 
     def _remember(self, approved: Approved, offer: Offer) -> None:
         self._cache.put(self._key(approved), offer)
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().call_later(SOON, self._write)
+
+    def _write(self) -> None:
+        self._writing = None
+        asyncio.get_running_loop().run_in_executor(None, self._cache.flush)
 
     def _key(self, approved: Approved) -> bytes:
         return self._cache.key(approved, self._shared.where, roots=(approved.folder,))

@@ -81,13 +81,13 @@ class Catalog:
         self.entries: tuple[Entry, ...] = tuple(
             Entry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
         )
-        self._by_name = {entry.name: entry for entry in self.entries}
         self._by_pair: dict[Pair, Entry] = {(entry.server, entry.tool): entry for entry in self.entries}
-        self._by_words = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
+        self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
+        self._exact |= {entry.name: entry for entry in self.entries}
 
     def get(self, name: str) -> Entry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
-        return self._by_name.get(name) or self._by_words.get(name)
+        return self._exact.get(name)
 
     def find(self, name: str) -> Entry | Cold:
         """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
@@ -152,8 +152,7 @@ class Catalog:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
 
     def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
-        written = {f"{entry.server}.{entry.tool}" for entry in self.entries} | set(self._by_name)
-        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(written))
+        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
         if dot and not near:
             return UnknownServer(server, _close(server, self._sources))

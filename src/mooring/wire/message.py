@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, TypeAlias
 
-from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
+from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
 from mooring.core.raw import ABSENT, mended, read
@@ -196,8 +196,9 @@ def fault(raw: Raw) -> Fault:
 
 def with_progress_token(params: Any, token: int) -> Any:
     """The same parameters, asking for progress."""
-    given = {} if isinstance(params, UnsetType) else params
-    return {**given, "_meta": {**given.get("_meta", {}), "progressToken": token}}
+    given = {} if params is UNSET else params
+    meta = {**given["_meta"], "progressToken": token} if "_meta" in given else {"progressToken": token}
+    return {**given, "_meta": meta}
 
 
 def _parts(line: bytes) -> list[Raw]:
