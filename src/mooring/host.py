@@ -53,19 +53,20 @@ def open(
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    remember: bool = True,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
     person; without it, everything that would have to be asked is refused. `request` says more exactly what to look
     at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it.
+    and closes it. Without `remember`, what servers offer and write is neither looked up nor kept on disk.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload)
+    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload, remember=remember)
 
 
 class Loaded(Struct, frozen=True):
@@ -112,12 +113,16 @@ class Host:
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        remember: bool = True,
+        adapt: Callable[[Admitted], Admitted] | None = None,
     ) -> None:
+        """As `open`; `adapt` changes what was found, each time, before it takes effect."""
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
+        self._remember, self._adapt = remember, adapt
         self._ask, self._limits, self._guard = ask, limits, guard
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
@@ -135,14 +140,14 @@ class Host:
         self._shared = Shared(
             where,
             emit=self._heard,
-            log=self._log.write,
+            log=self._log.write if self._remember else _drop,
             guard=self._guard,
             ask=self._ask,
             limits=self._limits,
             env=settings["env"],
             network=settings["network"],
         )
-        self._fleet = Fleet(self._shared, Cache(where), self._retired)
+        self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._apply(admitted)
         return self
 
@@ -236,10 +241,14 @@ class Host:
             entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
         )
 
-    async def find(self, name: str, within: float = inf) -> Entry:
-        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
+    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
+        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
+
+        So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
+        seconds ago.
+        """
         until = asyncio.get_running_loop().time() + within
-        entry = self._current().get(name) or await self._found(name, until)
+        entry = self._current().get(name) or await self._found(name, until, trusted)
         self._bound_to(entry)
         return entry
 
@@ -327,8 +336,14 @@ class Host:
             return
         self._apply(await asyncio.to_thread(self._look))
 
+    def forget(self, server: str) -> None:
+        """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
+        self._fleet.forget(self.server(server))
+        self._catalog = None
+
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
+        admitted = self._adapt(admitted) if self._adapt is not None else admitted
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
         self.settings, self.problems = admitted.settings, admitted.problems
         self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
@@ -352,13 +367,13 @@ class Host:
             self._catalog = Catalog((*sources, *unknown), self.settings["toolNames"])
         return self._catalog
 
-    async def _found(self, name: str, until: float) -> Entry:
+    async def _found(self, name: str, until: float, trusted: float = 0.0) -> Entry:
         """The tool of that name, once its server has been asked what it has, where that may help."""
         try:
             found = self._current().find(name)
         except UnknownTool as error:
             server = self._fleet.servers.get(error.server)
-            if server is None or server.is_connected:
+            if server is None or server.is_connected or not older(server, trusted):
                 raise
             await server.session(until)
             found = self._current().find(name)
@@ -430,7 +445,17 @@ def _source(server: Server, now: float) -> Source:
     if offer is None or not (server.is_connected or offer.usable(now)):
         return Source(server.name, (), server, known=False)
     rejected = {one.name: one.reason for one in offer.tools.rejected}
-    return Source(server.name, offer.tools.items, server, config.tools_allow, config.tools_deny, rejected)
+    note = "" if offer.tools.items else offer.tools.note
+    return Source(server.name, offer.tools.items, server, config.tools_allow, config.tools_deny, rejected, note=note)
+
+
+def older(server: Server, seconds: float) -> bool:
+    """Whether the tools of a server were listed longer ago than that, or never."""
+    return server.offer is None or not 0 <= time() - server.offer.at < seconds
+
+
+def _drop(server: str, level: str, text: str) -> None:
+    return
 
 
 def _most(within: Timeout | None) -> float:

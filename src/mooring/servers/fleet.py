@@ -16,7 +16,7 @@ from mooring.servers.shared import Shared
 class Fleet:
     """Servers by name. `retired` is awaited for each that is no longer wanted, before it ends."""
 
-    def __init__(self, shared: Shared, cache: Cache, retired: Callable[[Server], Awaitable[None]]) -> None:
+    def __init__(self, shared: Shared, cache: Cache | None, retired: Callable[[Server], Awaitable[None]]) -> None:
         self.servers: dict[str, Server] = {}
         self._shared = shared
         self._cache = cache
@@ -68,7 +68,14 @@ class Fleet:
         for task in self._leaving:
             task.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
-        await asyncio.to_thread(self._cache.close)
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.close)
+
+    def forget(self, server: Server) -> None:
+        """Know nothing of what a server offered."""
+        server.offer = None
+        if self._cache is not None:
+            self._cache.forget(self._cache.own_key(server.approved, self._shared.where))
 
     def _retire(self, server: Server) -> None:
         """What a server that is no longer wanted has begun, it may end."""
@@ -85,14 +92,11 @@ class Fleet:
         task.add_done_callback(self._leaving.discard)
 
     def _known(self, approved: list[Approved]) -> dict[str, Offer]:
-        keys = {self._key(each): each.name for each in approved}
-        return {keys[key]: offer for key, offer in self._cache.load(keys).items()}
+        return self._cache.known(approved, self._shared.where) if self._cache is not None else {}
 
     def _remember(self, approved: Approved, offer: Offer) -> None:
-        self._cache.put(self._key(approved), offer)
-
-    def _key(self, approved: Approved) -> bytes:
-        return self._cache.key(approved, self._shared.where, roots=(approved.folder,))
+        if self._cache is not None:
+            self._cache.put(self._cache.own_key(approved, self._shared.where), offer)
 
 
 def unknown(server: Server) -> bool:

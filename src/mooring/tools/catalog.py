@@ -24,6 +24,8 @@ class Source(Struct, frozen=True):
     """Tools that cannot be used, and why."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
+    note: str = ""
+    """Why there is no tool at all, where that is known."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
@@ -134,7 +136,7 @@ class Catalog:
     def _reason(self, source: Source, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
             return "its configuration leaves it out"
-        return source.rejected.get(tool, "")
+        return source.rejected.get(tool, source.note.rstrip("."))
 
     def _near(self, server: str, tool: str) -> list[str]:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
