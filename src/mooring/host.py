@@ -207,8 +207,8 @@ class Host:
 
     def _wrong(self) -> dict[str, MooringError]:
         """What is wrong with servers that are meant to be there, and cannot even be tried."""
-        off = (name for name, refused in self._refused.items() if isinstance(refused.error, Disabled))
-        return {name: refused.error for name, refused in self._refused.items() if name not in {*off}}
+        errors = {name: refused.error for name, refused in self._refused.items()}
+        return {name: error for name, error in errors.items() if not isinstance(error, Disabled)}
 
     # --- using it -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring import files
+from mooring.core.tool import Tool
 from mooring.errors import ConfigError, FileError
 
 LIMIT = 16 * files.MIB
@@ -27,6 +28,14 @@ def arguments(words: Sequence[str], schema: Mapping[str, Any], given: str | None
         known = properties.get(key) if isinstance(properties, Mapping) else None
         made[key] = _value(key, _read(text), known if isinstance(known, Mapping) else {})
     return made
+
+
+def filled(server: str, tool: Tool, words: Sequence[str], given: str | None = None) -> dict[str, Any]:
+    """The arguments of one call; whatever can be found wrong with them is found here, before anything is sent.
+
+    Raises: as `arguments`.
+    """
+    return arguments(words, tool.schema, given)
 
 
 def _from_json(text: str) -> dict[str, Any]:

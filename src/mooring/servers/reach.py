@@ -29,10 +29,18 @@ async def connection(
         ServerError: no session came of it, or it was lost.
         NotApproved: it is no longer what was approved.
     """
-    name = approved.name
-    ready = await prepare(approved, _context(shared))
+    ready = await prepare(approved, context(shared))
     for omission in ready.omitted:
-        shared.note(name, LogMessage("warning", f"{omission.where} was left out: {omission.reason}"))
+        shared.note(approved.name, LogMessage("warning", f"{omission.where} was left out: {omission.reason}"))
+    async with prepared(ready, approved.name, shared, client, limits, known) as session:
+        yield session
+
+
+@asynccontextmanager
+async def prepared(
+    ready: Launch | Reach, name: str, shared: Shared, client: Client, limits: Limits, known: EraName | None = None
+) -> AsyncIterator[Session]:
+    """The same, once everything in the definition is filled in. Raises: ServerError."""
     match ready:
         case Launch():
 
@@ -66,7 +74,8 @@ async def _reached(
     )
 
 
-def _context(shared: Shared) -> Context:
+def context(shared: Shared) -> Context:
+    """What all servers of a host are prepared with."""
     return Context(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
 
 

@@ -145,8 +145,9 @@ class Catalog:
         written = {f"{entry.server}.{entry.tool}" for entry in self.entries} | set(self._by_name)
         near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(written))
         server, dot, _ = name.partition(".")
-        if dot and not near:
-            return UnknownServer(server, _close(server, self._sources))
+        like = _close(server, self._sources) if dot else []
+        if dot and (like or not near) and not alike:
+            return UnknownServer(server, like)
         return UnknownTool("Mooring", name, near)
 
 
