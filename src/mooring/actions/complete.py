@@ -7,13 +7,15 @@ from mooring.inventory import Inventory
 
 
 def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
-    """What `server.tool` could become; the servers, where none is written out yet."""
+    """What `server.tool` could become; the servers, where several could still be meant."""
     folded = typed.casefold()
     servers = [f"{choice.name}." for choice in inventory.choices]
-    meant = [name[:-1] for name in servers if folded.startswith(name.casefold())]
-    if not meant:
-        return [name for name in servers if name.casefold().startswith(folded)]
-    return [name for name in _known(inventory, where, set(meant)) if name.casefold().startswith(folded)]
+    possible = [name for name in servers if name.casefold().startswith(folded)]
+    meant = [name for name in servers if folded.startswith(name.casefold())] or possible
+    if len(possible) > 1:
+        return possible
+    known = _known(inventory, where, {name[:-1] for name in meant})
+    return [name for name in known if name.casefold().startswith(folded)] or possible
 
 
 def _known(inventory: Inventory, where: Where, servers: set[str]) -> list[str]:

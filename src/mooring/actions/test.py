@@ -16,7 +16,7 @@ from mooring.core.config import Broken, Stdio
 from mooring.core.event import Event
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
-from mooring.errors import ServerError, Stage, Unresolved
+from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.inventory import Inventory
 from mooring.render import short_path
 from mooring.servers.dial import INSTALLING
@@ -106,14 +106,22 @@ async def _tried(approved: Approved, shared: Shared, seconds: float | None, show
         async with prepared(ready, approved.name, shared, client, _limits(approved, seconds)) as session:
             trial.opened(session)
             if session.era == "handshake":
-                await session.ping(Timeout(PING, PING))
-                trial.done("ping")
+                trial.done("ping", await _ping(session))
             found = _found(session)
     except ServerError as error:
         trial.failed(error)
         raise
     trial.done("close")
     return found
+
+
+async def _ping(session: Session) -> str:
+    """Ask for a sign of life; a refusal is one too."""
+    try:
+        await session.ping(Timeout(PING, PING))
+    except RpcError as error:
+        return str(error)
+    return ""
 
 
 class _Trial:

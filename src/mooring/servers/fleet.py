@@ -49,14 +49,20 @@ class Fleet:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
         wanted = [server for server in servers if refresh or unknown(server)]
         tasks = {server.name: asyncio.ensure_future(server.session()) for server in wanted}
-        if tasks:
-            await asyncio.wait(tasks.values(), timeout=within)
-        errors: dict[str, MooringError] = {}
-        for name, task in tasks.items():
-            if not task.done():
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=within)
+            late = [name for name, task in tasks.items() if not task.done()]
+        finally:
+            for task in tasks.values():
                 task.cancel()
-                errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
-            elif isinstance(error := task.exception(), MooringError):
+        errors: dict[str, MooringError] = {
+            name: TimedOut(name, "to being connected", within or 0.0, stage="connect") for name in late
+        }
+        for name, task in tasks.items():
+            if name in errors:
+                continue
+            if isinstance(error := task.exception(), MooringError):
                 errors[name] = error
             elif error is not None:
                 raise error
