@@ -42,7 +42,7 @@ def faulty(fault: str) -> dict[str, object]:
 
 
 def test_a_file_that_is_missing_is_no_word_worth(cli: Cli) -> None:
-    done = cli("tools", "-q")
+    done = cli("tools")
     assert (done.code, done.out, done.err) == (0, "", "")
     assert cli("tools", "--json").data == {"tools": [], "servers": []}
 

@@ -119,6 +119,33 @@ async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(
                 assert "✗ handshake" in out
 
 
+async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(home: Home) -> None:
+    def refuse(heard: Heard) -> web.Response:
+        return web.Response(status=500, text=f"bad {heard.headers['Authorization']}")
+
+    shout = "import os, sys; sys.exit('bad key ' + os.environ['MY_TOKEN'])"
+    async with Site() as site:
+        for method in ("initialize", "server/discover"):
+            site.answers[method] = refuse
+        home.configure(
+            site={"type": "http", "url": site.url, "headers": {"Authorization": "Bearer canary-header"}},
+            loud={"command": sys.executable, "args": ["-S", "-c", shout], "env": {"MY_TOKEN": "canary-env"}},
+        )
+        printed = ""
+        for words in (
+            ["tools"],
+            ["mcp", "test", "site"],
+            ["mcp", "test", "loud"],
+            ["mcp", "list", "--check", "--json"],
+        ):
+            _, out, err = await run(home, *words)
+            printed += out + err
+        printed += "".join((await run(home, "logs", "loud"))[1:])
+        assert "bad key •••" in printed
+        assert "HTTP status 500" in printed
+        assert "canary" not in printed
+
+
 async def test_a_configured_server_behind_an_address_is_used_like_any_other(home: Home) -> None:
     async with Site() as site:
         home.configure(site={"type": "http", "url": site.url})

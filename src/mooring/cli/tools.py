@@ -1,6 +1,7 @@
 """`mooring tools`."""
 
 import asyncio
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ def _configured(options: Globals, name: str | None, refresh: bool, server: dict[
         _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
     else:
         _print_tools([(f"{entry.server}.{entry.tool}", entry.definition) for entry in found.entries])
-        if not found.entries and not found.failed and not options.quiet:
+        if not found.entries and not found.failed and not options.quiet and (name or sys.stderr.isatty()):
             who = f"{safe(found.peers[0].name)} offers no" if name else "No server offers any"
             click.echo(f"{who} tools.", err=True)
         for peer in found.peers:

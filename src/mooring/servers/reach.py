@@ -12,6 +12,7 @@ from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
+from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
 from mooring.servers.launch import Context, Launch, Reach, prepare
 from mooring.servers.shared import Shared
@@ -40,19 +41,26 @@ async def connection(
 async def prepared(
     ready: Launch | Reach, name: str, shared: Shared, client: Client, limits: Limits, known: EraName | None = None
 ) -> AsyncIterator[Session]:
-    """The same, once everything in the definition is filled in. Raises: ServerError."""
-    match ready:
-        case Launch():
+    """The same, once everything in the definition is filled in; no error repeats the secrets that it was given.
 
-            def wrote(line: str) -> None:
-                shared.note(name, LogMessage("stderr", line))
+    Raises: ServerError.
+    """
+    try:
+        match ready:
+            case Launch():
 
-            way = dial(ready, shared.guard, server=name, client=client, limits=limits, known=known, on_line=wrote)
-            async with way as session:
-                yield session
-        case Reach():
-            async with await _reached(ready, name, shared, client, limits, known) as session:
-                yield session
+                def wrote(line: str) -> None:
+                    shared.note(name, LogMessage("stderr", line))
+
+                way = dial(ready, shared.guard, server=name, client=client, limits=limits, known=known, on_line=wrote)
+                async with way as session:
+                    yield session
+            case Reach():
+                async with await _reached(ready, name, shared, client, limits, known) as session:
+                    yield session
+    except ServerError as error:
+        error.args = (ready.redacted(str(error)), *error.args[1:])
+        raise
 
 
 async def _reached(
