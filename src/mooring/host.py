@@ -62,6 +62,7 @@ def open(
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    remember: bool = True,
     sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
@@ -69,16 +70,24 @@ def open(
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
     person; without it, everything that would have to be asked is refused. `policy` is how calls are let through where
     no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
-    denies. `request` says more exactly what to look
-    at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it. `sleep` is how watches wait between two looks, for whoever has a clock of their own.
+    denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
+    it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer and write is
+    neither looked up nor kept on disk. `sleep` is how watches wait between two looks, for whoever has another clock.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
     return Host(
-        request, servers=servers, ask=ask, policy=policy, limits=limits, guard=guard, reload=reload, sleep=sleep
+        request,
+        servers=servers,
+        ask=ask,
+        policy=policy,
+        limits=limits,
+        guard=guard,
+        reload=reload,
+        remember=remember,
+        sleep=sleep,
     )
 
 
@@ -127,13 +136,18 @@ class Host:
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        remember: bool = True,
         sleep: Sleep = asyncio.sleep,
+        adapt: Callable[[Admitted], Admitted] = lambda admitted: admitted,
     ) -> None:
+        """As `open`; `adapt` changes what was found, each time, before it takes effect."""
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
+        self._adapt = adapt
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
+        self._remember = remember
         self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._mode: Mode | None = "bypass" if policy == "allow" else policy
         self._aliases: Mapping[str, str] = {}
@@ -147,14 +161,14 @@ class Host:
 
     async def __aenter__(self) -> Self:
         where = self._request.where
-        admitted = await asyncio.to_thread(self._look)
+        admitted = self._adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
         self._log = Log(where)
         self._watches = Watches(self._feed.emit, self._sleep)
         self._shared = Shared(
             where,
             emit=self._heard,
-            log=self._log.write,
+            log=self._log.write if self._remember else _drop,
             guard=self._guard,
             ask=self._ask,
             limits=self._limits,
@@ -163,7 +177,7 @@ class Host:
         )
         project = admitted.root if self._request.project else None
         self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
-        self._fleet = Fleet(self._shared, Cache(where), self._retired)
+        self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._apply(admitted)
         self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
@@ -228,8 +242,8 @@ class Host:
 
     def _wrong(self) -> dict[str, MooringError]:
         """What is wrong with servers that are meant to be there, and cannot even be tried."""
-        off = (name for name, refused in self._refused.items() if isinstance(refused.error, Disabled))
-        return {name: refused.error for name, refused in self._refused.items() if name not in {*off}}
+        errors = {name: refused.error for name, refused in self._refused.items()}
+        return {name: error for name, error in errors.items() if not isinstance(error, Disabled)}
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -283,10 +297,14 @@ class Host:
             await self._warden.called(server.approved, server.tools)
         return verdict
 
-    async def find(self, name: str, within: float = inf) -> Entry:
-        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
+    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
+        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
+
+        So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
+        seconds ago.
+        """
         until = asyncio.get_running_loop().time() + within
-        entry = self._current().get(name) or await self._found(name, until)
+        entry = self._current().get(name) or await self._found(name, until, trusted)
         self._bound_to(entry)
         return entry
 
@@ -386,15 +404,20 @@ class Host:
             await self.server(server).restart()
             return
         self._shared.secrets.forget()
-        self._apply(await asyncio.to_thread(self._look))
+        self._apply(self._adapt(await asyncio.to_thread(self._look)))
 
     async def _keep_up(self) -> None:
         """Read the configuration again whenever one of its files changed; act only if it says something else."""
         async for _ in changes(lambda: self._admitted.looked):
-            admitted = await asyncio.to_thread(self._look)
+            admitted = self._adapt(await asyncio.to_thread(self._look))
             if not admitted.same(self._admitted):
                 self._apply(admitted)
             self._admitted = admitted
+
+    def forget(self, server: str) -> None:
+        """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
+        self._fleet.forget(self.server(server))
+        self._catalog = None
 
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
@@ -437,16 +460,17 @@ class Host:
             config.tools_allow,
             config.tools_deny,
             rejected={one.name: one.reason for one in offer.tools.rejected},
+            note="" if offer.tools.items else offer.tools.note,
             held=self._warden.held(server.approved, offer.tools.items).names,
         )
 
-    async def _found(self, name: str, until: float) -> Entry:
+    async def _found(self, name: str, until: float, trusted: float = 0.0) -> Entry:
         """The tool of that name, once its server has been asked what it has, where that may help."""
         try:
             found = self._current().find(name)
         except UnknownTool as error:
             server = self._fleet.servers.get(error.server)
-            if server is None or server.is_connected:
+            if server is None or server.is_connected or not older(server, trusted):
                 raise
             await server.session(until)
             found = self._current().find(name)
@@ -515,6 +539,15 @@ def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
 def _origin(server: Server) -> str:
     origin = server.config.origin
     return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
+
+
+def older(server: Server, seconds: float) -> bool:
+    """Whether the tools of a server were listed longer ago than that, or never."""
+    return server.offer is None or not 0 <= time() - server.offer.at < seconds
+
+
+def _drop(server: str, level: str, text: str) -> None:
+    return
 
 
 def _most(within: Timeout | None) -> float:

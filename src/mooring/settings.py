@@ -88,6 +88,10 @@ def _rule(value: Any) -> bool:
     )
 
 
+def _milliseconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
 NETWORK = ("proxy", "ca", "certificate", "key")
 
 
@@ -128,6 +132,10 @@ SETTINGS: Mapping[str, Setting] = {
     "mcpRemote": Setting(
         "native", "native or keep", lambda value: value in ("native", "keep"), False,
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
+    ),
+    "startWindow": Setting(
+        250, "a number of milliseconds, 0 or more", _milliseconds, True,
+        "how long the chat waits for servers that are not known yet before it offers what there is",
     ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip

@@ -1,11 +1,9 @@
 """The host from its door: real child processes, nothing replaced."""
 
 import asyncio
-import json
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,28 +19,7 @@ from mooring.core.limits import Limits
 from mooring.core.status import Connected, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host import Host
-from support import Home
-
-ACTOR = str(Path(__file__).parent / "actor.py")
-
-
-class Actor:
-    """The script of one acting server, and what it has done so far."""
-
-    def __init__(self, path: Path, **script: Any) -> None:
-        self.path = path
-        self.tell(**script)
-
-    def tell(self, **script: Any) -> None:
-        self.path.write_text(json.dumps(script))
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        return {"command": sys.executable, "args": ["-S", ACTOR, str(self.path)]}
-
-    def done(self, kind: str) -> list[str]:
-        file = Path(f"{self.path}.{kind}")
-        return file.read_text().split() if file.exists() else []
+from support import Actor, Home
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ class Source(Struct, frozen=True):
     """Tools that are not what the person approved."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
+    note: str = ""
+    """Why there is no tool at all, where that is known."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
@@ -146,7 +148,7 @@ class Catalog:
     def _reason(self, source: Source, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
             return "its configuration leaves it out"
-        return source.rejected.get(tool, "")
+        return source.rejected.get(tool, source.note.rstrip("."))
 
     def _near(self, server: str, tool: str) -> list[str]:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
@@ -154,8 +156,9 @@ class Catalog:
     def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
         near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
-        if dot and not near:
-            return UnknownServer(server, _close(server, self._sources))
+        like = _close(server, self._sources) if dot else []
+        if dot and (like or not near) and not alike:
+            return UnknownServer(server, like)
         return UnknownTool("Mooring", name, near)
 
 

@@ -54,7 +54,9 @@ class Index:
         """More for a tool whose whole name was asked for, less for one that does something else."""
         known = lexicon()
         meanings = [known.meanings.get(word, ()) for word in self._names[at]]
-        named = [word in meant or not meant.isdisjoint(means) for word, means in zip(self._names[at], meanings, strict=True)]
+        named = [
+            word in meant or not meant.isdisjoint(means) for word, means in zip(self._names[at], meanings, strict=True)
+        ]
         does = known.actions.intersection(meaning for means in meanings for meaning in means)
         wanted = meant & known.actions
         strays = bool(does and wanted) and does.isdisjoint(wanted)
@@ -92,7 +94,11 @@ class Index:
         first, *others = (self._counts.get(part, {}) for part in stems)
         if not others:
             return first
-        return {at: min(count, *(held[at] for held in others)) for at, count in first.items() if all(at in held for held in others)}
+        return {
+            at: min(count, *(held[at] for held in others))
+            for at, count in first.items()
+            if all(at in held for held in others)
+        }
 
     def _asked(self, text: str) -> Iterator[Stands]:
         known = lexicon()

@@ -13,6 +13,7 @@ from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, Filled, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.errors import ProtocolError, RpcError
 from mooring.wire import answers
 from mooring.wire.client import Client
 from mooring.wire.handshake import Handshake
@@ -64,7 +65,7 @@ async def connect(
     opened = False
     try:
         session = Session(peer, era, await era.open(peer, until), tasks)
-        await session.list_tools(until)
+        await session.list_first(until)
         opened = True
     finally:
         if not opened:
@@ -139,6 +140,14 @@ class Session:
         self.tools = self._era.admitted(await self._list("tools", TOOLS, until))
         self._as_tasks = self._callable_as_tasks()
         return self.tools
+
+    async def list_first(self, until: float) -> None:
+        """List the tools of a connection that opens; where the server refuses, it has none and the note says why."""
+        try:
+            await self.list_tools(until)
+        except (RpcError, ProtocolError) as error:
+            # Known for no longer than this connection: it is asked again the next time.
+            self.tools = Listing(note=f"Its tools could not be listed: {error}", ttl=0.0)
 
     async def list_resources(self) -> Listing[Resource]:
         return await self._list("resources", RESOURCES)
