@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
 from mooring.core.problem import Level, Problem
-from mooring.core.template import Template, Text, Variable
+from mooring.core.template import Secret, Template, Text, Variable, literal
 from mooring.discovery import dialect, values
 from mooring.discovery.format import NO_SERVER, Entry, Field, Format, Slot
 from mooring.discovery.rewrite import is_ours, native
@@ -21,10 +21,13 @@ from mooring.discovery.values import NoServer, Refused
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
+_LEADS = re.compile(r"[/\\~$%{]|[A-Za-z]:")
+"""How a path begins that is not relative, or not known yet."""
+
 _NOTHING: tuple[str, ...] = ()
 _EMPTY: Mapping[str, str] = {}
 
-Loose: TypeAlias = Literal["env_file", "cwd", "headers_helper"]
+Loose: TypeAlias = Literal["env_file", "headers_helper"]
 
 T = TypeVar("T")
 
@@ -76,8 +79,11 @@ class _Reader:
             raise Refused(f"should be an object, but is {values.kind(raw)}")
         self._check_name()
         self._collect(raw)
-        if self.format.prepare:
-            self._collect(self.format.prepare(raw))
+        if prepare := self.entry.prepare or self.format.prepare:
+            self._collect(prepare(raw))
+        if self.format.remarks:
+            for key, message, hint in self.format.remarks(raw):
+                self.problems.append(self.problem(f"`{key}` {message}", hint, key, "warning"))
         self.disabled_by = self.disabled_by or (None if self.forced else self._switched_off())
         timeout = self._time("timeout")
         written = self._connection()
@@ -91,9 +97,10 @@ class _Reader:
             required=self._soft("required", values.boolean, False),
             start_timeout=self._either("start_timeout", timeout),
             call_timeout=self._either("call_timeout", timeout),
+            idle_timeout=self._time("idle_timeout"),
             tools_allow=self._allowed(),
             tools_deny=self._soft("tools_deny", values.names, _NOTHING) + self._policy("always_deny"),
-            oauth=self._oauth(),
+            oauth=self._oauth() if isinstance(written, Http) else None,
             always_load=self._soft("always_load", values.boolean, False),
             lifecycle=self._soft("lifecycle", values.lifecycle, "lazy"),
             auto_approve=self._soft("auto_approve", values.approvals, _NOTHING) + self._policy("always_allow"),
@@ -223,16 +230,34 @@ class _Reader:
         return self.format.untyped if "url" in self.values else None
 
     def _stdio(self) -> Stdio:
-        command = self._hard("command", values.text, "")
+        command = self._based(self._hard("command", values.text, ""), ("./", ".\\"))
         args = self._hard("args", values.arguments, _NOTHING)
         return Stdio(
             command=self._template(command, "command"),
             args=tuple(self._template(arg, "args") for arg in args),
-            env={name: self._template(text, "env") for name, text in self._hard("env", values.mapping, _EMPTY).items()},
+            env=dict(self._env()),
             pass_env=self._hard("pass_env", values.variable_names, _NOTHING),
             env_file=self._optional("env_file"),
-            cwd=self._optional("cwd"),
+            cwd=self._cwd(),
         )
+
+    def _env(self) -> Iterator[tuple[str, Template]]:
+        for name, text in self._hard("env", values.mapping, _EMPTY).items():
+            yield name, self._template(text, "env")
+        for name in self._hard("env_secrets", values.variable_names, _NOTHING):
+            yield name, Template(f"${{{name}}}", (Secret(name, self.format.tool, variable=True),))
+
+    def _cwd(self) -> Template | None:
+        text = self._hard("cwd", values.text, "")
+        if not text:
+            return literal(self.entry.base) if self.entry.base and self.format.at_home else None
+        return self._template(self._based(text, ("",)), "cwd")
+
+    def _based(self, path: str, beginnings: tuple[str, ...]) -> str:
+        """A relative path, from where it is meant."""
+        if not self.entry.base or not path.startswith(beginnings) or _LEADS.match(path):
+            return path
+        return self.entry.base if path in (".", "./") else f"{self.entry.base}/{path.removeprefix('./')}"
 
     def _http(self, transport: Transport) -> Http:
         return Http(
@@ -265,7 +290,7 @@ class _Reader:
         return self._template(text, slot) if text else None
 
     def _template(self, text: str, field: dialect.Field) -> Template:
-        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed)
+        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed, self.entry.keeper)
 
     # --- the rest -------------------------------------------------------------------------------------------
 
@@ -323,11 +348,15 @@ class _Reader:
 
     def _oauth_from(self, block: dict[str, Any]) -> OAuth:
         secret, port = block.get("clientsecret"), block.get("callbackport", block.get("redirectport"))
+        uri = values.maybe_text(block.get("redirecturi"))
+        if uri and (found := re.fullmatch(r"[^/]*:(\d{1,5})", uri)):
+            uri, port = None, int(found[1])
         return OAuth(
+            enabled=block.get("enabled") is not False,
             client_id=values.maybe_text(block.get("clientid")),
             client_secret=self._template(secret, "oauth") if isinstance(secret, str) else None,
             callback_port=port if isinstance(port, int) and not isinstance(port, bool) else None,
-            redirect_uri=values.maybe_text(block.get("redirecturi")),
+            redirect_uri=uri,
             scopes=values.scopes(block.get("scopes", block.get("scope"))),
             metadata_url=values.maybe_text(block.get("authservermetadataurl")),
             resource=values.maybe_text(block.get("resource")),

@@ -20,6 +20,7 @@ from mooring.discovery.format import (
     PROJECT,
     Context,
     Entry,
+    Folder,
     Folders,
     Format,
     Place,
@@ -35,7 +36,10 @@ from mooring.syntax import Document, parse
 
 MOST_SERVERS = 1000
 MOST_MATCHES = 256
+_NO_FOLDER = Folder()
 SCOPES: tuple[Scope, ...] = ("cli", "managed", "project", "user")
+DORMANT = len(SCOPES)
+"""The rank of what lies in a plugin that is switched off: it keeps nothing out."""
 
 
 class Definition(Struct, frozen=True):
@@ -102,30 +106,61 @@ class _Shelf:
         self.problems: list[Problem] = []
         self.seen: list[str] = []
         self._documents: dict[str, Document | None] = {}
+        self._folders: dict[int, tuple[Folder, ...]] = {}
         self._personal = frozenset(_personal(context, formats))
         self._real = {folder: os.path.realpath(folder) for folder in context.folders}
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
-        plain = (place for place in format.places if place.each is None)
+        plain = [place for place in format.places if place.each is None]
         once = {(place.scope, place.key, path): place for place, path in reversed([*self._paths(plain)])}
-        found: list[tuple[Place, str, tuple[Any, ...]]] = [(place, path, ()) for (*_, path), place in once.items()][
-            ::-1
-        ]
-        found += [row for place in format.places if place.each for row in self._inside(place, place.each)]
-        return tuple(
-            Sheet(place, path, document, *rest)
-            for place, path, rest in found
+        found = [(place, path, self._around(place, path)) for (*_, path), place in once.items()][::-1]
+        if len(plain) < len(format.places):
+            inside = [row for place in format.places if place.each for row in self._inside(place, place.each)]
+            found = inside + found if format.places[0].each else found + inside
+        sheets = (
+            Sheet(place, path, document, folder)
+            for place, path, folder in found
             if (document := self.document(place, path)) is not None
         )
+        return tuple(each for sheet in sheets for each in (self._led(sheet) if sheet.place.leads else (sheet,)))
 
-    def _inside(self, place: Place, folders: Folders) -> Iterator[tuple[Place, str, tuple[Any, ...]]]:
+    def _around(self, place: Place, path: str) -> Folder:
+        """The folder of a file, where folders are switched off by name."""
+        if not place.off or not os.path.lexists(path):
+            return _NO_FOLDER
+        return Folder(off=_said(self, place.off).about(os.path.basename(os.path.dirname(path))))
+
+    def _inside(self, place: Place, folders: Folders) -> Iterator[tuple[Place, str, Folder]]:
         """A place in each of the folders that another file names."""
-        documents = [document for listing in folders.places for _, document in self.all(listing)]
-        off = _said(self, folders.off).everywhere if documents else {}
-        for document in documents:
-            for name, prefix, folder in folders.named(document.data, self.context):
-                if os.path.isabs(folder):
-                    yield place, place.path.replace("{each}", folder, 1), (prefix, folder, off.get(name))
+        if id(folders) not in self._folders:
+            self._folders[id(folders)] = self._named(folders)
+        for folder in self._folders[id(folders)]:
+            yield place, place.path.replace("{each}", folder.path, 1), folder
+
+    def _named(self, folders: Folders) -> tuple[Folder, ...]:
+        listed = [said for switch in folders.listed for said in _told(self, switch)]
+        if not listed:
+            return ()
+        from mooring.discovery.plugins import named, settled  # only where there are such folders
+
+        found = [each for path, value in listed for each in named(folders.whose, value, path, self.context)]
+        off = _said(self, folders.off)
+        answers = [value for switch in folders.answers for _, value in _told(self, switch)]
+        whole = (settled(each, (off.about(each.id) if each.id else None) or each.off, answers) for each in found)
+        return tuple(folder for folder in whole if folder is not None)
+
+    def _led(self, sheet: Sheet) -> Iterator[Sheet]:
+        from mooring.discovery.plugins import Elsewhere, parts  # only where there are plugins
+
+        for part in parts(sheet):
+            match part:
+                case Sheet():
+                    yield part
+                case Problem():
+                    self.problems.append(part)
+                case Elsewhere(path, place):
+                    if (document := self.document(place, path)) is not None:
+                        yield Sheet(place, path, document, sheet.folder)
 
     def text(self, place: Place, path: str) -> bytes | None:
         """The bytes of a file that is not configuration but a program; `None` where there is none to be read."""
@@ -157,7 +192,10 @@ class _Shelf:
         places = tuple(places)
         for place in places:
             if not _walked(place) and (path := locate(place, self.context.where)):
-                yield from ((place, match) for match in _matches(place, path))
+                if place.several:
+                    yield from ((place, one) for one in _several(path, self.context.where))
+                else:
+                    yield from ((place, match) for match in _matches(place, path))
         for folder in self.context.folders:
             for place in filter(_walked, places):
                 path = os.path.join(folder, place.path)
@@ -193,6 +231,8 @@ class _Shelf:
 
 
 def _definitions(shelf: _Shelf, format: Format, order: int, keep: bool) -> Iterator[Definition]:
+    if shelf.context.where.platform == "win32" and (other := format.dialect.on_windows):
+        format = replace(format, dialect=other)
     sheets = shelf.sheets(format)
     off, on = _said(shelf, format.off), _said(shelf, format.on)
     policies = tuple(_policies(shelf, format.policies))
@@ -203,15 +243,15 @@ def _definitions(shelf: _Shelf, format: Format, order: int, keep: bool) -> Itera
     mine = {entry.name for entry in found if entry.origin.scope == "user"} if format.user_first else frozenset()
     for entry in found:
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        said = blocked or off.about(entry) or entry.off
-        result = entries.read(entry, format, said, keep=keep, forced=on.about(entry) is not None)
+        said = blocked or off.of(entry) or entry.off
+        result = entries.read(entry, format, said, keep=keep, forced=on.of(entry) is not None)
         shelf.problems.extend(result.problems)
         if result.definition is not None:
-            scope, place = SCOPES.index(entry.origin.scope), entry.order
+            scope, place = DORMANT if entry.off else SCOPES.index(entry.origin.scope), entry.order
             if entry.origin.scope == "project" and entry.name in mine:
                 scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
-            words = (approved.about(entry), trusted.about(entry)) if foreign else (None, None)
+            words = (approved.of(entry), trusted.of(entry)) if foreign else (None, None)
             yield Definition(_under(policies, result.definition), (scope, order, place), *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
 
@@ -228,12 +268,12 @@ def _policies(shelf: _Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
     managed_only = False
     for switch in switches:
         managed = switch.place.scope == "managed"
-        for path, document in shelf.all(switch.place):
-            for _, value in dig(document.data, switch.key, shelf.context):
-                managed_only = managed_only or (managed and value is True)
-                if isinstance(value, list) and not (switch.says == "allowed" and managed_only and not managed):
-                    rules = tuple(rule for rule in value if isinstance(rule, Mapping))
-                    yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}")
+        for path, value in _told(shelf, switch):
+            managed_only = managed_only or (switch.says == "true" and managed and value is True)
+            if switch.says != "true" and not (switch.says == "allowed" and managed_only and not managed):
+                # What is no list allows nothing, as in Claude Code.
+                rules = tuple(rule for rule in value if isinstance(rule, Mapping)) if isinstance(value, list) else ()
+                yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}", switch.place.scope)
 
 
 def _out_of_reach(shelf: _Shelf, program: Unreadable) -> Iterator[Problem]:
@@ -281,9 +321,14 @@ def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[An
 
 def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
-    fixed = dict.fromkeys(sheet.place.here, sheet.folder or os.path.dirname(sheet.path))
+    folder = sheet.folder
+    base = folder.path or os.path.dirname(sheet.path)
+    fixed = {**dict.fromkeys(sheet.place.here, base), **folder.fixed}
     inputs = _inputs(sheet.document.data, key)
-    return Entry(sheet.prefix + name, raw, origin, sheet.document, order, inputs, fixed, sheet.off)
+    return Entry(
+        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off,
+        base if format.relative else "", folder.id, sheet.place.prepare,
+    )  # fmt: skip
 
 
 def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
@@ -327,9 +372,11 @@ class _Words(Struct, frozen=True):
     """Lists of the names that may run: whether a project's, the names, and where they stand."""
     fold: bool = False
 
-    def about(self, entry: Entry) -> str | None:
-        name = entry.name.casefold() if self.fold else entry.name
-        foreign = entry.origin.scope == "project" and not entry.origin.owned
+    def of(self, entry: Entry) -> str | None:
+        return self.about(entry.name, entry.origin.scope == "project" and not entry.origin.owned)
+
+    def about(self, name: str, foreign: bool = False) -> str | None:
+        name = name.casefold() if self.fold else name
         word = self.everywhere.get(name) or self.all or (self.in_project.get(name) if foreign else None)
         lists = ((names, where) for projects, names, where in self.only if foreign or not projects)
         return word or next((where for names, where in lists if name not in names), None)
@@ -338,11 +385,25 @@ class _Words(Struct, frozen=True):
 def _said(shelf: _Shelf, switches: Iterable[Switch]) -> _Words:
     words = _Words({}, {}, None)
     for switch in switches:
-        for path, document in shelf.all(switch.place):
-            for _, value in dig(document.data, switch.key, shelf.context):
-                word = f"`{switch.key[-1]}` in {path}" if switch.key else path
-                words = _heard(replace(words, fold=switch.fold), switch, value, word)
+        for path, value in _told(shelf, switch):
+            word = f"`{switch.key[-1]}` in {path}" if switch.key and switch.key[-1] != PROJECT else path
+            said = (switch, value)
+            if switch.says in _RARE:
+                from mooring.discovery.marks import plain  # only where a tool has said such a thing
+
+                said = plain(switch, value, shelf.context)
+            words = _heard(replace(words, fold=switch.fold), *said, word)
     return words
+
+
+_RARE = frozenset({"chosen", "paths", "folders", "approved", "rejected", "servers"})
+
+
+def _told(shelf: _Shelf, switch: Switch) -> Iterator[tuple[str, Any]]:
+    """What stands where a switch is, and in which files."""
+    for path, document in shelf.all(switch.place):
+        for _, value in dig(document.data, switch.key, shelf.context):
+            yield path, value
 
 
 def _heard(words: _Words, switch: Switch, value: Any, where: str) -> _Words:
@@ -428,6 +489,11 @@ def _holds_entries(data: Any) -> bool:
 
 def _walked(place: Place) -> bool:
     return place.scope == "project" and not place.owned
+
+
+def _several(paths: str, where: Where) -> Iterable[str]:
+    listed = paths.split(";" if where.platform == "win32" else ":")
+    return (path for path in reversed(listed) if os.path.isabs(path))
 
 
 def _matches(place: Place, path: str) -> Iterable[str]:

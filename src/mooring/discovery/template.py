@@ -21,27 +21,42 @@ _PLACES: dict[str, Known] = {
 
 
 def template(
-    text: str, dialect: Dialect, field: Field, inputs: Inputs | None = None, fixed: Mapping[str, str] | None = None
+    text: str,
+    dialect: Dialect,
+    field: Field,
+    inputs: Inputs | None = None,
+    fixed: Mapping[str, str | Secret] | None = None,
+    keeper: str = "",
 ) -> Template:
-    """What a string means where it stands. `fixed` are variables whose values the configuration itself gives."""
+    """What a string means where it stands.
+
+    `fixed` are variables and secrets whose values the configuration itself gives, `keeper` is who has other secrets.
+    """
     made = _template(text, dialect, field, inputs)
-    return Template(text, tuple(_settled(made.parts, fixed))) if fixed else made
+    return Template(text, tuple(_settled(made.parts, fixed or {}, keeper))) if fixed or keeper else made
 
 
-def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str]) -> Iterator[Part]:
+def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str | Secret], keeper: str) -> Iterator[Part]:
     settled, last = "", None
     for part in parts:
-        match part:
-            case Text(text):
-                settled += text
-            case Variable(name) if name in fixed:
-                settled += fixed[name]
-            case _:
-                yield from [Text(settled)] if settled else []
-                yield part
-                settled, last = "", part
+        known = _known(part, fixed, keeper)
+        if isinstance(known, Text):
+            settled += known.text
+        else:
+            yield from [Text(settled)] if settled else []
+            yield known
+            settled, last = "", known
     if settled or last is None:
         yield Text(settled)
+
+
+def _known(part: Part, fixed: Mapping[str, str | Secret], keeper: str) -> Part:
+    if not isinstance(part, Variable | Secret):
+        return part
+    value = fixed.get(part.name)
+    if value is None:
+        return Secret(part.name, keeper) if isinstance(part, Secret) else part
+    return Text(value) if isinstance(value, str) else value
 
 
 def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> Template:
@@ -64,7 +79,8 @@ def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> 
 
 def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterator[Part]:
     end, unset = 0, dialect.unset_in.get(field, dialect.unset)
-    for found in _compiled(dialect.pattern or "").finditer(text):
+    pattern = (dialect.env_pattern if field == "env" else None) or dialect.pattern or ""
+    for found in _compiled(pattern).finditer(text):
         if found.start() > end:
             yield Text(text[end : found.start()])
         yield _part(found, unset, inputs)
@@ -89,7 +105,7 @@ def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
             return Foreign(found[0])
         case {"name": name, **rest}:
             return Variable(name, rest.get("default"), unset)
-        case {"bare": name}:
+        case {"bare": name} | {"percent": name}:
             return Variable(name, None, unset)
         case _:
             return Text(found[0])
