@@ -11,16 +11,20 @@ from mooring.discovery.formats import (
     claude_plugins,
     cline,
     codex,
+    codex_plugins,
     continue_,
     copilot,
+    copilot_plugins,
     crush,
     cursor,
     dot_mcp,
     factory,
+    factory_plugins,
     gemini,
     generic,
     goose,
     junie,
+    kilo,
     kiro,
     lmstudio,
     magenta,
@@ -28,6 +32,7 @@ from mooring.discovery.formats import (
     mcporter,
     mooring,
     omp,
+    omp_plugins,
     opencode,
     qwen,
     roo,
@@ -41,8 +46,9 @@ from mooring.discovery.formats import (
 FORMATS: tuple[Format, ...] = tuple(
     module.FORMAT
     for module in (
-        mooring, omp, opencode, copilot, codex, gemini, qwen, cursor, windsurf, claude, claude_plugins, zed, cline, roo,
-        continue_, goose, amp, amazonq, kiro, junie, warp, crush, factory, lmstudio, claude_desktop, atomic, mcporter,
-        mcpm, vscode, magenta, shared, agent_plugins, generic, dot_mcp,
+        mooring, omp, omp_plugins, opencode, copilot, copilot_plugins, codex, codex_plugins, gemini, qwen, cursor,
+        windsurf, claude, claude_plugins, zed, cline, roo, continue_, goose, amp, amazonq, kiro, junie, warp, crush,
+        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, kilo, shared,
+        agent_plugins, generic, dot_mcp,
     )
 )  # fmt: skip
