@@ -47,10 +47,15 @@ FORMAT = Format(
     places=(
         user("${MCPORTER_CONFIG}"),
         project("config/mcporter.json"),
-        *(user(f"{home}/mcporter.{kind}") for home in ("~/.mcporter", "{xdg}/mcporter") for kind in ("json", "jsonc")),
+        *(
+            user(f"{home}/mcporter.{kind}", unless=("MCPORTER_CONFIG",))
+            for home in ("~/.mcporter", "{xdg}/mcporter")
+            for kind in ("json", "jsonc")
+        ),
     ),
     fields=_FIELDS,
     untyped="http",
     dialect=STRICT,
     prepare=_prepare,
+    relative=True,
 )
