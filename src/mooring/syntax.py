@@ -232,6 +232,8 @@ def _nameless(message: str) -> str:
 
 def _refuse_long_keys(text: str) -> None:
     """The standard parser takes quadratic time for one key of many parts: 100 KB of `a.a.a…` cost a minute."""
+    if all(line.count(".") < KEY_PARTS for line in text.split("\n")):
+        return
     for lexeme in re.finditer(_LEXEME, text):
         if lexeme["key"] and lexeme["key"].count(".") >= KEY_PARTS and len(_parts(lexeme["key"])) > KEY_PARTS:
             line = text.count("\n", 0, lexeme.start()) + 1

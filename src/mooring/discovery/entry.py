@@ -21,8 +21,11 @@ from mooring.discovery.values import NoServer, Refused
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
-_LEADS = re.compile(r"[/\\~$%{]|[A-Za-z]:")
+_LEADS = r"[/\\~$%{]|[A-Za-z]:"
 """How a path begins that is not relative, or not known yet."""
+
+PLAIN = 64
+"""A name of letters, digits and hyphens below this length is one that every tool takes."""
 
 _NOTHING: tuple[str, ...] = ()
 _EMPTY: Mapping[str, str] = {}
@@ -108,7 +111,10 @@ class _Reader:
         )
 
     def _check_name(self) -> None:
-        if self.format.names and not re.fullmatch(self.format.names, self.entry.name):
+        name = self.entry.name
+        if name.isascii() and name.replace("-", "").isalnum() and len(name) < PLAIN:
+            return
+        if self.format.names and not re.fullmatch(self.format.names, name):
             message = f"has a name that {self.format.title} does not take, so it is left out there and here"
             raise NoServer(message, "rename it")
 
@@ -255,7 +261,7 @@ class _Reader:
 
     def _based(self, path: str, beginnings: tuple[str, ...]) -> str:
         """A relative path, from where it is meant."""
-        if not self.entry.base or not path.startswith(beginnings) or _LEADS.match(path):
+        if not self.entry.base or not path.startswith(beginnings) or re.match(_LEADS, path):
             return path
         return self.entry.base if path in (".", "./") else f"{self.entry.base}/{path.removeprefix('./')}"
 

@@ -1,6 +1,5 @@
 """The vocabulary in which a tool's configuration is a row: where it lies, how an entry reads, what switches it off."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -27,8 +26,9 @@ class Place(Struct, frozen=True):
 
     A project's path is relative, and looked for in each folder from the one we stand in up to the project's root.
     Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}`, `{mooring}` (see `Where`),
-    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`.
-    A place whose variable is unset and has no fallback does not exist. Any path may hold one `*`.
+    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`;
+    one variable may also stand inside. A place whose variable is unset and has no fallback does not exist. Any path
+    may hold one `*`.
     """
 
     scope: Scope
@@ -251,6 +251,8 @@ class Context(Struct, frozen=True):
     cwd: str
     folders: tuple[str, ...]
     """Nearest first; the last is the project's root. Empty where projects are left out."""
+    real: tuple[str, ...] = ()
+    """The same folders, where links lead to."""
 
     @property
     def root(self) -> str:
@@ -344,9 +346,6 @@ _MARKS = {
     "mooring": "config",
     "system": "system",
 }
-_MARK = re.compile(rf"(?<!\$)\{{({'|'.join(_MARKS)})\}}")
-_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 
 
 def locate(place: Place, where: Where) -> str | None:
@@ -362,18 +361,25 @@ def locate(place: Place, where: Where) -> str | None:
         return None
     if place.unless and any(map(where.env.get, place.unless)):
         return None
-    missing = False
-
-    def value(found: re.Match[str]) -> str:
-        nonlocal missing
-        given = where.env.get(found[1]) or found[2]
-        missing = missing or given is None
-        return given or ""
-
-    path = _MARK.sub(lambda found: getattr(where, _MARKS[found[1]]), place.path)
-    path = _VARIABLE.sub(value, path) if "$" in path else path
-    if missing:
-        return None
-    if path.startswith("~/"):
+    path = place.path
+    if path[0] == "{":
+        mark, _, rest = path[1:].partition("}")
+        path = getattr(where, _MARKS[mark]) + rest if mark in _MARKS else ""
+    if "$" in place.path:
+        path = _filled(path, where.env)
+    if path[:2] == "~/":
         path = where.home + path[1:]
-    return path if _ABSOLUTE.match(path) else None
+    return path if _is_absolute(path) else None
+
+
+def _filled(path: str, env: Mapping[str, str]) -> str:
+    """A path with the value of its one variable, or what stands for it where it is not set; nothing without either."""
+    before, _, rest = path.partition("${")
+    inside, _, after = rest.partition("}")
+    name, _, fallback = inside.partition(":-")
+    value = env.get(name) or fallback
+    return f"{before}{value}{after}" if value else ""
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] == "/" or path[1:3] in (":/", ":\\") or path.startswith("\\\\")

@@ -78,9 +78,10 @@ def context(where: Where, cwd: str, with_project: bool = True) -> Context:
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])
         if parent == folders[-1]:
-            return Context(where, cwd, (cwd,))
+            folders = [cwd]
+            break
         folders.append(parent)
-    return Context(where, cwd, tuple(folders))
+    return Context(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 
 def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> Scan:
@@ -108,7 +109,6 @@ class _Shelf:
         self._documents: dict[str, Document | None] = {}
         self._folders: dict[int, tuple[Folder, ...]] = {}
         self._personal = frozenset(_personal(context, formats))
-        self._real = {folder: os.path.realpath(folder) for folder in context.folders}
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
         plain = [place for place in format.places if place.each is None]
@@ -196,10 +196,11 @@ class _Shelf:
                     yield from ((place, one) for one in _several(path, self.context.where))
                 else:
                     yield from ((place, match) for match in _matches(place, path))
-        for folder in self.context.folders:
-            for place in filter(_walked, places):
+        walked = [place for place in places if _walked(place)]
+        for folder, real in zip(self.context.folders, self.context.real, strict=True) if walked else ():
+            for place in walked:
                 path = os.path.join(folder, place.path)
-                if os.path.join(self._real[folder], place.path) not in self._personal:
+                if os.path.join(real, place.path) not in self._personal:
                     yield from ((place, match) for match in _matches(place, path))
 
     def _open(self, place: Place, path: str) -> Document | None:
@@ -345,7 +346,7 @@ def dig(data: Any, key: tuple[str, ...], context: Context) -> Iterator[tuple[tup
     if PROJECT not in key:
         yield from _reached(data, key)
         return
-    both = ((folder, os.path.realpath(folder)) for folder in context.folders)
+    both = zip(context.folders, context.real, strict=True)
     for name in dict.fromkeys(name for pair in both for name in pair):
         yield from _reached(data, tuple(name if step == PROJECT else step for step in key))
 
@@ -513,8 +514,10 @@ def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
     """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
     where = context.where
     home = os.path.realpath(where.home)
-    for machine in (where, replace(where, env={})):
-        for format in formats:
-            for place in format.places:
-                if place.scope == "user" and (path := locate(place, machine)):
-                    yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path
+    bare = replace(where, env={})
+    for format in formats:
+        for place in format.places:
+            if place.scope == "user" and place.each is None:
+                for machine in (where, bare) if "$" in place.path or place.path[0] != "~" or place.unless else (where,):
+                    if path := locate(place, machine):
+                        yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path

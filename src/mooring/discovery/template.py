@@ -7,9 +7,8 @@ from functools import cache
 from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Unset, Variable
 from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant as it is.
-_SURELY_A_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_SURELY_A_NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
 
 _PLACES: dict[str, Known] = {
     "workspaceFolder": Known("workspace"),
@@ -63,8 +62,8 @@ def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) 
     if field in VALUES:
         if dialect.commands and text.startswith("!"):
             return Template(text, (Command(_parts(text[1:], dialect, field, inputs)),))
-        if dialect.names and _BARE.match(text):
-            unset: Unset = "omit" if _SURELY_A_NAME.match(text) else "literal"
+        if dialect.names and text.isascii() and text.isidentifier():
+            unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
             return Template(text, (Variable(text, unset=unset),))
     if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
         return Template(text, (Known("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
@@ -74,6 +73,8 @@ def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) 
 def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
     if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
         return (Text(text),)
+    if "$" not in text and "{" not in text and "%" not in text:
+        return (Text(text),)  # no dialect has a placeholder without one of them, and a pattern takes long to compile
     return tuple(_split(text, dialect, field, inputs or {})) or (Text(""),)
 
 

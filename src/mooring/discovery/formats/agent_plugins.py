@@ -19,9 +19,11 @@ _KEYS = {
     "stdio": frozenset({"type", "command", "args", "env", "cwd"}),
     "remote": frozenset({"type", "url", "headers"}),
 }
-_FOLDER = re.compile(r"\./|\$\{PLUGIN_(?:ROOT|DATA)\}(?:/|\Z)")
-_LOCAL = re.compile(r"http://(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?:[:/?]|\Z)", re.I)
-_SAFE = re.compile(r"https://[^/?#@]+(?:[/?][^#]*)?\Z", re.I)
+# Patterns stay texts until there is such a plugin.
+_FOLDER = r"\./|\$\{PLUGIN_(?:ROOT|DATA)\}(?:/|\Z)"
+_SAFE = (
+    r"(?i)https://[^/?#@]+(?:[/?][^#]*)?\Z|http://(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?::\d+)?(?:[/?][^#]*)?\Z"
+)
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
@@ -48,7 +50,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         raise Refused(f"has `{unknown[0]}`, which such a plugin cannot have", "remove it", unknown[0])
     if raw.get("type") == "stdio":
         _check_program(raw)
-    elif isinstance(url := raw.get("url"), str) and not (_SAFE.match(url) or _LOCAL.match(url)):
+    elif isinstance(url := raw.get("url"), str) and not re.match(_SAFE, url):
         raise Refused("`url` is not https, or holds a login or a fragment", "a plugin reaches others by https", "url")
     return raw
 
@@ -60,7 +62,7 @@ def _check_program(raw: Mapping[str, Any]) -> None:
     for path in (command, cwd):
         if isinstance(path, str) and ".." in re.split(r"[/\\]", path):
             raise Refused("leads out of the plugin", "name what lies in it", "cwd" if path is cwd else "command")
-    if isinstance(cwd, str) and not _FOLDER.match(cwd):
+    if isinstance(cwd, str) and not re.match(_FOLDER, cwd):
         raise Refused("`cwd` is not in the plugin", "begin it with `./`, `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`", "cwd")
     if isinstance(env, Mapping) and (own := {"PLUGIN_ROOT", "PLUGIN_DATA"} & env.keys()):
         raise Refused(f"sets {min(own)}, which is not its own to set", "remove it", "env")

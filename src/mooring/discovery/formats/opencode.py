@@ -69,7 +69,7 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
                 others = tuple(path for path in paths[name] if path != sheet.path)
                 origin = Origin(format.tool, scope, sheet.path, (*key, name), layers=others)
                 raw = _merge({"timeout": limit}, merged[name]) if limit is not None else merged[name]
-                if isinstance(raw, Mapping) and (denied := _denied(name, tools)):
+                if tools and isinstance(raw, Mapping) and (denied := _denied(name, tools)):
                     raw = {**raw, "denied": denied}
                 yield Entry(name, raw, origin, sheet.document, 0)
 
