@@ -86,6 +86,8 @@ SAMPLES = {
     "${workspaceFolder}": Known,
     "${userHome}": Known,
     "${{ secrets.X }}": Secret,
+    "${user_config.X}": Secret,
+    "%VAR%": Variable,
     "$(command)": Command,
     "!command": Command,
 }
@@ -147,7 +149,8 @@ def _times(fields: Iterable[tuple[str, Field]]) -> Iterator[str]:
 
 def _switches(format: Format) -> Iterator[str]:
     yield from (f"`{key}`" for key, field in format.fields.items() if field.slot in ("enabled", "disabled"))
-    for switch in (*format.off, *format.policies):
+    around = (switch for place in format.places for switch in (*place.off, *(place.each.off if place.each else ())))
+    for switch in (*format.off, *format.policies, *around):
         name = ".".join(switch.key) or switch.place.path.rpartition("/")[2]
         yield f"`{name.replace('<project>', '…')}`"
 
@@ -155,6 +158,7 @@ def _switches(format: Format) -> Iterator[str]:
 def _counts(form: str, dialect: Dialect) -> bool:
     if form == "${PLUGIN_ROOT}" and _counts("${VAR}", dialect):
         return False
+    dialect = (dialect.on_windows if form == "%VAR%" else None) or dialect
     made = (template(form, dialect, field).parts for field in ("args", "env", "headers"))
     return any(len(parts) == 1 and isinstance(parts[0], SAMPLES[form]) for parts in made)
 

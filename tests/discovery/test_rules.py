@@ -82,6 +82,26 @@ def test_what_one_plugin_asked_is_no_answer_for_another(home: Home) -> None:
     assert env_of(plugins["plugin:two:two"], "R") == (Secret("user_config.region", "two@m"),)
 
 
+def test_a_plugins_programs_are_told_where_it_lies_and_may_set_that_otherwise(home: Home) -> None:
+    servers = {"a": {"command": "x"}, "b": {"command": "x", "env": {"CLAUDE_PLUGIN_DATA": "mine"}}}
+    home.write("home/.claude/plugins/cache/p/.mcp.json", servers)
+    register(home, "p@m", str(home.home / ".claude/plugins/cache/p"))
+    plugins = found(home)
+    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_ROOT") == (Text(f"{home.home}/.claude/plugins/cache/p"),)
+    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_DATA") == (Text(f"{home.home}/.claude/plugins/data/p-m"),)
+    assert env_of(plugins["plugin:p:b"], "CLAUDE_PLUGIN_DATA") == (Text("mine"),)
+
+
+def test_mcp_remote_in_a_plugin_is_reached_natively(home: Home) -> None:
+    entry = {"command": "npx", "args": ["-y", "mcp-remote", "https://a.example/mcp"]}
+    home.write("home/.claude/plugins/cache/p/.mcp.json", {"a": entry, "b": {**entry, "env": {"K": "v"}}})
+    register(home, "p@m", str(home.home / ".claude/plugins/cache/p"))
+    assert {name: config(each).transport for name, each in found(home).items()} == {
+        "plugin:p:a": "auto",
+        "plugin:p:b": "stdio",
+    }
+
+
 def register(home: Home, id: str, folder: str) -> None:
     path = home.home / ".claude/plugins/installed_plugins.json"
     known = json.loads(path.read_text())["plugins"] if path.exists() else {}

@@ -90,7 +90,7 @@ class _Reader:
         self.disabled_by = self.disabled_by or (None if self.forced else self._switched_off())
         timeout = self._time("timeout")
         written = self._connection()
-        connection = written if self.keep else native(written)
+        connection = written if self.keep else native(written, self.entry.given)
         return ServerConfig(
             name=self.entry.name,
             origin=self.entry.origin,
@@ -248,6 +248,7 @@ class _Reader:
         )
 
     def _env(self) -> Iterator[tuple[str, Template]]:
+        yield from ((name, literal(value)) for name, value in self.entry.given.items())
         for name, text in self._hard("env", values.mapping, _EMPTY).items():
             yield name, self._template(text, "env")
         for name in self._hard("env_secrets", values.variable_names, _NOTHING):

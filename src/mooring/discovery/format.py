@@ -273,6 +273,8 @@ class Entry(Struct, frozen=True):
     """Variables whose values the configuration itself gives."""
     off: str | None = None
     """Where the file as a whole is switched off."""
+    given: Mapping[str, str] = {}
+    """Variables that its tool gives to a plugin's programs."""
     base: str = ""
     """Where relative folders are meant from, if not from the project's."""
     keeper: str = ""

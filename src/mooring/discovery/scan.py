@@ -320,14 +320,18 @@ def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[An
             yield _entry(format, sheet, (*key, index), name, raw, order)
 
 
+_GIVEN = ("PLUGIN_ROOT", "PLUGIN_DATA")
+
+
 def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
     folder = sheet.folder
     base = folder.path or os.path.dirname(sheet.path)
     fixed = {**dict.fromkeys(sheet.place.here, base), **folder.fixed}
+    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.each else {}
     inputs = _inputs(sheet.document.data, key)
     return Entry(
-        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off,
+        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off, given,
         base if format.relative else "", folder.id, sheet.place.prepare,
     )  # fmt: skip
 
