@@ -23,8 +23,10 @@ from mooring.discovery.formats import (
     gemini,
     generic,
     goose,
+    grok,
     junie,
     kilo,
+    kimi,
     kiro,
     lmstudio,
     magenta,
@@ -36,6 +38,7 @@ from mooring.discovery.formats import (
     opencode,
     qwen,
     roo,
+    rovo,
     shared,
     vscode,
     warp,
@@ -48,7 +51,7 @@ FORMATS: tuple[Format, ...] = tuple(
     for module in (
         mooring, omp, omp_plugins, opencode, copilot, copilot_plugins, codex, codex_plugins, gemini, qwen, cursor,
         windsurf, claude, claude_plugins, zed, cline, roo, continue_, goose, amp, amazonq, kiro, junie, warp, crush,
-        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, kilo, shared,
-        agent_plugins, generic, dot_mcp,
+        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, kilo, kimi,
+        rovo, grok, shared, agent_plugins, generic, dot_mcp,
     )
 )  # fmt: skip

@@ -21,7 +21,7 @@ _FIELDS = {
     **without("timeout"),
     **fields(timeoutMs="call_timeout", requestTimeoutMs="call_timeout", bearerToken="bearer",
              bearerTokenEnv="bearer_env", includeTools="tools_allow", excludeTools="tools_deny",
-             idleTimeout=Field("idle_timeout", MINUTES)),
+             idleTimeout=Field("idle_timeout", MINUTES), httpTransport="type"),
 }  # fmt: skip
 
 FORMAT = Format(
