@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mooring.core.config import Http, ServerConfig, Stdio
@@ -189,6 +191,7 @@ def test_a_damaged_property_list_is_a_problem(data: bytes, home: Home) -> None:
         ({"{project}-more": "TRUST_FOLDER"}, False),
         (["{project}"], False),
         ({"{project}": True}, False),
+        ({"{project}": True, "{folder}/another": "TRUST_PARENT"}, True),
     ],
 )
 def test_gemini_trusts_a_project_as_the_nearest_word_on_its_folders_says(
@@ -241,6 +244,7 @@ def test_amps_own_record_of_trust_is_shown(said: Any, marked: bool, home: Home) 
         (["!{project}/sub/*"], True),
         (["!{folder}/*"], False),
         (["!{project}x/*"], True),
+        (["![a-z/]*"], True),
     ],
 )
 def test_the_last_rule_that_fits_a_folder_switches_an_extension_of_gemini(
@@ -395,3 +399,31 @@ def test_gemini_may_forbid_a_login(home: Home) -> None:
 def test_an_agent_of_amazon_q_offers_the_tools_that_it_lists(tools: Any, allowed: Any, home: Home) -> None:
     home.write("home/.aws/amazonq/cli-agents/dev.json", {"mcpServers": {"git": {"command": "git"}}, "tools": tools})
     assert config(found(home)["git"]).tools_allow == allowed
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_a_tool_keeps_about_trust_and_plugins_a_scan_does_not_raise(value: Any, home: Home) -> None:
+    for path in (
+        "home/.gemini/trustedFolders.json",
+        "home/.gemini/extensions/extension-enablement.json",
+    ):
+        home.write(path, {"kit": value, str(home.project): value})
+    home.write("home/.gemini/extensions/kit/gemini-extension.json", {"mcpServers": {"a": {"command": "a"}}})
+    home.write("home/.qwen/mcpApprovals.json", {str(home.project): value})
+    home.write("home/.config/amp/settings.json", {"amp.mcpTrustedServers": value})
+    home.write("project/.qwen/settings.json", {"mcpServers": {"b": {"command": "b"}}})
+    for registry in (".claude", ".omp", ".factory"):
+        home.write(f"home/{registry}/plugins/installed_plugins.json", {"plugins": {"p@m": value}})
+        home.write(f"home/{registry}/settings.json", {"enabledPlugins": value, "pluginConfigs": value})
+    home.write("home/.copilot/config.json", {"installedPlugins": value, "trusted_folders": value})
+    home.write("home/.claude/plugins/p/.claude-plugin/plugin.json", {"mcpServers": value})
+    home.write("home/.claude/settings.json", {"allowedMcpServers": value, "deniedMcpServers": value})
+    register(home, "q@m", str(home.home / ".claude/plugins/p"))
+    assert "a" in found(home)

@@ -137,7 +137,7 @@ class _Reader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self.values.clear()
         for key, field in self.format.fields.items():
-            value = _inside(raw, key)
+            value = _inside(raw, key) if "." in key else raw.get(key)
             if value is None and key in self.format.defaults:
                 value = _under(self.entry.document.data, self.format.defaults[key])
             if value is not None:
@@ -151,6 +151,8 @@ class _Reader:
 
     def _soft(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A key whose fault costs only itself."""
+        if slot not in self.values:
+            return default
         try:
             return self._hard(slot, read, default)
         except Refused as refusal:
@@ -333,6 +335,8 @@ class _Reader:
         return None if allowed is None or "*" in allowed else allowed
 
     def _policy(self, wanted: str) -> tuple[str, ...]:
+        if "tools_policy" not in self.values:
+            return _NOTHING
         policies = self._soft("tools_policy", values.policies, _EMPTY)
         return tuple(name for name, policy in policies.items() if policy == wanted)
 
@@ -372,8 +376,6 @@ class _Reader:
 
 
 def _inside(raw: Mapping[str, Any], key: str) -> Any:
-    if "." not in key:
-        return raw.get(key)
     outer, _, inner = key.partition(".")
     return value.get(inner) if isinstance(value := raw.get(outer), Mapping) else None
 

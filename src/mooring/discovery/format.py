@@ -90,7 +90,8 @@ class Folder(Struct, frozen=True):
 class Folders(Struct, frozen=True):
     """Folders that some other file names; how, is known by whose they are."""
 
-    whose: Literal["claude", "omp", "codex", "copilot", "factory", "roo"]
+    whose: Literal["claude-code", "omp", "codex", "copilot-cli", "factory", "roo"]
+    """The tool. They are not looked for where its files are not to be read."""
     listed: "tuple[Switch, ...]"
     """Where they are named."""
     off: "tuple[Switch, ...]" = ()

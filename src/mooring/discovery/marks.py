@@ -6,8 +6,8 @@ and what was decided about each. `servers`: a list of decisions about servers an
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ def plain(switch: Switch, value: Any, context: Context) -> tuple[Switch, Any]:
     match switch.says:
         case "chosen":
             # An empty list would say nothing; this one says that none was chosen.
-            says, names = "only", ["", *(name for name, state in _items(value) if state is True or state == [])]
+            says, names = "only", ["", *(name for name, state in _items(value) if state is True)]
         case "paths":
             names = [name for name, rules in _items(value) if not _is_on(rules, context.cwd)]
         case "approved" | "rejected":
@@ -36,21 +36,24 @@ def plain(switch: Switch, value: Any, context: Context) -> tuple[Switch, Any]:
 def _is_on(rules: Any, cwd: str) -> bool:
     on, here = True, f"{cwd}/"
     for rule in _texts(_field(rules, "overrides")):
-        pattern = rule.removeprefix("!")
-        if fnmatchcase(here, pattern.removesuffix("/*") + "/*" if pattern.endswith("*") else pattern):
+        pattern = re.escape(rule.removeprefix("!")).replace(r"\*", ".*")
+        if re.fullmatch(pattern, here):
             on = not rule.startswith("!")
     return on
+
+
+_LEVELS = ("TRUST_FOLDER", "TRUST_PARENT", "DO_NOT_TRUST")
 
 
 def _trusts(value: Any, root: str) -> bool:
     """Whether the nearest folder about which something is said is trusted."""
     levels = dict(_items(value)) or dict.fromkeys(_texts(value), "TRUST_FOLDER")
     fitting = [
-        (len(path), level)
+        (len(path), level != "DO_NOT_TRUST")
         for path, level in levels.items()
-        if _holds(os.path.dirname(path) if level == "TRUST_PARENT" else path, root)
+        if level in _LEVELS and _holds(os.path.dirname(path) if level == "TRUST_PARENT" else path, root)
     ]
-    return bool(fitting) and str(max(fitting)[1]).startswith("TRUST_")
+    return bool(fitting) and max(fitting)[1]
 
 
 def _servers(switch: Switch, value: Any, context: Context) -> tuple[Switch, Any]:

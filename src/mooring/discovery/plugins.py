@@ -90,10 +90,10 @@ def _off(install: Mapping[str, Any], path: str) -> str | None:
 
 
 _REGISTRIES: dict[str, Callable[[Any, str, Context], Iterator[Folder]]] = {
-    "claude": _claude,
+    "claude-code": _claude,
     "omp": _omp,
     "codex": _codex,
-    "copilot": _copilot,
+    "copilot-cli": _copilot,
     "factory": _factory,
     "roo": _roo,
 }

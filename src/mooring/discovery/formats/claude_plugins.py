@@ -10,7 +10,7 @@ _PLACES = (
     user(f"{claude.HOME}/plugins/installed_plugins.json", unless=(_CACHE,)),
 )
 FOLDERS = Folders(
-    "claude",
+    "claude-code",
     tuple(Switch(place, ("plugins",)) for place in _PLACES),
     tuple(Switch(p, ("enabledPlugins",), "states") for p in (claude.SETTINGS, *claude.MANAGED_SETTINGS)),
     (Switch(claude.SETTINGS, ("pluginConfigs",)),),

@@ -6,7 +6,7 @@ from mooring.discovery.formats import copilot
 _ROOT = ("CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT", "PLUGIN_ROOT")
 _MANIFESTS = tuple(f"{folder}plugin.json" for folder in ("", ".plugin/", ".github/plugin/", ".claude-plugin/"))
 _CHOSEN = Switch(user(f"{copilot.HOME}/settings.json"), ("enabledPlugins",), "chosen")
-FOLDERS = Folders("copilot", (Switch(user(f"{copilot.HOME}/config.json"), ("installedPlugins",)),), (_CHOSEN,))
+FOLDERS = Folders("copilot-cli", (Switch(user(f"{copilot.HOME}/config.json"), ("installedPlugins",)),), (_CHOSEN,))
 
 FORMAT = Format(
     tool="copilot-cli",

@@ -20,7 +20,8 @@ from mooring.discovery.format import (
     system,
     user,
 )
-from mooring.discovery.scan import dig, maps
+from mooring.discovery.scan import maps
+from mooring.discovery.shelf import dig
 from mooring.discovery.values import NoServer
 
 
