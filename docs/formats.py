@@ -74,8 +74,7 @@ for what the person answered, which its settings hold unless it is secret. A lis
 
 **Not established.** Windsurf, Kiro, Junie, LM Studio and Cursor are closed, and of Rovo Dev, Kimi Code and Grok Build
 only the places are known: their entries are read in the common shape, with nothing filled in. What becomes of an unset
-variable in Windsurf and Cursor (here: empty), whether Junie fills anything in (here: no) and where Amp's managed file
-lies on Windows (here: `%PROGRAMDATA%`) is a guess.
+variable in Windsurf and Cursor (here: empty) and whether Junie fills anything in (here: no) is a guess.
 """
 
 VARIABLES = ("$VAR", "${VAR}", "${VAR:-default}", "$env:VAR", "${env:VAR}", "{env:VAR}", "${PLUGIN_ROOT}")
