@@ -16,8 +16,8 @@ OURS = [
     "mooring.cli.list", "mooring.cli.mcp", "mooring.core", "mooring.core.approved", "mooring.core.config", "mooring.core.problem",
     "mooring.core.standing", "mooring.core.template", "mooring.core.where", "mooring.discovery",
     "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
-    "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.template",
-    "mooring.discovery.values", "mooring.errors",
+    "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.shelf",
+    "mooring.discovery.template", "mooring.discovery.values", "mooring.errors",
     "mooring.files", "mooring.inventory", "mooring.permissions", "mooring.permissions.trust", "mooring.render",
     "mooring.settings", "mooring.syntax",
 ]  # fmt: skip
