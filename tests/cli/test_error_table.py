@@ -102,7 +102,7 @@ async def test_a_server_that_crashes_fails_the_call_under_way_and_is_there_again
     home: Home, actor: Actor
 ) -> None:
     home.configure(actor=actor.entry)
-    async with mooring.open(request=home.request()) as host:
+    async with mooring.open(request=home.request(), policy="allow") as host:
         with pytest.raises(ServerDied, match="exit code 3"):
             await host.call("actor.die")
         assert (await host.call("actor.whoami")).text == actor.done("starts")[-1]

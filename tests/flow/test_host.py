@@ -1,6 +1,7 @@
 """The host from its door: real child processes, nothing replaced."""
 
 import asyncio
+import json
 import os
 import resource
 import signal
