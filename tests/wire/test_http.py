@@ -519,7 +519,7 @@ def bomb(encoding: str, size: int) -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_a_bomb_is_not_let_off(encoding: str) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(bomb(encoding, 300 * MIB), Content_Encoding=encoding)
+        site.answers["tools/call"] = response(bomb(encoding, 64 * MIB), Content_Encoding=encoding)
         with pytest.raises(TooLarge):
             await session.call_tool("echo")
         site.answers["tools/call"] = lambda heard: said("alive")
@@ -689,7 +689,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
 
     async def call(text: str) -> bool:
         try:
-            result = await session.call_tool("echo", {"text": text}, within=Timeout(1, 1))
+            result = await session.call_tool("echo", {"text": text}, within=Timeout(0.5, 0.5))
         except ServerError:
             return False
         assert result.text == text

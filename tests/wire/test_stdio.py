@@ -258,11 +258,11 @@ async def test_two_megabytes_of_arguments_arrive_whole(start):
 async def test_a_flood_is_survived_in_bounded_time_and_memory(start, fault):
     heard = []
     client = Client(on_log=heard.append, on_change=heard.append, roots=list)
-    async with start(fault, 100_000, client=client) as session:
+    async with start(fault, 30_000, client=client) as session:
         before = resource.getrusage(resource.RUSAGE_SELF)
         assert (await session.call_tool("fault", on_progress=heard.append)).text == "after the flood"
         after = resource.getrusage(resource.RUSAGE_SELF)
-        assert after.ru_utime - before.ru_utime < 5
+        assert after.ru_utime - before.ru_utime < 2
         assert after.ru_maxrss - before.ru_maxrss < 32 * 1024
         assert len(heard) <= {"log_flood": 1000, "progress_flood": 20_000}.get(fault, 20)
         assert await echo(session) == "hello"
