@@ -216,8 +216,10 @@ async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: o
     ],
 )
 async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error: type[Exception]) -> None:
+    failed = asyncio.Event()
+
     async def slow(heard: Heard):
-        await asyncio.sleep(0.3)
+        await failed.wait()
         return said("fine")
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -228,6 +230,7 @@ async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error:
         with pytest.raises(error) as caught:
             await session.call_tool("echo", within=Timeout(5, 5))
         assert not isinstance(caught.value, TimedOut)
+        failed.set()
         assert (await other).text == "fine"
         site.answers["tools/call"] = lambda heard: said("still here")
         assert (await session.call_tool("echo")).text == "still here"

@@ -102,7 +102,7 @@ async def test_an_endless_line_fails_the_only_call(start):
 
 
 async def test_an_endless_line_fails_none_of_several_calls(start):
-    async with start("endless_line", 40_000_000, limits=Limits(call=Timeout(2, 2))) as session:
+    async with start("endless_line", 4_000_000, limits=Limits(line=1_000_000, call=Timeout(1, 1))) as session:
         calls = [session.call_tool("fault") for _ in range(2)]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [TimedOut, TimedOut]
