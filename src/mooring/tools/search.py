@@ -18,10 +18,11 @@ Stands: TypeAlias = dict[str, float]
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their place in the order of the index."""
 
-_NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.4, 0.5
+_NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.3, 0.4
 _LEAD_WORDS, _REST_WORDS = 30, 80
-_SATURATION, _LENGTH = 1.2, 0.6
-_MEANT, _FOREIGN = 0.6, 0.9
+_SATURATION, _LENGTH = 1.6, 0.6
+_MEANT, _FOREIGN = 0.7, 0.9
+_SHARE, _WHOLE, _STRAY = 0.4, 1.0, 0.75
 _COMMON = 3
 """A word in so many descriptions is no slip."""
 _CLOSER = 60
@@ -43,9 +44,13 @@ class Index:
         """The tools that fit best, the best first; equally good ones by server and name."""
         asked = list(self._asked(words))
         scores: Scores = defaultdict(float)
+        shares: Scores = defaultdict(float)
         for stands in asked:
             for at, score in self._matches(stands).items():
                 scores[at] += score
+                shares[at] += 1 / len(asked)
+        for at in scores:
+            scores[at] *= shares[at] ** _SHARE
         meant = {stand for stands in asked for stand in stands}
         best = {at: scores[at] * self._fit(at, meant) for at in _best(scores, max(limit, _CLOSER))}
         return [self._pairs[at] for at in _best(best, limit)]
@@ -58,7 +63,7 @@ class Index:
         does = known.actions.intersection(meaning for means in meanings for meaning in means)
         wanted = meant & known.actions
         strays = bool(does and wanted) and does.isdisjoint(wanted)
-        return (1 + 0.5 * sum(named) / max(1, len(named))) * (0.8 if strays else 1.0)
+        return (1 + _WHOLE * sum(named) / max(1, len(named))) * (_STRAY if strays else 1.0)
 
     def _matches(self, stands: Stands) -> Scores:
         best: Scores = {}
@@ -71,7 +76,7 @@ class Index:
     def _weight(self, stand: str) -> Scores:
         """How much a stem or a meaning says of each tool that has it (BM25), reckoned when first asked for."""
         if stand not in self._weighed:
-            held = self._meaning(stand) if stand.startswith("=") else self._counts.get(stand, {})
+            held = self._meaning(stand) if stand.startswith("=") else self._phrase(stand.split())
             rarity = log(1 + (len(self._pairs) - len(held) + 0.5) / (len(held) + 0.5))
             self._weighed[stand] = {at: rarity * self._damped(at, count) for at, count in held.items()}
         return self._weighed[stand]
@@ -99,7 +104,7 @@ class Index:
         words = split(text)
         spelt = [self._spellings(word) for word in words]
         for phrase, start, end in _phrases([stem(next(iter(some), "")) for some in spelt]):
-            yield {meaning: 1.0 for meaning in known.meanings[phrase]}
+            yield {phrase: 1.0} | dict.fromkeys(known.meanings[phrase], _MEANT)
             spelt[start:end] = [{}] * (end - start)
         for word, some in zip(words, spelt, strict=True):
             if some and word not in known.stop:
@@ -114,9 +119,7 @@ class Index:
             return {part: _FOREIGN for one in english for part in one.split("_")}
         if len(self._counts.get(stem(word), ())) >= _COMMON or len(word) < 3:
             return {word: 1.0}
-        near = self._spelling.near(word)
-        best = max(near.values(), default=0.0)
-        return {word: 1.0} | {other: likeness**2 for other, likeness in near.items() if likeness >= best - 0.1}
+        return {word: 1.0} | self._spelling.near(word)
 
     @cached_property
     def _named(self) -> set[str]:

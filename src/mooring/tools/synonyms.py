@@ -12,6 +12,7 @@ list show enumerate display all overview which browse
 get read fetch retrieve view look see load show describe inspect tell what check obtain extract
 search find query lookup look_up seek locate discover grep filter hunt
 send post publish deliver write message tell notify announce share reply
+forward pass relay redirect pass_on
 move transfer relocate shift rename transition drag put
 copy duplicate clone replicate fork
 run execute start launch trigger invoke perform call
@@ -35,7 +36,7 @@ subscribe watch monitor follow observe keep_an_eye
 THINGS = """
 pull_request merge_request pr mr
 repository repo project codebase
-issue ticket bug defect task problem story
+issue ticket bug defect task problem story bug_report tracker jira linear
 comment note remark discussion reply annotation
 commit changeset revision
 branch main_line trunk
@@ -53,19 +54,19 @@ file document doc
 directory folder dir inside
 path location
 contents content text body
-database db sql
+database db sql postgres mongodb clickhouse
 table relation sheet
 row record entry line
 column field property attribute
 schema structure column shape
 key entry
 expire ttl lifetime timeout
-index indices lookup fast
+index indices lookup fast faster
 document record object
 graph network relation
 entity thing person node
 observation fact remember memory
-message chat text dm
+message chat text dm slack discord telegram
 channel room conversation
 thread conversation discussion
 emoji reaction thumbs_up smiley
@@ -84,7 +85,7 @@ web internet online
 screenshot capture picture snapshot photo image snap
 image picture photo figure drawing icon illustration
 video film movie clip recording
-audio sound recording noise
+audio sound noise
 speech voice aloud spoken talk speak read_aloud out_loud
 transcribe transcript speech_to_text dictation subtitle caption
 music song tune
@@ -92,14 +93,14 @@ click press tap push button
 type enter fill input
 dropdown select option choose pick menu
 form field
-browser chrome tab
-console javascript devtools
-performance speed slow fast load_time latency
+browser chrome tab playwright
+console javascript devtools print output stdout
+performance speed slow fast faster load_time latency
 network request traffic
 mobile phone handset smartphone device android iphone ios tablet
 app application
 orientation sideways rotate landscape portrait
-gps location coordinate position latitude
+gps location coordinate position latitude city town country
 place restaurant shop local nearby near close_to venue
 direction route way drive navigate
 distance far
@@ -121,7 +122,7 @@ oncall on_call pager duty
 metric measurement prometheus statistic
 dashboard panel board
 chart graph plot diagram
-spreadsheet excel workbook sheet worksheet
+spreadsheet excel workbook sheet worksheet airtable
 cell range
 formula calculation
 conditional threshold colour color
@@ -133,9 +134,9 @@ paragraph passage
 heading header title
 style format formatting
 note page
-wiki confluence wikipedia article
+wiki confluence wikipedia article notion
 article paper publication study work
-citation cite reference bibliography
+citation cite reference bibliography build_on based_on
 summary summarize abstract gist overview
 news headline
 research investigate
@@ -145,7 +146,7 @@ documentation docs manual guide reference
 library package framework
 feature_flag toggle switch
 environment env variable
-mock fake stub
+mock fake stub simulate pretend emulate imitate
 collection set
 light lamp
 turn_on turn_off switch toggle control
