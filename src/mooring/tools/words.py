@@ -11,7 +11,38 @@ from mooring.tools.synonyms import ACTIONS, FOREIGN, STOP, THINGS
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]+")
 _ENDINGS = tuple(
-    "ungen ieren ations ation ung tion ion ons ent ant ar ir er en es em et as os ez st te e n s t a o i r".split()
+    [
+        "ungen",
+        "ieren",
+        "ations",
+        "ation",
+        "ung",
+        "tion",
+        "ion",
+        "ons",
+        "ent",
+        "ant",
+        "ar",
+        "ir",
+        "er",
+        "en",
+        "es",
+        "em",
+        "et",
+        "as",
+        "os",
+        "ez",
+        "st",
+        "te",
+        "e",
+        "n",
+        "s",
+        "t",
+        "a",
+        "o",
+        "i",
+        "r",
+    ]
 )
 _REMEMBERED = 16384
 _LONGEST = 40
