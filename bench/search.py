@@ -168,7 +168,7 @@ def _saved(tools: Tools, index: Index, requests: Sequence[Request]) -> tuple[str
     return "\n".join(rows), met
 
 
-def _tool(name: str, description: str, **parameters: str) -> Tool:
+def _tool(name: str, description: str, /, **parameters: str) -> Tool:
     properties = {key: {"type": kind} for key, kind in parameters.items()}
     schema = {"type": "object", "properties": properties, "required": list(parameters)}
     return Tool(name=name, description=description, input_schema=Raw(json.dumps(schema).encode()))

@@ -350,11 +350,11 @@ permission permission; partager share; note note; modèle template; feuille shee
 }
 
 STOP = """
-a an the of in on at to for from by with into onto about and or but if then than as is are was were be been am do does
-did i me my we us our you your he she it its they them their this that these those there here can could will would should
-may please want need like just some any very also so too not no yes s t how when where because while during until again only
-der die das den dem des ein eine einen einem einer eines und oder im in am an auf aus bei mit von vom zu zum zur für ist
-sind mir mich mein meine ich du wir uns unser es wie bitte diesen diese dieser dieses machen
-el la los las un una unos unas de del al en con por para y o mi mis su sus que es son como otra otro
-le la les un une des du de d l au aux en dans sur avec pour par et ou mon ma mes son sa ses ce cette ces est sont qu
+a an the of in on at to for from by with into onto about and or but if then than as is are was were be been am do
+does did i me my we us our you your he she it its they them their this that these those there here can could will
+would should may please want need like just some any very also so too not no yes s t how when where because while
+during until again only der die das den dem des ein eine einen einem einer eines und oder im auf aus bei mit von vom
+zu zum zur für ist sind mir mich mein meine ich du wir uns unser es wie bitte diesen diese dieser dieses machen el
+la los las un una unos unas de del al en con por para y o mi mis su sus que son como otra otro le les une d l au aux
+dans sur avec pour par et ou mon ma mes sa ses ce cette ces est sont qu
 """

@@ -10,39 +10,8 @@ from mooring.tools.synonyms import ACTIONS, FOREIGN, STOP, THINGS
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]+")
-_ENDINGS = tuple(
-    [
-        "ungen",
-        "ieren",
-        "ations",
-        "ation",
-        "ung",
-        "tion",
-        "ion",
-        "ons",
-        "ent",
-        "ant",
-        "ar",
-        "ir",
-        "er",
-        "en",
-        "es",
-        "em",
-        "et",
-        "as",
-        "os",
-        "ez",
-        "st",
-        "te",
-        "e",
-        "n",
-        "s",
-        "t",
-        "a",
-        "o",
-        "i",
-        "r",
-    ]
+_ENDINGS = re.compile(
+    r"(?<=.{4})(ungen|ieren|ations|ation|ung|tion|ion|ons|ent|ant|ar|ir|er|en|es|em|et|as|os|ez|st|te|[ensatoir])$"
 )
 _REMEMBERED = 16384
 _LONGEST = 40
@@ -140,11 +109,7 @@ def _translations() -> Mapping[str, tuple[str, ...]]:
 @lru_cache(_REMEMBERED)
 def root(word: str) -> str:
     """A word of another language without whichever common ending it has."""
-    if word.isascii():
-        for ending in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= 4:
-                return word[: -len(ending)]
-    return word
+    return _ENDINGS.sub("", word) if word.isascii() else word
 
 
 def translated(word: str) -> list[tuple[str, ...]]:
