@@ -16,11 +16,11 @@ from mooring.tools.words import lexicon, split, stem
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their place in the order of the index."""
 
-_NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.3, 0.4
+_NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
 """What a word counts in a name, in the server's name, early and late in a description, as a parameter."""
 _LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 80, 2000, 100
 _SATURATION, _LENGTH = 1.6, 0.6
-_SHARE, _WHOLE, _STRAY = 0.4, 1.0, 0.75
+_SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.15
 _CLOSER = 60
 """How many of the best are looked at more closely."""
 
@@ -64,14 +64,15 @@ class Index:
         return best
 
     def _fit(self, at: int, meant: set[str]) -> float:
-        """More for a tool whose whole name was asked for, less for one that does something else."""
+        """More for a tool whose whole name, or whose server, was asked for, less for one that does something else."""
         known = lexicon()
         said = [(word, *known.meanings.get(word, ())) for word in map(stem, split(self._pairs[at][1]))]
         named = sum(not meant.isdisjoint(ways) for ways in said) / max(1, len(said))
         does = known.actions.intersection(way for ways in said for way in ways)
         wanted = meant & known.actions
         strays = bool(does and wanted) and does.isdisjoint(wanted)
-        return (1 + _WHOLE * named) * (_STRAY if strays else 1.0)
+        ours = not meant.isdisjoint(map(stem, split(self._pairs[at][0])))
+        return (1 + _WHOLE * named) * (_STRAY if strays else 1.0) * (_OURS if ours else 1.0)
 
     def _weight(self, stand: str) -> Scores:
         """How much it says of each tool that has it (BM25), reckoned when first asked for."""

@@ -5,10 +5,10 @@ Plain tables. A line of `ACTIONS` or `THINGS` is one meaning; an underscore join
 """
 
 ACTIONS = """
-create make new add insert generate open build start compose write register draft produce set_up file book schedule
-delete remove drop erase destroy wipe discard clear purge trash uninstall clean throw_away get_rid kill
-update edit change modify patch set alter adjust rewrite correct revise amend
-list show enumerate display all overview which browse
+create make new add insert generate open build start begin compose write register draft produce set_up file book schedule
+delete remove drop erase destroy wipe discard clear purge trash uninstall clean throw_away get_rid kill take_off
+update edit change modify patch set alter adjust rewrite correct revise amend mark resize manage
+list show enumerate display all overview which browse what
 get read fetch retrieve view look see load show describe inspect tell what check obtain extract
 search find query lookup look_up seek locate discover grep filter hunt
 send post publish deliver write message tell notify announce share reply
@@ -34,6 +34,7 @@ subscribe watch monitor follow observe keep_an_eye
 sort order arrange rank
 replace substitute swap exchange
 validate verify check lint test prove correct valid
+restrict allow limit permit constrain validation only
 wait pause sleep until
 highlight mark emphasize stress
 recommend suggest advise propose
@@ -56,14 +57,14 @@ repository repo project codebase
 issue ticket bug defect task problem story bug_report tracker jira linear
 comment note remark discussion reply annotation
 commit changeset revision
-branch main_line trunk
+branch main_line trunk line_of_development
 blame who_wrote author_of
 review feedback
 pipeline build ci workflow job
 fail failure error crash exception broken wrong
 log record journal trace
 release version tag
-deployment deploy rollout
+deployment deploy rollout live netlify hosting publish
 container pod docker
 cluster kubernetes kubectl k8s node
 shell terminal exec command console
@@ -84,8 +85,8 @@ graph network relation
 entity thing person node
 observation fact remember memory
 message chat text dm slack discord telegram
-channel room conversation
-thread conversation discussion
+channel room conversation slack discord
+thread conversation discussion answer reply
 emoji reaction thumbs_up smiley
 user member person people colleague account somebody someone who
 team group organization organisation workspace staff
@@ -97,29 +98,30 @@ free busy available availability freebusy
 holiday vacation out_of_office leave away
 permission access right share restriction
 password protect lock secure encrypt
-page site website webpage web url
+page site website webpage web url web_address homepage
 web internet online
 screenshot capture picture snapshot photo image snap
 image picture photo figure drawing icon illustration
-video film movie clip recording
+video film movie clip youtube
+screencast screen_recording record_the_screen
 audio sound noise
 speech voice aloud spoken talk speak read_aloud out_loud
 transcribe transcript speech_to_text dictation subtitle caption
 music song tune
-click press tap push button
+click press tap push button finger touch hold
 type enter fill input
 dropdown select option choose pick menu
 form field
 browser chrome tab playwright
 console javascript devtools print output stdout
 performance speed slow fast faster load_time latency
-network request traffic
+network request traffic talk_to http
 mobile phone handset smartphone device android iphone ios tablet
 app application
 orientation sideways rotate landscape portrait
 gps location coordinate position latitude city town country
-place restaurant shop local nearby near close_to venue
-direction route way drive navigate
+place restaurant shop cafe hotel local nearby near close_to venue opening_hours
+direction route way drive navigate how_long journey trip travel
 distance far
 address geocode coordinate
 elevation altitude height high
@@ -149,9 +151,9 @@ pdf acrobat
 footnote endnote
 paragraph passage
 heading header title
-style format formatting
+style format formatting bold italic underline colour color
 note page
-wiki confluence wikipedia article notion
+wiki confluence wikipedia encyclopedia article notion
 article paper publication study work
 citation cite reference bibliography build_on based_on
 summary summarize abstract gist overview
@@ -160,9 +162,9 @@ research investigate
 crawl spider
 scrape extract
 documentation docs manual guide reference
-library package framework
+library package framework dependency
 feature_flag toggle switch
-environment env variable
+environment env variable production staging
 mock fake stub simulate pretend emulate imitate
 collection set
 light lamp
@@ -178,13 +180,15 @@ design figma mockup
 think reason thought thinking
 step sequential
 view visit seen looked
-history past previous log timeline
+history past previous log timeline over_time
 difference change diff
 root_cause why reason analyze cause
 config configuration setting option preference settings
 data information info detail metadata fact
 item entry element thing
 spec specification openapi swagger definition contract
+type kind sort_of class
+api rest endpoint postman
 template blueprint boilerplate layout
 section chapter part
 screen display
@@ -205,15 +209,16 @@ audit log history who_did
 csv comma_separated
 sparkline tiny_chart
 pivot cross_tab summarize group_by
-activity action recent
+activity action recent happen lately going_on
 port tunnel forward local
 clipboard paste copied
 swipe scroll flick
 storage space disk size
-vault notebook
+vault notebook journal diary obsidian
+periodic daily weekly monthly week month day
 response answer
-font typeface letter
-hyperlink link url
+font typeface letter bold
+hyperlink link url web_address web_link
 public everyone anyone open
 stage staged index
 conflict clash
@@ -236,10 +241,10 @@ css style look appearance
 keyboard key shortcut press
 member assignee belong
 backlog later someday
-unstaged uncommitted modified working_tree
+unstaged uncommitted modified working_tree not_staged not_yet
 checkout switch
 staged commit ready
-resource cpu quota
+resource cpu quota machine size
 related similar like connected
 fulltext full_text whole entire
 attachment file enclosure
@@ -248,7 +253,7 @@ shape box circle arrow
 transition animation effect
 sound_effect noise sound effect
 voice speaker narrator
-conversation call dialogue
+conversation call dialogue talk caller
 artifact output result binary
 """
 
