@@ -5,7 +5,7 @@ Plain tables. A line of `ACTIONS` or `THINGS` is one meaning; an underscore join
 """
 
 ACTIONS = """
-create make new add insert generate open build start begin compose write register draft produce set_up file book schedule
+create make new add insert generate open build start begin compose write register draft set_up file book schedule
 delete remove drop erase destroy wipe discard clear purge trash uninstall clean throw_away get_rid kill take_off
 update edit change modify patch set alter adjust rewrite correct revise amend mark resize manage
 list show enumerate display all overview which browse what
