@@ -7,6 +7,7 @@ Plain tables. A line of `ACTIONS` or `THINGS` is one meaning; an underscore join
 ACTIONS = """
 create make new add insert generate open build start begin compose write register draft set_up file book schedule
 delete remove drop erase destroy wipe discard clear purge trash uninstall clean throw_away get_rid kill take_off
+forget unlearn delete
 update edit change modify patch set alter adjust rewrite correct revise amend mark resize manage
 list show enumerate display all overview which browse what
 get read fetch retrieve view look see load show describe inspect tell what check obtain extract
@@ -23,14 +24,14 @@ merge combine join unite fuse
 close resolve finish complete done
 install deploy set_up
 approve accept confirm sign_off
-assign delegate hand_over give
+assign delegate hand_over give hand responsible
 convert transform translate turn_into
 restore recover revert undo rollback roll_back reset go_back
 connect link attach associate relate
 count how_many number total
 compare diff difference changed
 archive store_away shelve
-subscribe watch monitor follow observe keep_an_eye
+subscribe watch monitor follow observe keep_an_eye keep_me_posted let_me_know
 sort order arrange rank
 replace substitute swap exchange
 validate verify check lint test prove correct valid
@@ -54,12 +55,13 @@ explain why plan how describe
 THINGS = """
 pull_request merge_request pr mr
 repository repo project codebase
+git github gitlab version_control
 issue ticket bug defect task problem story bug_report tracker jira linear
 comment note remark discussion reply annotation
 commit changeset revision
 branch main_line trunk line_of_development
 blame who_wrote author_of
-review feedback
+review feedback reviewer
 pipeline build ci workflow job
 fail failure error crash exception broken wrong
 log record journal trace
@@ -88,7 +90,7 @@ message chat text dm slack discord telegram
 channel room conversation slack discord
 thread conversation discussion answer reply
 emoji reaction thumbs_up smiley
-user member person people colleague account somebody someone who
+user member person people colleague account somebody someone who role
 team group organization organisation workspace staff
 email mail e_mail inbox mailbox
 attachment enclosure
@@ -103,7 +105,7 @@ web internet online
 screenshot capture picture snapshot photo image snap
 image picture photo figure drawing icon illustration
 video film movie clip youtube
-screencast screen_recording record_the_screen
+screencast screen_recording record_the_screen record_video film
 audio sound noise
 speech voice aloud spoken talk speak read_aloud out_loud
 transcribe transcript speech_to_text dictation subtitle caption
@@ -133,8 +135,10 @@ epic initiative
 status state condition
 board kanban
 card ticket
-checklist todo to_do
+checklist todo to_do tick tick_off
 label tag category
+topic subject theme
+sla response_time in_time deadline
 alert alarm warning incident page
 silence mute quiet suppress maintenance
 oncall on_call pager duty
@@ -146,7 +150,7 @@ cell range
 formula calculation
 conditional threshold colour color
 presentation powerpoint slide deck ppt
-word docx document
+word docx document doc
 pdf acrobat
 footnote endnote
 paragraph passage
@@ -154,11 +158,11 @@ heading header title
 style format formatting bold italic underline colour color
 note page
 wiki confluence wikipedia encyclopedia article notion
-article paper publication study work
+article paper publication study work preprint arxiv
 citation cite reference bibliography build_on based_on
 summary summarize abstract gist overview
 news headline
-research investigate
+research investigate dig in_depth thorough deep report
 crawl spider
 scrape extract
 documentation docs manual guide reference
@@ -169,7 +173,7 @@ mock fake stub simulate pretend emulate imitate
 collection set
 light lamp
 turn_on turn_off switch toggle control
-smart_home home_assistant home
+smart_home home_assistant home door room bedroom kitchen living_room house sensor temperature warm thermostat heating
 automation rule
 backup dump
 contact customer lead company deal crm
@@ -207,7 +211,7 @@ dialog popup prompt confirm
 hover mouse_over point
 audit log history who_did
 csv comma_separated
-sparkline tiny_chart
+sparkline tiny_chart trend
 pivot cross_tab summarize group_by
 activity action recent happen lately going_on
 port tunnel forward local
@@ -355,6 +359,7 @@ permission permission; partager share; note note; modèle template; feuille shee
 }
 
 STOP = """
+out let each every everything still yet already instead away right one goes go
 a an the of in on at to for from by with into onto about and or but if then than as is are was were be been am do
 does did i me my we us our you your he she it its they them their this that these those there here can could will
 would should may please want need like just some any very also so too not no yes s t how when where because while
