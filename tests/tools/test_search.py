@@ -12,7 +12,7 @@ from mooring.core.tool import Tool
 from mooring.tools.names import Pair
 from mooring.tools.search import Index
 
-FLOORS = {"keywords": 95, "sentences": 85, "paraphrases": 65, "typos": 95, "german": 60}
+FLOORS = {"keywords": 95, "sentences": 90, "paraphrases": 70, "typos": 95}
 """What is reached, in percent, of the requests that were held back: no change may lose it."""
 
 
@@ -137,7 +137,7 @@ def test_the_right_tool_of_1272_is_among_the_first_five_as_often_as_the_page_say
     assert figures[kind, "held"].percent >= FLOORS[kind]
 
 
-@pytest.mark.parametrize("kind", ["spanish", "french", "chinese"])
+@pytest.mark.parametrize("kind", ["german", "spanish", "french", "chinese"])
 def test_short_requests_in_other_languages_find_their_tool(figures: Figures, kind: str) -> None:
     assert figures[kind, "held"].percent >= 80
 

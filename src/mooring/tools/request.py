@@ -15,7 +15,7 @@ MEANT = 0.7
 _FOREIGN = 0.9
 _COMMON = 3
 """A word that so many tools have is no slip."""
-_LONGEST = 1000
+_LETTERS, _WORDS = 1000, 32
 """More of a request than this is not read."""
 
 
@@ -29,7 +29,7 @@ class Reader:
     def read(self, text: str) -> Iterator[Stands]:
         """What may stand for each phrase and each word of the request that says something."""
         known = lexicon()
-        heard = [spelt for word in split(text[:_LONGEST]) for spelt in self._heard(word, known)]
+        heard = [spelt for word in split(text[:_LETTERS])[:_WORDS] for spelt in self._heard(word, known)]
         for phrase, start, end in _phrases([stems(next(iter(spelt))) for spelt in heard], known):
             yield {phrase: 1.0} | dict.fromkeys(known.meanings[phrase], MEANT)
             heard[start:end] = [{}] * (end - start)

@@ -69,7 +69,7 @@ class Lexicon(NamedTuple):
     groups: Mapping[str, tuple[str, ...]]
     """The stems, or phrases of stems, that share a meaning."""
     foreign: Mapping[str, tuple[str, ...]]
-    """English words for the root of another language's word."""
+    """English words for a word of another language, or for its root."""
     actions: frozenset[str]
     """Those meanings that are something to do."""
     stop: frozenset[str]
@@ -97,13 +97,16 @@ def lexicon() -> Lexicon:
 
 
 def _translations() -> Mapping[str, tuple[str, ...]]:
-    table: dict[str, tuple[str, ...]] = {}
+    """By word, and by root for its other forms."""
+    words: dict[str, tuple[str, ...]] = {}
     for language in FOREIGN.values():
-        for entry in language.replace("\n", ";").split(";"):
-            if entry.strip():
-                word, *english = _folded(entry).split()
-                table[root(word)] = table.get(root(word), ()) + tuple(english)
-    return table
+        for entry in filter(str.strip, language.replace("\n", ";").split(";")):
+            word, *english = _folded(entry).split()
+            words[word] = (*words.get(word, ()), *english)
+    roots: dict[str, tuple[str, ...]] = {}
+    for word, choices in words.items():
+        roots[root(word)] = (*roots.get(root(word), ()), *choices)
+    return {**roots, **words}
 
 
 @lru_cache(_REMEMBERED)
@@ -117,8 +120,12 @@ def translated(word: str) -> list[tuple[str, ...]]:
     foreign = lexicon().foreign
     if not word.isascii():
         return list(_characters(word, foreign))
-    whole = foreign.get(root(word))
+    whole = _english(word, foreign)
     return [whole] if whole else _compound(word, foreign)
+
+
+def _english(word: str, foreign: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return foreign.get(word) or foreign.get(root(word), ())
 
 
 def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -133,7 +140,7 @@ def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[tu
 
 def _compound(word: str, foreign: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
     for at in range(4, min(len(word) - 3, _LONGEST)):
-        first, second = foreign.get(root(word[:at])), foreign.get(root(word[at:]))
+        first, second = _english(word[:at], foreign), _english(word[at:], foreign)
         if first and second:
             return [first, second]
     return []
