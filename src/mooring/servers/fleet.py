@@ -52,18 +52,19 @@ class Fleet:
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
         wanted = [server for server in servers if refresh or unknown(server)]
-        tasks = {server.name: asyncio.ensure_future(server.session()) for server in wanted}
-        if tasks:
-            await asyncio.wait(tasks.values(), timeout=within)
+        tasks = {server.name: asyncio.ensure_future(_outcome(server)) for server in wanted}
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=within)
+        finally:
+            for task in tasks.values():
+                task.cancel()
         errors: dict[str, MooringError] = {}
         for name, task in tasks.items():
             if not task.done():
-                task.cancel()
                 errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
-            elif isinstance(error := task.exception(), MooringError):
+            elif (error := task.result()) is not None:
                 errors[name] = error
-            elif error is not None:
-                raise error
         return errors
 
     async def close(self) -> None:
@@ -105,6 +106,15 @@ class Fleet:
 
     def _key(self, approved: Approved) -> bytes:
         return self._cache.key(approved, self._shared.where, roots=(approved.folder,))
+
+
+async def _outcome(server: Server) -> MooringError | None:
+    """Why a server cannot be connected, if it cannot."""
+    try:
+        await server.session()
+    except MooringError as error:
+        return error
+    return None
 
 
 def unknown(server: Server) -> bool:
