@@ -703,3 +703,24 @@ def test_folders_without_the_file_neither_match_nor_take_the_place_of_those_with
 def test_a_pattern_below_no_folder_matches_nothing(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
     assert files.matches(f"{tmp_path}/{folder}/*.json", 10) == []
+
+
+def test_a_file_that_grows_is_moved_aside_and_the_oldest_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for number in range(6):
+        files.append(str(path), f"{number}\n".encode(), most=4, kept=1)
+    assert {file.name: file.read_text() for file in tmp_path.iterdir() if "lock" not in file.name} == {
+        "log": "4\n5\n",
+        "log.1": "2\n3\n",
+    }
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_added_to_what_is_no_file_or_lies_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("v")
+    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(FileError):
+            files.append(str(tmp_path / name), b"x\n", most=100, kept=1)
+    assert (tmp_path / "victim").read_text() == "v"

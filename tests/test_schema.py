@@ -55,7 +55,21 @@ def test_the_schema_accepts_an_entry_exactly_when_the_reader_does(entry: Any, ho
 
 @pytest.mark.parametrize(
     "value",
-    [{"sources": {"codex": False}}, {"sources": []}, {"permissions": [{"tool": "x"}]}, {"toolNames": "x"}, {"z": 1}],
+    [
+        {"sources": {"codex": False}},
+        {"sources": []},
+        {"permissions": [{"tool": "x"}]},
+        {"permissions": [{"tool": "x", "action": "deny", "pattern": "rm *"}]},
+        {"permissions": [{"tool": "x", "action": "deny", "patern": "rm *"}]},
+        {"permissions": [{"tool": "", "action": "deny"}]},
+        {"permissions": [{"tool": "x" * 1001, "action": "deny"}]},
+        {"permissionMode": "plan"},
+        {"permissionMode": "yolo"},
+        {"trustedServers": ["github"]},
+        {"trustedServers": "github"},
+        {"toolNames": "x"},
+        {"z": 1},
+    ],
 )
 def test_the_schema_accepts_settings_exactly_when_the_reader_does(value: Any, home: Home) -> None:
     home.write("home/.config/mooring/settings.json", value)

@@ -28,9 +28,14 @@ def test_managed_counts_before_user_before_project(home: Home) -> None:
         assert (value.value, value.level, value.path) == (level, level, str(written))
 
 
-@pytest.mark.parametrize("key", ["sources", "env", "network"])
-def test_a_project_cannot_set_what_would_hide_servers_or_change_the_environment(key: str, home: Home) -> None:
-    home.write("project/.mooring/settings.json", {key: {}})
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("sources", {}), ("env", {}), ("network", {}), ("permissionMode", "bypass"), ("trustedServers", ["x"])],
+)
+def test_a_project_cannot_set_what_would_hide_servers_change_the_environment_or_grant(
+    key: str, value: object, home: Home
+) -> None:
+    home.write("project/.mooring/settings.json", {key: value})
     found = settings(home)
     assert found.values[key].level == "default"
     assert "cannot be set by a project" in found.problems[0].message
@@ -41,7 +46,46 @@ def test_a_projects_permissions_can_only_deny_or_ask(home: Home) -> None:
     home.write(path, {"permissions": [{"tool": "*", "action": "deny"}]})
     assert settings(home)["permissions"] == [{"tool": "*", "action": "deny"}]
     home.write(path, {"permissions": [{"tool": "*", "action": "deny"}, {"tool": "mcp__x__*", "action": "allow"}]})
-    assert settings(home)["permissions"] == []
+    assert settings(home)["permissions"] == [{"tool": "*", "action": "deny"}]
+    assert "can only deny or ask" in settings(home).problems[0].message
+
+
+def test_rules_of_every_level_are_kept_with_their_file(home: Home) -> None:
+    files = {
+        "managed": "system/etc/mooring/settings.json",
+        "user": "home/.config/mooring/settings.json",
+        "project": "project/.mooring/settings.json",
+    }
+    written = [
+        str(home.write(path, {"permissions": [{"tool": level, "action": "deny"}]})) for level, path in files.items()
+    ]
+    every = settings(home).every("permissions")
+    assert [(value.level, value.path, value.value[0]["tool"]) for value in every] == [
+        (level, path, level) for level, path in zip(files, written, strict=True)
+    ]
+    assert settings(home).doubts == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        '{"permissions": {}}',
+        '{"permissions": [{"tool": "a", "action": "deny"}, {"tool": "b", "action": "dney"}]}',
+        '{"permissions": [{"tool": "a", "action": "deny"}, {"tool": "b", "actoin": "deny", "action": "ask"}]}',
+        '{"permissions": [{"tool": "b", "action": "deny"}], "permissions": []}',
+    ],
+)
+def test_rules_that_cannot_be_read_in_full_cast_a_doubt_and_the_others_count(content: str, home: Home) -> None:
+    path = home.write("home/.config/mooring/settings.json", content)
+    found = settings(home)
+    assert found.doubts == (str(path),)
+    assert found["permissions"] == ([{"tool": "a", "action": "deny"}] if '"a"' in content else [])
+
+
+def test_a_projects_faulty_rules_cast_no_doubt_on_the_persons_own(home: Home) -> None:
+    home.write("project/.mooring/settings.json", "{")
+    assert settings(home).doubts == ()
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,23 @@ class Admitted(Struct, frozen=True):
     """Everything configured, sorted out."""
 
     settings: Settings
+    root: str
+    """The project's folder."""
     wanted: Mapping[str, Approved] = {}
     aliases: Mapping[str, str] = {}
     """Other names of servers in `wanted`: the very same thing is started once."""
     refused: Mapping[str, Refused] = {}
     problems: tuple[Problem, ...] = ()
+    looked: tuple[str, ...] = ()
+    """Everywhere a file was looked for: whatever changes there may change this."""
+
+    def same(self, other: "Admitted") -> bool:
+        """Whether both say the same of every server."""
+        mine, theirs = (
+            (each.wanted, each.aliases, {name: refused.status for name, refused in each.refused.items()}, each.problems)
+            for each in (self, other)
+        )
+        return mine == theirs
 
 
 def admit(inventory: "Inventory") -> Admitted:
@@ -56,12 +68,12 @@ def admit(inventory: "Inventory") -> Admitted:
             aliases[choice.name] = twin
         else:
             wanted[choice.name] = judged
-    return Admitted(inventory.settings, wanted, aliases, refused, inventory.problems)
+    return Admitted(inventory.settings, inventory.root, wanted, aliases, refused, inventory.problems, inventory.looked)
 
 
 def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
     """Definitions that a program gave: all of them may be started."""
-    return Admitted(settings, {config.name: trust.given(config, folder) for config in configs})
+    return Admitted(settings, folder, {config.name: trust.given(config, folder) for config in configs})
 
 
 def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:

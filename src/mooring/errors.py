@@ -10,7 +10,8 @@ MooringError
 ├── BadArguments         what was to be sent does not fit
 ├── Disabled             the server is switched off
 ├── Denied               it is not allowed
-│   └── NotApproved      a project's server that the person has not let start
+│   ├── NotApproved      a project's server that the person has not let start
+│   └── HeldBack         a tool that is not what the person approved
 └── ServerError          a server, or the way to it, failed
     ├── Unresolved       its definition has a blank that cannot be filled in
     ├── Suspended        it kept failing, and is left alone for now
@@ -134,6 +135,18 @@ class NotApproved(Denied):
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(f"{server} {reason}. To look and decide: mooring mcp approve {server}")
         self.server = server
+
+
+class HeldBack(Denied):
+    """A tool that changed, or was added, since the person approved its server's tools."""
+
+    def __init__(self, server: str, tool: str) -> None:
+        super().__init__(
+            f"{server}'s tool {tool!r} is not what was approved. `mooring mcp pins {server}` shows what changed, "
+            f"and `mooring mcp pins {server} --approve` lets it be called."
+        )
+        self.server = server
+        self.tool = tool
 
 
 class ServerError(MooringError):

@@ -23,6 +23,7 @@ STALE_SECONDS = 3600.0
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | getattr(os, "O_BINARY", 0)
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read(path: str, limit: int = LIMIT) -> bytes | None:
@@ -85,6 +86,27 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
         raise FileError(path, _reason(error)) from None
 
 
+def append(path: str, data: bytes, most: int, kept: int) -> None:
+    """Add to a file in one step; one that would grow beyond `most` is moved aside first, and `kept` of those stay.
+
+    The files are `path`, then `path.1`, the youngest of those moved aside, and so on. Only their owner can read them.
+
+    Raises:
+        FileError: the file cannot be written, or is no regular file.
+    """
+    with locked(path):
+        try:
+            if _length(path) + len(data) > most:
+                _rotate(path, kept)
+            handle = os.open(path, _APPEND, 0o600)
+            try:
+                _append(handle, path, data)
+            finally:
+                os.close(handle)
+        except (OSError, ValueError) as error:
+            raise FileError(path, _reason(error)) from None
+
+
 @contextmanager
 def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the one lock that goes with a file, across processes.
@@ -143,6 +165,29 @@ def _write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def _length(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _rotate(path: str, kept: int) -> None:
+    for number in range(kept, 0, -1):
+        older = path if number == 1 else f"{path}.{number - 1}"
+        with suppress(FileNotFoundError):
+            os.replace(older, f"{path}.{number}")
+
+
+def _append(handle: int, path: str, data: bytes) -> None:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
+    if status.st_size and os.lseek(handle, -1, os.SEEK_END) >= 0 and os.read(handle, 1) != b"\n":
+        data = b"\n" + data  # the last writer was cut short; its line is lost, this one is not
+    _write_all(handle, data)
 
 
 def _mode(target: str, mode: int) -> int:

@@ -9,11 +9,13 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from math import inf
-from time import time
+from time import perf_counter, time
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.admission import Admitted, Refused, admit, given, keeping
 from mooring.core.config import ServerConfig
@@ -26,6 +28,10 @@ from mooring.core.status import Status
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.where import Request, here
 from mooring.errors import Disabled, MooringError, Stale, UnknownTool
+from mooring.permissions.audit import Outcome
+from mooring.permissions.pins import Held
+from mooring.permissions.policy import Call, Mode, Verdict
+from mooring.permissions.warden import Warden
 from mooring.servers.cache import Cache
 from mooring.servers.feed import Feed
 from mooring.servers.fleet import Fleet
@@ -35,12 +41,14 @@ from mooring.servers.shared import Shared
 from mooring.servers.watch import USUAL, Sleep, Watch, Watches
 from mooring.settings import load as load_settings
 from mooring.tools.catalog import Catalog, Cold, Entry, Source
+from mooring.watching import changes
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
 T = TypeVar("T", Resource, ResourceTemplate, Prompt)
 
-Given = Mapping[str, Any] | Iterable[ServerConfig]
+Policy: TypeAlias = Mode | Literal["allow"]
+Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
 """Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
 
 
@@ -49,24 +57,38 @@ def open(
     *,
     servers: Given | None = None,
     ask: Ask | None = None,
+    policy: Policy | None = None,
     request: Request | None = None,
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    remember: bool = True,
     sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
-    person; without it, everything that would have to be asked is refused. `request` says more exactly what to look
-    at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it. `sleep` is how watches wait between two looks, for whoever has a clock of their own.
+    person; without it, everything that would have to be asked is refused. `policy` is how calls are let through where
+    no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
+    denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
+    it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer and write is
+    neither looked up nor kept on disk. `sleep` is how watches wait between two looks, for whoever has another clock.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, limits=limits, guard=guard, reload=reload, sleep=sleep)
+    return Host(
+        request,
+        servers=servers,
+        ask=ask,
+        policy=policy,
+        limits=limits,
+        guard=guard,
+        reload=reload,
+        remember=remember,
+        sleep=sleep,
+    )
 
 
 class Loaded(Struct, frozen=True):
@@ -110,42 +132,54 @@ class Host:
         *,
         servers: Given | None = None,
         ask: Ask | None = None,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        remember: bool = True,
         sleep: Sleep = asyncio.sleep,
+        adapt: Callable[[Admitted], Admitted] = lambda admitted: admitted,
     ) -> None:
+        """As `open`; `adapt` changes what was found, each time, before it takes effect."""
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
+        self._adapt = adapt
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
+        self._remember = remember
         self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
+        self._mode: Mode | None = "bypass" if policy == "allow" else policy
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
+        self._admitted: Admitted
         self._feed = Feed()
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
         self._bound: dict[tuple[str, str], object] = {}
+        self._pinned: WeakSet[Server] = WeakSet()
 
     async def __aenter__(self) -> Self:
         where = self._request.where
-        admitted = await asyncio.to_thread(self._look)
+        admitted = self._adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
         self._log = Log(where)
         self._watches = Watches(self._feed.emit, self._sleep)
         self._shared = Shared(
             where,
             emit=self._heard,
-            log=self._log.write,
+            log=self._log.write if self._remember else _drop,
             guard=self._guard,
             ask=self._ask,
             limits=self._limits,
             env=settings["env"],
             network=settings["network"],
         )
-        self._fleet = Fleet(self._shared, Cache(where), self._retired)
+        project = admitted.root if self._request.project else None
+        self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
+        self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._apply(admitted)
+        self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
 
     async def __aexit__(
@@ -155,11 +189,15 @@ class Host:
 
     async def close(self) -> None:
         """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
         await self._watches.close()
         await self._fleet.close()
         if self._guard is None:
             await self._shared.close()
         self._feed.close()
+        await asyncio.to_thread(self._warden.close)
         self._log.close()
 
     # --- what there is --------------------------------------------------------------------------------------------
@@ -204,8 +242,8 @@ class Host:
 
     def _wrong(self) -> dict[str, MooringError]:
         """What is wrong with servers that are meant to be there, and cannot even be tried."""
-        off = (name for name, refused in self._refused.items() if isinstance(refused.error, Disabled))
-        return {name: refused.error for name, refused in self._refused.items() if name not in {*off}}
+        errors = {name: refused.error for name, refused in self._refused.items()}
+        return {name: error for name, error in errors.items() if not isinstance(error, Disabled)}
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -224,6 +262,7 @@ class Host:
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale where its server was replaced since.
             Disabled, NotApproved: its server may not be started.
+            Denied: a rule, or the person, does not let it be called; HeldBack where it is not what was approved.
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
@@ -234,14 +273,38 @@ class Host:
             entry = await self._found(str(name), began + _most(within))
             within = _less(within, asyncio.get_running_loop().time() - began)
         server = self._bound_to(entry)
-        return await server.call(
-            entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
-        )
+        call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, _origin(server))
+        verdict = await self._passed(call, server)
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:
+            result = await server.call(
+                entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
+            )
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._warden.done(call, verdict, outcome, perf_counter() - began)
 
-    async def find(self, name: str, within: float = inf) -> Entry:
-        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
+    async def _passed(self, call: Call, server: Server) -> Verdict:
+        """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
+        verdict = await self._warden.passes(call)
+        for alias, name in self._aliases.items():
+            if name == call.server:
+                await self._warden.passes(replace(call, server=alias))
+        if server not in self._pinned:
+            self._pinned.add(server)
+            await self._warden.called(server.approved, server.tools)
+        return verdict
+
+    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
+        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
+
+        So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
+        seconds ago.
+        """
         until = asyncio.get_running_loop().time() + within
-        entry = self._current().get(name) or await self._found(name, until)
+        entry = self._current().get(name) or await self._found(name, until, trusted)
         self._bound_to(entry)
         return entry
 
@@ -280,6 +343,18 @@ class Host:
     ) -> Completion:
         """What `value` could become; `ref` as in `Session.complete`. Raises: as `server`, and ServerError."""
         return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
+
+    # --- tools as they were approved ------------------------------------------------------------------------------
+
+    def held(self) -> dict[str, Held]:
+        """The tools that are held back, by server, because they are not what was approved."""
+        found = {name: self._warden.held(server.approved, server.tools) for name, server in self._fleet.servers.items()}
+        return {name: held for name, held in found.items() if held}
+
+    def approve(self, server: str, held: Held) -> None:
+        """Let tools be called as they were shown. Raises: as `server`; FileError."""
+        self._warden.approve(self.server(server).approved, held)
+        self._catalog = None
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -325,21 +400,40 @@ class Host:
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, begin anew with that server alone. Raises: as `server`."""
         if server is not None:
+            self._shared.secrets.forget()
             await self.server(server).restart()
             return
-        self._apply(await asyncio.to_thread(self._look))
+        self._shared.secrets.forget()
+        self._apply(self._adapt(await asyncio.to_thread(self._look)))
+
+    async def _keep_up(self) -> None:
+        """Read the configuration again whenever one of its files changed; act only if it says something else."""
+        async for _ in changes(lambda: self._admitted.looked):
+            admitted = self._adapt(await asyncio.to_thread(self._look))
+            if not admitted.same(self._admitted):
+                self._apply(admitted)
+            self._admitted = admitted
+
+    def forget(self, server: str) -> None:
+        """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
+        self._fleet.forget(self.server(server))
+        self._catalog = None
 
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
-        self.settings, self.problems = admitted.settings, admitted.problems
+        self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
         self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
+        self._warden.use(admitted.settings)
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
         await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     # --- names ----------------------------------------------------------------------------------------------------
+
+    def _tell(self, problem: Problem) -> None:
+        self.problems = (*self.problems, problem)
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, ToolsChanged):
@@ -349,18 +443,34 @@ class Host:
     def _current(self) -> Catalog:
         if self._catalog is None:
             now = time()
-            sources = [_source(server, now) for server in self._fleet.servers.values()]
+            sources = [self._source(server, now) for server in self._fleet.servers.values()]
             unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
             self._catalog = Catalog((*sources, *unknown), self.settings["toolNames"])
         return self._catalog
 
-    async def _found(self, name: str, until: float) -> Entry:
+    def _source(self, server: Server, now: float) -> Source:
+        """A server's tools for the catalog: those it has, or had when it was last seen, if they are as approved."""
+        offer, config = server.offer, server.config
+        if offer is None or not (server.is_connected or offer.usable(now)):
+            return Source(server.name, (), server, known=False)
+        return Source(
+            server.name,
+            offer.tools.items,
+            server,
+            config.tools_allow,
+            config.tools_deny,
+            rejected={one.name: one.reason for one in offer.tools.rejected},
+            note="" if offer.tools.items else offer.tools.note,
+            held=self._warden.held(server.approved, offer.tools.items).names,
+        )
+
+    async def _found(self, name: str, until: float, trusted: float = 0.0) -> Entry:
         """The tool of that name, once its server has been asked what it has, where that may help."""
         try:
             found = self._current().find(name)
         except UnknownTool as error:
             server = self._fleet.servers.get(error.server)
-            if server is None or server.is_connected:
+            if server is None or server.is_connected or not older(server, trusted):
                 raise
             await server.session(until)
             found = self._current().find(name)
@@ -426,13 +536,18 @@ def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
     return admit(given(servers, request))
 
 
-def _source(server: Server, now: float) -> Source:
-    """A server's tools for the catalog: those it has, or had when it was last seen."""
-    offer, config = server.offer, server.config
-    if offer is None or not (server.is_connected or offer.usable(now)):
-        return Source(server.name, (), server, known=False)
-    rejected = {one.name: one.reason for one in offer.tools.rejected}
-    return Source(server.name, offer.tools.items, server, config.tools_allow, config.tools_deny, rejected)
+def _origin(server: Server) -> str:
+    origin = server.config.origin
+    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
+
+
+def older(server: Server, seconds: float) -> bool:
+    """Whether the tools of a server were listed longer ago than that, or never."""
+    return server.offer is None or not 0 <= time() - server.offer.at < seconds
+
+
+def _drop(server: str, level: str, text: str) -> None:
+    return
 
 
 def _most(within: Timeout | None) -> float:

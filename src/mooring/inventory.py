@@ -39,6 +39,8 @@ class Inventory(Struct, frozen=True):
     """The files that were found and read."""
     ledger: trust.Ledger
     settings: Settings
+    looked: tuple[str, ...] = ()
+    """Everywhere a file was looked for, found or not."""
 
     def find(self, name: str) -> Choice:
         """The choice of that name: as written, or, where only one fits, without regard to case.
@@ -92,7 +94,8 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
         ledger, failure = _adopt(request.where, root, ledger, found)
         problems += [failure] if failure else []
     choices = choose(definitions, lambda definition: ledger.standing(root, definition.config))
-    return Inventory(root, choices, tuple(problems), found.files, ledger, settings)
+    looked = (*found.looked, *found.files, *settings.looked, trust.record_of(request.where))
+    return Inventory(root, choices, tuple(problems), found.files, ledger, settings, looked)
 
 
 def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Request) -> Inventory:

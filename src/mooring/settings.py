@@ -37,6 +37,12 @@ class Settings(Struct, frozen=True):
 
     values: Mapping[str, Value]
     problems: tuple[Problem, ...] = ()
+    layers: tuple[Mapping[str, Value], ...] = ()
+    """What each file says, highest first: rules of every level count, not the highest alone."""
+    doubts: tuple[str, ...] = ()
+    """The person's own and the machine's files whose rules cannot be read in full: one of them could be a deny."""
+    looked: tuple[str, ...] = ()
+    """Where settings were looked for, found or not."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key].value
@@ -44,6 +50,10 @@ class Settings(Struct, frozen=True):
     def __repr__(self) -> str:
         said = ", ".join(key for key, value in self.values.items() if value.path is not None)
         return f"<Settings: {said or 'as they come'}>"
+
+    def every(self, key: str) -> tuple[Value, ...]:
+        """What each level says of a setting, highest first."""
+        return tuple(layer[key] for layer in self.layers if key in layer)
 
 
 def _text(value: Any) -> bool:
@@ -58,6 +68,10 @@ def _texts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
 
 
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
 def _rules(value: Any) -> bool:
     return isinstance(value, list) and all(map(_rule, value))
 
@@ -65,10 +79,17 @@ def _rules(value: Any) -> bool:
 def _rule(value: Any) -> bool:
     return (
         isinstance(value, Mapping)
+        and value.keys() <= {"tool", "pattern", "action"}
         and isinstance(value.get("tool"), str)
+        and 0 < len(value["tool"]) <= LONGEST_RULE
         and isinstance(value.get("pattern", ""), str)
+        and len(value.get("pattern", "")) <= LONGEST_RULE
         and value.get("action") in ("allow", "deny", "ask")
     )
+
+
+def _milliseconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 NETWORK = ("proxy", "ca", "certificate", "key")
@@ -78,6 +99,8 @@ def _network(value: Any) -> bool:
     return _texts(value) and set(value) <= set(NETWORK)
 
 
+LONGEST_RULE = 1_000
+MODES = ("plan", "ask", "accept-reads", "bypass")
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
@@ -88,6 +111,13 @@ SETTINGS: Mapping[str, Setting] = {
     "permissions": Setting(
         [], 'a list of {"tool", "pattern", "action"}', _rules, True,
         "what tools may do; a project's rules can only deny or ask",
+    ),
+    "permissionMode": Setting(
+        "ask", "one of " + ", ".join(MODES), lambda value: value in MODES, False,
+        "what becomes of tools that no rule speaks of",
+    ),
+    "trustedServers": Setting(
+        [], "a list of names", _names, False, "servers that are believed when they say that a tool only reads",
     ),
     "model": Setting(None, "text", _text, True, "the model the chat speaks to"),
     "backend": Setting(None, "text", _text, True, "the agent behind the chat"),
@@ -103,6 +133,10 @@ SETTINGS: Mapping[str, Setting] = {
         "native", "native or keep", lambda value: value in ("native", "keep"), False,
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
+    "startWindow": Setting(
+        250, "a number of milliseconds, 0 or more", _milliseconds, True,
+        "how long the chat waits for servers that are not known yet before it offers what there is",
+    ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 
@@ -110,12 +144,26 @@ SETTINGS: Mapping[str, Setting] = {
 def load(where: Where, root: str | None) -> Settings:
     """The settings in force: managed before the person's own, before the project's. Never raises."""
     problems: list[Problem] = []
+    doubts: list[str] = []
     values = {key: Value(setting.default, "default", None) for key, setting in SETTINGS.items()}
-    for level, path in _layers(where, root):
+    layers: list[Mapping[str, Value]] = []
+    places = _layers(where, root)
+    for level, path in places:
+        before = len(problems)
         document = _read(path, problems)
-        if document is not None:
-            values |= _accepted(document, level, path, problems)
-    return Settings(values, tuple(problems))
+        unread = len(problems) > before
+        accepted = {} if document is None else _accepted(document, level, path, problems)
+        if level != "project" and (unread or (document is not None and not _rules_kept(document, accepted))):
+            doubts.append(path)
+        values |= accepted
+        layers.insert(0, accepted)
+    return Settings(values, tuple(problems), tuple(layers), tuple(doubts), tuple(path for _, path in places))
+
+
+def _rules_kept(document: Document, accepted: Mapping[str, Value]) -> bool:
+    """Whether every rule in the file counts."""
+    kept = accepted["permissions"].value if "permissions" in accepted else []
+    return bool(document.data.get("permissions", []) == kept) and ("permissions",) not in document.duplicates
 
 
 def _layers(where: Where, root: str | None) -> list[tuple[Level, str]]:
@@ -152,20 +200,30 @@ def _accepted(document: Document, level: Level, path: str, problems: list[Proble
         complaint = _complaint(key, value, level)
         if complaint is None:
             accepted[key] = Value(value, level, path)
-        else:
-            message, hint = complaint
-            problems.append(Problem(path, message, hint, line=document.line((key,)), level="warning"))
+            continue
+        message, hint = complaint
+        problems.append(Problem(path, message, hint, line=document.line((key,)), level="warning"))
+        if key == "permissions" and (rules := _sound(value, level)):
+            accepted[key] = Value(rules, level, path)
     return accepted
+
+
+def _sound(value: Any, level: Level) -> list[Any]:
+    """The rules that can count though others cannot: a slip in one must not undo a deny in the next."""
+    rules = filter(_rule, value) if isinstance(value, list) else ()
+    return [rule for rule in rules if level != "project" or rule["action"] != "allow"]
 
 
 def _complaint(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     setting = SETTINGS.get(key)
     if setting is None:
         return f"`{key}` is no setting", f"the settings are: {', '.join(SETTINGS)}"
+    if key == "permissions" and isinstance(value, list) and any(map(_rule, value)) and not all(map(_rule, value)):
+        return f"`{key}` should be {setting.expects}; what is not is ignored", "mend it there; until then all is asked"
     if not setting.fits(value):
         return f"`{key}` should be {setting.expects}; it is ignored", "mend it there"
     if level == "project" and not setting.project:
         return f"`{key}` cannot be set by a project; it is ignored", "set it in your own settings.json"
     if level == "project" and key == "permissions" and any(rule["action"] == "allow" for rule in value):
-        return "A project's permissions can only deny or ask; they are ignored", "remove its allow rules"
+        return "A project's permissions can only deny or ask; what they allow is ignored", "remove its allow rules"
     return None

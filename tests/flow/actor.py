@@ -1,8 +1,9 @@
 """A server for the tests of the host, over stdio, on the standard library: it does what it is told.
 
-Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `die` ends it at
-its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go unanswered. It appends its
-process id to `<file>.starts`, and what is subscribed to and no longer to `<file>.subscriptions`.
+Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
+said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
+unanswered. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
+`<file>.subscriptions`.
 """
 
 import json
@@ -35,7 +36,11 @@ def send(message):
 def tools():
     names = ["whoami", "die", "nap", "count", "fragile", "change", "update", "complain", *script().get("tools", [])]
     empty = {"type": "object", "properties": {}}
-    return [{"name": name, "inputSchema": empty, "annotations": HINTS.get(name, {})} for name in names]
+    words = script().get("describe", {})
+    return [
+        {"name": name, "inputSchema": empty, "annotations": HINTS.get(name, {}), "description": words.get(name, name)}
+        for name in names
+    ]
 
 
 def call(key, name, arguments):

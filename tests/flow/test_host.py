@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,33 +15,13 @@ from typing import Any
 import pytest
 
 import mooring
+from mooring.actions.approve import decide, questions
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.limits import Limits
 from mooring.core.status import Connected, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host import Host
-from support import Home
-
-ACTOR = str(Path(__file__).parent / "actor.py")
-
-
-class Actor:
-    """The script of one acting server, and what it has done so far."""
-
-    def __init__(self, path: Path, **script: Any) -> None:
-        self.path = path
-        self.tell(**script)
-
-    def tell(self, **script: Any) -> None:
-        self.path.write_text(json.dumps(script))
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        return {"command": sys.executable, "args": ["-S", ACTOR, str(self.path)]}
-
-    def done(self, kind: str) -> list[str]:
-        file = Path(f"{self.path}.{kind}")
-        return file.read_text().split() if file.exists() else []
+from support import Actor, Home
 
 
 @pytest.fixture
@@ -52,7 +31,7 @@ def actor(tmp_path: Path) -> Actor:
 
 @asynccontextmanager
 async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
-    async with mooring.open(request=home.request(), **options) as host:
+    async with mooring.open(request=home.request(), policy="allow", **options) as host:
         yield host
 
 
@@ -401,6 +380,68 @@ async def test_a_filter_that_changes_restarts_nothing(home: Home, actor: Actor) 
         assert "die" not in [entry.tool for entry in host.tools]
         with pytest.raises(UnknownTool, match="leaves it out"):
             await host.call("actor.die")
+
+
+# --- the configuration changes while it is open ------------------------------------------------------------------
+
+
+@pytest.fixture
+def own(home: Home) -> Callable[..., Path]:
+    """Writes the person's own file of servers."""
+    return lambda content: home.write("home/.config/mooring/mcp.json", content)
+
+
+async def test_a_server_added_to_a_file_is_there_without_a_restart_and_one_removed_is_gone(
+    home: Home, actor: Actor, tmp_path: Path, own: Callable[..., Path]
+) -> None:
+    own({"mcpServers": {"actor": actor.entry}})
+    async with opened(home, reload=True) as host:
+        process = await pid(host)
+        own({"mcpServers": {"actor": actor.entry, "second": Actor(tmp_path / "second.json").entry}})
+        await until(lambda: "second" in host.status())
+        assert await pid(host) == process
+        own({"mcpServers": {}})
+        await until(lambda: host.status() == {})
+        await until(lambda: gone(process))
+
+
+async def test_a_file_that_cannot_be_read_for_a_while_costs_no_server(
+    home: Home, actor: Actor, own: Callable[..., Path]
+) -> None:
+    path = own({"mcpServers": {"actor": actor.entry}})
+    async with opened(home, reload=True) as host:
+        process = await pid(host)
+        path.write_text('{"mcpServers": {"actor"')
+        await until(lambda: bool(host.problems))
+        assert await pid(host) == process
+        path.unlink()
+        path.mkdir()
+        await until(lambda: any("folder" in problem.message for problem in host.problems))
+        assert await pid(host) == process
+
+
+async def test_an_edit_that_says_the_same_in_other_words_does_nothing(
+    home: Home, actor: Actor, own: Callable[..., Path]
+) -> None:
+    path = own({"mcpServers": {"actor": actor.entry}})
+    async with opened(home, reload=True) as host:
+        listener = Listener(host)
+        process = await pid(host)
+        path.write_text("// a comment\n" + json.dumps({"mcpServers": {"actor": actor.entry}}, indent=4))
+        await asyncio.sleep(1.8)
+        assert await pid(host) == process
+        assert listener.of(Reloaded) == []
+
+
+async def test_an_approval_given_elsewhere_takes_effect(home: Home, actor: Actor) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"actor": actor.entry}})
+    async with opened(home, reload=True) as host:
+        assert isinstance(host.status()["actor"], Unapproved)
+        inventory = home.inventory()
+        asked = questions(inventory, ["actor"], home.where)
+        decide(inventory, asked, home.where, approve=True)
+        await until(lambda: host.status() == {"actor": Idle()})
+        await pid(host)
 
 
 # --- what may be started --------------------------------------------------------------------------------------------

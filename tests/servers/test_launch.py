@@ -214,6 +214,12 @@ async def test_the_entrys_own_env_counts_before_the_settings_and_those_before_wh
     assert made.withheld == ()
 
 
+async def test_a_variable_to_be_passed_on_that_is_not_set_is_reported(home: Home) -> None:
+    approved = defined(home, OWN, {"command": "x", "env": {"B": "b"}, "passEnv": ["GITHUB_TOKEN", "A", "B"]})
+    made = await started(approved, context(home))
+    assert list(map(str, made.omitted)) == ["passEnv.A was left out: it is not set."]
+
+
 async def test_a_project_is_given_the_short_list_what_it_names_and_what_the_settings_add(home: Home) -> None:
     approved = defined(home, CLAUDE, {"command": "x", "env": {"A": "entry"}})
     made = await started(approved, context(home, {"EDITOR": "vi"}, env={"PROXY": "p"}))

@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.tool import Hints
+
 
 class Sampling(Struct, frozen=True, tag=True):
     """A server wants a model to write something; `request` is what it asks for, as the protocol has it."""
@@ -41,13 +43,49 @@ class Value(Struct, frozen=True, tag=True):
     options: tuple[str, ...] = ()
 
 
-Question: TypeAlias = Sampling | Form | Visit | Value
+Scope: TypeAlias = Literal["once", "session", "always"]
+
+
+class Permission(Struct, frozen=True, tag=True):
+    """A tool is about to be called, and somebody has to say whether it may.
+
+    The names and hints are the server's own words, the arguments whoever's who asked for the call: none is to be
+    trusted, nor shown without making it safe.
+    """
+
+    server: str | None
+    """`None` for one of Mooring's own tools."""
+    tool: str
+    arguments: Mapping[str, Any]
+    why: str
+    """Why it is asked."""
+    rule: str
+    """The rule that would silence the question, as it stands in the settings."""
+    origin: str = ""
+    """Where the server comes from, in words."""
+    hints: Hints | None = None
+    scopes: tuple[Scope, ...] = ("once", "session", "always")
+    """How far an answer can reach: further ones count as the widest of these."""
+
+
+Question: TypeAlias = Sampling | Form | Visit | Value | Permission
 
 
 class Yes(Struct, frozen=True, tag=True):
     """Go on; `content` is the model's message, the form's values, or the text for the blank."""
 
     content: Any = None
+
+
+class Allow(Struct, frozen=True, tag=True):
+    """The tool may be called: this once, for as long as the program runs, or always.
+
+    `where` says what always means: everywhere, kept in the person's settings, or in this project only, which is kept
+    in the person's own files too.
+    """
+
+    scope: Scope = "once"
+    where: Literal["user", "project-local"] = "user"
 
 
 class No(Struct, frozen=True, tag=True):
@@ -57,6 +95,6 @@ class No(Struct, frozen=True, tag=True):
     how: Literal["decline", "cancel"] = "decline"
 
 
-Answer: TypeAlias = Yes | No
+Answer: TypeAlias = Yes | Allow | No
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
 """Puts a question to the person. Without one, nothing is asked and everything is refused."""

@@ -7,18 +7,20 @@ them differs it no longer counts. What scripts inside the project do is not cove
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing, in_force
 from mooring.core.where import Where
 from mooring.errors import FileError
+
+if TYPE_CHECKING:
+    from mooring.core.approved import Approved
 
 MOST = 16 * files.MIB
 MOST_VERSIONS = 8
@@ -57,8 +59,10 @@ class Ledger(Struct, frozen=True):
         return next((d.verdict for d in reversed(decisions) if d.digest == mine), "changed")
 
 
-def admit(ledger: Ledger, project: str, config: ServerConfig) -> Approved | None:
+def admit(ledger: Ledger, project: str, config: ServerConfig) -> "Approved | None":
     """The definition as one that may be started in a project's folder; `None` where nobody let it."""
+    from mooring.core.approved import Approved  # a listing starts nothing
+
     standing = ledger.standing(project, config)
     if not in_force(standing):
         return None
@@ -67,8 +71,10 @@ def admit(ledger: Ledger, project: str, config: ServerConfig) -> Approved | None
     return Approved(config, project, standing == "own", target)
 
 
-def given(config: ServerConfig, folder: str) -> Approved:
+def given(config: ServerConfig, folder: str) -> "Approved":
     """A definition that a program gave: whoever writes the program has decided."""
+    from mooring.core.approved import Approved
+
     return Approved(config, folder)
 
 
@@ -79,7 +85,7 @@ def identity(folder: str) -> str:
 
 def load(where: Where) -> tuple[Ledger, Problem | None]:
     """The decisions on record; a file that cannot be read counts as none, and is a problem."""
-    path = _path(where)
+    path = record_of(where)
     try:
         return _read(path), None
     except FileError as error:
@@ -93,7 +99,7 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = files.L
     Raises:
         FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
     """
-    path = _path(where)
+    path = record_of(where)
     with files.locked(path, seconds):
         ledger = Ledger(decisions=tuple(_kept((*_read(path).decisions, *decisions))))
         files.write(path, json.dumps(msgspec.to_builtins(ledger), indent=2).encode() + b"\n")
@@ -119,7 +125,8 @@ def digest(config: ServerConfig) -> str:
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 
-def _path(where: Where) -> str:
+def record_of(where: Where) -> str:
+    """The file in which a person's decisions are kept."""
     return f"{where.state}/approvals.json"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mooring.core.question import Ask, Form, No, Question, Sampling, Visit, Yes
+from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.client import Client, List, Respond, Root
@@ -39,7 +39,7 @@ def _sampling(server: str, ask: Ask) -> Respond:
         match await ask(Sampling(server, params)):
             case Yes(content) if isinstance(content, Mapping):
                 return content
-            case Yes():
+            case Yes() | Allow():
                 raise RpcError(server, REFUSED, "There is no model to ask here.")
             case No(reason):
                 raise RpcError(server, REFUSED, reason or "The person refused the request.")
@@ -52,6 +52,8 @@ def _eliciting(server: str, ask: Ask) -> Respond:
         match await ask(_question(server, params)):
             case Yes(content):
                 return {"action": "accept", "content": content} if content is not None else {"action": "accept"}
+            case Allow():
+                return {"action": "accept"}
             case No(how=how):
                 return {"action": how}
 

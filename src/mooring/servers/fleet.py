@@ -19,7 +19,7 @@ SOON = 1.0
 class Fleet:
     """Servers by name. `retired` is awaited for each that is no longer wanted, before it ends."""
 
-    def __init__(self, shared: Shared, cache: Cache, retired: Callable[[Server], Awaitable[None]]) -> None:
+    def __init__(self, shared: Shared, cache: Cache | None, retired: Callable[[Server], Awaitable[None]]) -> None:
         self.servers: dict[str, Server] = {}
         self._shared = shared
         self._cache = cache
@@ -75,7 +75,14 @@ class Fleet:
         await asyncio.gather(*self._leaving, return_exceptions=True)
         if self._writing is not None:
             self._writing.cancel()
-        await asyncio.to_thread(self._cache.close)
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.close)
+
+    def forget(self, server: Server) -> None:
+        """Know nothing of what a server offered."""
+        server.offer = None
+        if self._cache is not None:
+            self._cache.forget(self._cache.own_key(server.approved, self._shared.where))
 
     def _retire(self, server: Server) -> None:
         """What a server that is no longer wanted has begun, it may end."""
@@ -92,26 +99,24 @@ class Fleet:
         task.add_done_callback(self._leaving.discard)
 
     def _known(self, approved: list[Approved]) -> dict[str, Offer]:
-        keys = {self._key(each): each.name for each in approved}
-        return {keys[key]: offer for key, offer in self._cache.load(keys).items()}
+        return self._cache.known(approved, self._shared.where) if self._cache is not None else {}
 
     def _remember(self, approved: Approved, offer: Offer) -> None:
-        self._cache.put(self._key(approved), offer)
+        if self._cache is None:
+            return
+        self._cache.put(self._cache.own_key(approved, self._shared.where), offer)
         if self._writing is None:
-            self._writing = asyncio.get_running_loop().call_later(SOON, self._write)
+            self._writing = asyncio.get_running_loop().call_later(SOON, self._write, self._cache)
 
-    def _write(self) -> None:
+    def _write(self, cache: Cache) -> None:
         self._writing = None
-        asyncio.get_running_loop().run_in_executor(None, self._cache.flush)
-
-    def _key(self, approved: Approved) -> bytes:
-        return self._cache.key(approved, self._shared.where, roots=(approved.folder,))
+        asyncio.get_running_loop().run_in_executor(None, cache.flush)
 
 
 async def _outcome(server: Server) -> MooringError | None:
     """Why a server cannot be connected, if it cannot."""
     try:
-        await server.session()
+        await server.refresh()
     except MooringError as error:
         return error
     return None

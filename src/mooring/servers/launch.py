@@ -118,6 +118,9 @@ async def _program(approved: Approved, stdio: Stdio, context: Context, blanks: B
         (command, *args), context.where, cwd,
         own=approved.own, env={**file, **env}, pass_env=stdio.pass_env, settings=context.env,
     )  # fmt: skip
+    for name in stdio.pass_env:
+        if name not in made.env:
+            blanks.omit(f"passEnv.{name}", "is not set")
     return replace(made, secrets=hidden((*made.secrets, *blanks.secrets)), omitted=tuple(blanks.omitted))
 
 

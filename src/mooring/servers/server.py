@@ -45,7 +45,7 @@ from mooring.errors import (
 )
 from mooring.servers.asking import client
 from mooring.servers.reach import connection, installs, limits_of
-from mooring.servers.retry import MOST, SPAN, Breaker, pause
+from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
 from mooring.servers.shared import Shared
 from mooring.wire.client import Client, List
 from mooring.wire.session import Session
@@ -72,6 +72,8 @@ class Server:
         self._up: asyncio.Future[Session] | None = None
         self._breaker = Breaker()
         self._bell: asyncio.Future[None] | None = None
+        self._alarm: asyncio.Future[None] | None = None
+        self._tried = 0.0
         self._dirty: set[List] = set()
         self._listeners: set[Callable[[str], None]] = set()
         self._calls = 0
@@ -127,17 +129,20 @@ class Server:
 
     # --- using it -------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Connect in the background, unless that is under way."""
-        if self._owner is not None and not self._owner.done():
-            return
-        self._up = self._new_future()
+    def start(self) -> "asyncio.Future[Session]":
+        """Connect in the background, unless that is under way; what is returned comes true when it is up."""
+        if self._up is None or self._owner is None or self._owner.done():
+            self._up = self._new_future()
+        up = self._up
         if self._leaving:
-            self._up.set_exception(Closed(self.name, "its connection", stage="connect"))
-        elif self._cause is not None and not self._breaker.count(self._loop.time()):
+            self._fail(Closed(self.name, "its connection", stage="connect"))
+        elif self._owner is not None and not self._owner.done():
+            self._hurry()
+        elif self._breaker.is_open(self._loop.time()):
             self._suspend()
         else:
             self._owner = self._loop.create_task(self._own(), name=f"mooring server {self.name}")
+        return up
 
     async def session(self, until: float = inf) -> Session:
         """The connection, made if need be, and waited for while it is being mended, up to a moment of the loop's clock.
@@ -147,12 +152,11 @@ class Server:
         if self._session is not None:
             return self._session
         began = self._loop.time()
-        self.start()
-        assert self._up is not None
+        up = self.start()
         self._waiting += 1
         try:
             async with asyncio.timeout_at(None if until == inf else until):
-                return await asyncio.shield(self._up)
+                return await asyncio.shield(up)
         except TimeoutError:
             why = f" (its last failure: {self._cause})" if self._cause is not None else ""
             raise TimedOut(self.name, f"to being connected{why}", until - began, stage="connect") from None
@@ -255,6 +259,13 @@ class Server:
             self.offer = replace(self.offer, **lists)
             self._shared.remember(self.approved, self.offer)
 
+    async def refresh(self) -> None:
+        """Have it list its tools anew, connected for that if need be. Raises: what `session` raises."""
+        if self._session is None:
+            await self.session()
+        else:
+            await self.ask(lambda session: self._relist(session, "tools"))
+
     async def restart(self) -> None:
         """Begin anew, whatever its state: a person said so."""
         await self._end()
@@ -279,6 +290,7 @@ class Server:
         if self._owner is not None and not self._owner.done():
             self._owner.cancel()
             await asyncio.wait({self._owner})
+        self._session = None
         self._fail(Closed(self.name, "its connection", stage="connect"))
 
     # --- the task that owns the connection ------------------------------------------------------------------------
@@ -286,11 +298,13 @@ class Server:
     async def _own(self) -> None:
         attempt = 1
         while True:
-            error: MooringError | None
+            self._tried = self._loop.time()
             self._set(Connecting(time(), attempt, self._installing(), str(self._cause) if self._cause else None))
+            error: MooringError | None
+            lost = False
             try:
                 async with self._connection() as session:
-                    attempt = 1
+                    attempt, lost = 1, True
                     self._arrived(session)
                     ending = await self._stay(session)
                     self._departed()
@@ -304,15 +318,27 @@ class Server:
                     return
                 continue
             self._cause = error
+            if (lost or self._local) and not self._breaker.count(self._loop.time()):
+                self._suspend()
+                return
             seconds = self._pause(attempt, error)
             if seconds is None:
                 return
             attempt += 1
             self._set(Connecting(time(), attempt, error=str(error)))
-            await asyncio.sleep(seconds)
-            if not self._breaker.count(self._loop.time()):
-                self._suspend()
-                return
+            await self._wait(seconds)
+
+    async def _wait(self, seconds: float) -> None:
+        """Let some time pass, less of it if somebody comes who needs the server now."""
+        self._alarm = self._loop.create_future()
+        try:
+            await asyncio.wait({self._alarm}, timeout=seconds)
+        finally:
+            self._alarm = None
+
+    def _hurry(self) -> None:
+        if self._alarm is not None and not self._alarm.done() and self._loop.time() - self._tried >= GAP:
+            self._alarm.set_result(None)
 
     def _pause(self, attempt: int, error: MooringError) -> float | None:
         """How long to wait before the next attempt; `None`, with everyone told, where there is to be none."""

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.core.tool import Hints, Tool
-from mooring.errors import UnknownServer, UnknownTool
+from mooring.errors import HeldBack, UnknownServer, UnknownTool
 from mooring.tools.names import Pair, Scheme, names
 
 
@@ -22,13 +22,17 @@ class Source(Struct, frozen=True):
     deny: tuple[str, ...] = ()
     rejected: Mapping[str, str] = {}
     """Tools that cannot be used, and why."""
+    held: frozenset[str] = frozenset()
+    """Tools that are not what the person approved."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
+    note: str = ""
+    """Why there is no tool at all, where that is known."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
         wanted = self.allow is None or any(fnmatchcase(tool, glob) for glob in self.allow)
-        return wanted and not any(fnmatchcase(tool, glob) for glob in self.deny)
+        return wanted and tool not in self.held and not any(fnmatchcase(tool, glob) for glob in self.deny)
 
 
 class Entry(Struct, frozen=True):
@@ -97,6 +101,7 @@ class Catalog:
         if (pair := self._split(name)) is not None:
             return self._of(*pair)
         alike = [entry for entry in self.entries if _plain(name) in _spellings(entry)]
+        self._withheld(name)
         if len(alike) == 1:
             return alike[0]
         raise self._unknown(name, alike)
@@ -114,6 +119,8 @@ class Catalog:
         if (entry := self._by_pair.get((server, tool))) is not None:
             return entry
         source = self._sources[server]
+        if tool in source.held:
+            raise HeldBack(server, tool)
         if not source.known:
             return Cold(server, tool)
         alike = [entry for entry in self.entries if entry.server == server and _plain(entry.tool) == _plain(tool)]
@@ -131,10 +138,17 @@ class Catalog:
                 return server, name[cut + 1 :]
         return None
 
+    def _withheld(self, name: str) -> None:
+        """A tool that is held back says so under any of its names; it must not be taken for another."""
+        for source in self._sources.values():
+            for tool in source.held:
+                if _plain(name).endswith(_plain(f"{source.server}{tool}")):
+                    raise HeldBack(source.server, tool)
+
     def _reason(self, source: Source, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
             return "its configuration leaves it out"
-        return source.rejected.get(tool, "")
+        return source.rejected.get(tool, source.note.rstrip("."))
 
     def _near(self, server: str, tool: str) -> list[str]:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
@@ -142,8 +156,9 @@ class Catalog:
     def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
         near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
-        if dot and not near:
-            return UnknownServer(server, _close(server, self._sources))
+        like = _close(server, self._sources) if dot else []
+        if dot and (like or not near) and not alike:
+            return UnknownServer(server, like)
         return UnknownTool("Mooring", name, near)
 
 

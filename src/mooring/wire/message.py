@@ -94,6 +94,8 @@ Claim: TypeAlias = Ours | Unclaimed | Theirs | Babble
 _encode = Encoder().encode
 decode = Decoder(Frame).decode
 _decode_batch = Decoder(list[Raw]).decode
+_null = re.compile(b"null").search
+"""Half the cost of `in`, which first takes the bytes for a number and raises an error to itself."""
 
 
 def encode(message: object) -> bytes:
@@ -102,7 +104,7 @@ def encode(message: object) -> bytes:
     Raises: TypeError, ValueError where something in it cannot be written as JSON.
     """
     line = _encode(message)
-    if b"null" in line:
+    if _null(line):
         _refuse_infinite(message)
     return line
 

@@ -1,0 +1,221 @@
+"""The log of calls: who let what run, when, and how it ended. Shapes of arguments, never their texts.
+
+Lines of JSON in the person's state folder, readable by them alone, the oldest given up when there are too many.
+Adding a line costs a list's append; a thread writes them down within a second. What cannot be written is counted,
+never raised: the log must not be what stops the work.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from mooring import files
+from mooring.core.where import Where
+from mooring.errors import FileError
+from mooring.permissions.policy import Call, Verdict
+
+Outcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
+
+MOST = 8 * files.MIB
+KEPT = 3
+"""So many older files beside the one that grows."""
+SECONDS = 1.0
+MOST_WAITING = 100_000
+LONGEST_NAME = 200
+_NODES = 100
+_ENCODE = msgspec.json.Encoder().encode
+_DEPTH = 4
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """One call, as it stands in the log."""
+
+    time: str
+    """UTC, to the millisecond."""
+    session: str
+    server: str | None
+    tool: str
+    verdict: str
+    outcome: Outcome
+    seconds: float = 0.0
+    level: str | None = None
+    rule: str | None = None
+    """The `tool` of the rule that decided."""
+    origin: str = ""
+    arguments: Any = None
+    """Their shape: keys, numbers and booleans as they are, of every text only how long it was."""
+
+
+class Audit:
+    """Writes the log; `lost` counts the lines that could not be written."""
+
+    def __init__(self, where: Where, session: str, *, most: int = MOST, kept: int = KEPT) -> None:
+        self.lost = 0
+        self._path = path(where)
+        self._session = session
+        self._most, self._kept = most, kept
+        self._waiting: deque[tuple[float, Call, Verdict, Outcome, float]] = deque()
+        self._second = (0, "")
+        self._awake = False
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float = 0.0) -> None:
+        """Put a call on record, soon. Never raises, never waits."""
+        if len(self._waiting) >= MOST_WAITING:
+            self.lost += 1
+            return
+        self._waiting.append((time.time(), call, verdict, outcome, seconds))
+        if not self._awake:
+            self._rouse()
+
+    def flush(self) -> None:
+        """Write down what waits."""
+        self._awake = False
+        taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        lines = [line for entry in taken if (line := self._line(*entry)) is not None]
+        self.lost += len(taken) - len(lines)
+        for some in _portions(lines, self._most):
+            try:
+                files.append(self._path, b"".join(some), self._most, self._kept)
+            except FileError:
+                self.lost += len(some)
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Write down what waits and end; gives up after some seconds."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _rouse(self) -> None:
+        self._awake = True
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="mooring-audit", daemon=True)
+            with suppress(RuntimeError):  # no more threads can be had; the lines wait for `flush`
+                self._thread.start()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._wake.wait()
+            self._closing.wait(SECONDS)
+            self._wake.clear()
+            self.flush()
+
+    def _line(self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> bytes | None:
+        try:
+            entry = Entry(
+                self._time(at),
+                self._session,
+                None if call.server is None else _name(call.server),
+                _name(call.tool),
+                verdict.action,
+                outcome,
+                round(seconds, 6),
+                verdict.level,
+                None if verdict.rule is None else _name(verdict.rule.tool),
+                _name(call.origin),
+                shape(call.arguments),
+            )
+            return _ENCODE(entry) + b"\n"
+        except (RuntimeError, RecursionError, TypeError, ValueError, msgspec.MsgspecError):
+            return None  # somebody changed the arguments meanwhile, or they are nothing that JSON could hold
+
+    def _time(self, at: float) -> str:
+        second = int(at)
+        if second != self._second[0]:
+            self._second = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+        return f"{self._second[1]}.{int(at % 1 * 1000):03d}Z"
+
+
+def path(where: Where) -> str:
+    """Where the log is kept."""
+    return f"{where.state}/audit.jsonl"
+
+
+def read(
+    where: Where,
+    *,
+    server: str | None = None,
+    tool: str | None = None,
+    session: str | None = None,
+    outcome: Outcome | None = None,
+    since: str = "",
+) -> Iterator[Entry]:
+    """The log, oldest first, or those of its lines that fit; `since` is a time as the lines have it.
+
+    Raises:
+        FileError: a file of it cannot be read.
+    """
+    wanted = {"server": server, "tool": tool, "session": session, "outcome": outcome}
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    for name in (*(f"{path(where)}.{number}" for number in range(KEPT, 0, -1)), path(where)):
+        for line in (files.read(name, 2 * MOST) or b"").splitlines():
+            entry = _entry(line)
+            if entry and entry.time >= since and all(getattr(entry, key) == asked[key] for key in asked):
+                yield entry
+
+
+def shape(value: Any) -> Any:
+    """What a value is like, without any text that it holds: its keys, numbers, and how long its texts are."""
+    return _shape(value, 0, [_NODES])
+
+
+def _shape(value: Any, depth: int, room: list[int]) -> Any:
+    room[0] -= 1
+    if isinstance(value, str):
+        return f"str({len(value)})"
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value if -(2**53) < value < 2**53 else "number"
+    if not isinstance(value, dict | list | tuple):
+        return type(value).__name__
+    if not value or depth >= _DEPTH or room[0] <= 0:
+        return f"{'object' if isinstance(value, dict) else 'list'}({len(value)})"
+    if isinstance(value, dict):
+        return {_name(str(key)): _shape(inner, depth + 1, room) for key, inner in _some(value.items(), room)}
+    return [_shape(inner, depth + 1, room) for inner in _some(value, room)]
+
+
+def _some(values: Any, room: list[int]) -> Iterator[Any]:
+    """As many as there is room for."""
+    for value in values:
+        if room[0] <= 0:
+            return
+        yield value
+
+
+def _name(text: str) -> str:
+    whole = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return whole if len(whole) <= LONGEST_NAME else f"{whole[:LONGEST_NAME]}…"
+
+
+def _portions(lines: list[bytes], most: int) -> Iterator[list[bytes]]:
+    """The lines in portions of at most half a file."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        if some and size + len(line) > most // 2:
+            yield some
+            some, size = [], 0
+        some.append(line)
+        size += len(line)
+    if some:
+        yield some
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        return msgspec.json.decode(line, type=Entry)
+    except msgspec.DecodeError:
+        return None

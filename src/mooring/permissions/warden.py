@@ -1,0 +1,95 @@
+"""Who stands before every call of one host: the gate, the log of calls, and the tools as they were approved."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from uuid import uuid4
+
+from mooring.core.approved import Approved
+from mooring.core.problem import Problem
+from mooring.core.question import Ask
+from mooring.core.tool import Tool
+from mooring.core.where import Where
+from mooring.errors import FileError
+from mooring.permissions import pins, rules
+from mooring.permissions.audit import Audit, Outcome
+from mooring.permissions.gate import Gate, keeper
+from mooring.permissions.pins import Held, Pin
+from mooring.permissions.policy import Call, Mode, Verdict
+from mooring.settings import Settings
+
+
+class Warden:
+    """Lets calls through or refuses them, keeps a record of each, and holds back tools that are not as approved."""
+
+    def __init__(
+        self,
+        where: Where,
+        settings: Settings,
+        project: str | None,
+        *,
+        ask: Ask | None = None,
+        mode: Mode | None = None,
+        tell: Callable[[Problem], None] = lambda problem: None,
+    ) -> None:
+        self._where, self._project, self._mode = where, project, mode
+        self._tell = tell
+        self.audit = Audit(where, uuid4().hex[:12])
+        policy = rules.policy(settings, where, project, mode)
+        self.gate = Gate(policy, ask, keep=keeper(where, project), audit=self.audit, tell=tell)
+        self._pins: dict[pins.Key, Pin | None] = {}
+
+    def use(self, settings: Settings) -> None:
+        """Take other settings; answers of this session stay in force, and pins are looked up anew."""
+        self.gate.use(rules.policy(settings, self._where, self._project, self._mode))
+        self._pins.clear()
+
+    async def passes(self, call: Call) -> Verdict:
+        """Let a call through, asking where somebody has to be asked. Raises: Denied."""
+        verdict = self.gate.policy.decide(call)
+        return verdict if verdict.action == "allow" else await self.gate.pass_(call)
+
+    def done(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> None:
+        """Put on record how a call ended."""
+        self.audit.add(call, verdict, outcome, seconds)
+
+    # --- tools as they were approved --------------------------------------------------------------------------------
+
+    def held(self, approved: Approved, tools: Iterable[Tool]) -> Held:
+        """Which of a server's tools are not as they were approved; those of a project's server are approved with it."""
+        key = pins.key(approved)
+        if key is None:
+            return Held()
+        if self._pin(key) is None and not approved.own:
+            self._first(key, tools)
+        return pins.compare(self._pin(key), tools)
+
+    async def called(self, approved: Approved, tools: Iterable[Tool]) -> None:
+        """A call of the server was let through: from now on its tools are what they are."""
+        key = pins.key(approved)
+        if key is not None and self._pin(key) is None:
+            await asyncio.to_thread(self._first, key, tuple(tools))
+
+    def approve(self, approved: Approved, held: Held) -> None:
+        """Take the tools as they were shown.
+
+        Raises:
+            FileError: the record cannot be written.
+        """
+        if (key := pins.key(approved)) is not None:
+            self._pins[key] = pins.approve(self._where, key, held.changes)
+
+    def _pin(self, key: pins.Key) -> Pin | None:
+        if key not in self._pins:
+            pin, problem = pins.load(self._where, key)
+            self._pins[key] = pin
+            if problem is not None:
+                self._tell(problem)
+        return self._pins[key]
+
+    def _first(self, key: pins.Key, tools: Iterable[Tool]) -> None:
+        with suppress(FileError):  # without a record nothing can be held against it, now or later
+            self._pins[key] = pins.first(self._where, key, tools)
+
+    def close(self) -> None:
+        self.audit.close()

@@ -1,0 +1,43 @@
+"""What a misspelt word may have been meant to be: the known words a few letters away."""
+
+from collections.abc import Iterable
+
+
+class Spelling:
+    """Known words, each with the set of its letters: most need no closer look than that."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [(word, len(word), _letters(word)) for word in words]
+
+    def near(self, word: str) -> dict[str, float]:
+        """The known words that are nearest, each with its likeness from 0 to 1."""
+        most = 1 + (len(word) > 4) + (len(word) > 9)
+        letters, size = _letters(word), len(word)
+        found = {
+            other: distance(word, other)
+            for other, length, mask in self._words
+            if -most <= length - size <= most and (mask ^ letters).bit_count() <= 2 * most
+        }
+        return {other: 1 - edits / (1 + max(size, len(other))) for other, edits in found.items() if edits <= most}
+
+
+def _letters(word: str) -> int:
+    mask = 0
+    for letter in word:
+        mask |= 1 << (ord(letter) & 63)
+    return mask
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters were left out, put in, changed, or swapped with their neighbour."""
+    before: list[int] = []
+    above = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, mark in enumerate(other, 1):
+            edits = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != mark))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == mark:
+                edits = min(edits, before[column - 2] + 1)
+            line.append(edits)
+        before, above = above, line
+    return above[-1]

@@ -1,0 +1,231 @@
+"""The gate: what is asked, how often, what the answers do, and what whoever was refused gets to read."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooring.core.problem import Problem
+from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
+from mooring.core.tool import Hints
+from mooring.errors import ConfigError, Denied
+from mooring.permissions.gate import Gate, keeper
+from mooring.permissions.policy import Call, Layer, Policy, Verdict
+from mooring.permissions.rule import Rule
+from mooring.permissions.rules import policy
+from mooring.settings import load
+from support import Home
+
+CALL = Call("github", "create_issue", {"title": "x"})
+
+
+class Person:
+    """Answers in turn, the last answer again and again; remembers what was asked."""
+
+    def __init__(self, *answers: Answer, hold: bool = False) -> None:
+        self.answers = list(answers)
+        self.asked: list[Permission] = []
+        self.go = asyncio.Event()
+        if not hold:
+            self.go.set()
+
+    async def __call__(self, question: Question) -> Answer:
+        assert isinstance(question, Permission)
+        self.asked.append(question)
+        await self.go.wait()
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class Log:
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str, str]] = []
+
+    def add(self, call: Call, verdict: Verdict, outcome: str, seconds: float) -> None:
+        self.lines.append((call.tool, verdict.action, outcome))
+
+
+def ruled(*rules: Rule, level: Any = "user") -> Policy:
+    return Policy([Layer(level, rules)])
+
+
+async def outcome(gate: Gate, call: Call = CALL) -> str:
+    try:
+        return (await gate.pass_(call)).action
+    except Denied as error:
+        return str(error)
+
+
+async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
+    person = Person(Yes())
+    gate = Gate(ruled(Rule("github.get_*", "allow"), Rule("github.delete_*", "deny")), person)
+    assert [gate.allows(Call("github", tool)) for tool in ("get_x", "delete_x", "other")] == [True, False, None]
+    assert await outcome(gate, Call("github", "get_x")) == "allow"
+    assert await outcome(gate, Call("github", "delete_x")) == (
+        "delete_x of github was not called: your settings say: deny github.delete_*. "
+        "Trying again will not help; only the person can change that rule."
+    )
+    assert person.asked == []
+
+
+async def test_a_question_says_what_why_whence_and_which_rule_would_silence_it() -> None:
+    person = Person(Yes())
+    hints = Hints(destructive_hint=True)
+    await Gate(Policy(), person).pass_(Call("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
+    assert person.asked == [
+        Permission(
+            "github", "create_issue", {"title": "x"}, "no rule speaks of it",
+            '{"tool": "mcp__github__create_issue", "action": "allow"}', ".mcp.json", hints, ("once", "session"),
+        )
+    ]  # fmt: skip
+
+
+async def test_once_is_once_and_a_session_lasts_for_that_very_tool() -> None:
+    person = Person(Allow(), Yes(), Allow("session"))
+    gate = Gate(Policy(), person)
+    for _ in range(5):
+        assert await outcome(gate) == "allow"
+    assert len(person.asked) == 3
+    await gate.pass_(Call("github", "other"))
+    assert len(person.asked) == 4
+
+
+async def test_the_persons_reason_is_what_the_model_reads() -> None:
+    assert await outcome(Gate(Policy(), Person(No("use the other repository")))) == (
+        "create_issue of github was not called; the person said no: use the other repository"
+    )
+
+
+async def test_without_anybody_to_ask_the_rule_to_add_is_named() -> None:
+    assert await outcome(Gate(Policy())) == (
+        "create_issue of github was not called: no rule speaks of it, and there is nobody to ask. To allow it, add to "
+        '`permissions` in your settings.json: {"tool": "mcp__github__create_issue", "action": "allow"}'
+    )
+
+
+async def test_without_anybody_to_ask_no_rule_is_named_that_would_not_help() -> None:
+    doubtful = await outcome(Gate(Policy((), "bypass", (), ("settings.json",))))
+    managed = await outcome(Gate(ruled(Rule("*", "ask"), level="managed")))
+    assert doubtful.endswith(
+        "rules in settings.json cannot be read, and could deny it, and there is nobody to ask. Mend that file first."
+    )
+    assert managed.endswith("The machine's settings want every such call to be asked about.")
+
+
+async def test_questions_about_the_same_tool_are_asked_one_at_a_time_and_a_session_settles_the_rest() -> None:
+    person = Person(Allow("session"), hold=True)
+    gate = Gate(Policy(), person)
+    waiting = [asyncio.create_task(outcome(gate, Call("github", "t", {"n": n}))) for n in range(20)]
+    other = asyncio.create_task(outcome(gate, Call("github", "u")))
+    await asyncio.sleep(0)
+    assert [question.tool for question in person.asked] == ["t", "u"]
+    person.go.set()
+    assert await asyncio.gather(*waiting, other) == ["allow"] * 21
+    assert len(person.asked) == 2
+
+
+async def test_a_no_to_a_call_holds_for_the_same_call_that_waited_and_a_yes_does_not() -> None:
+    person = Person(No("stop"), Allow(), hold=True)
+    gate = Gate(Policy(), person)
+    same = [asyncio.create_task(outcome(gate)) for _ in range(3)]
+    others = [asyncio.create_task(outcome(gate, Call("github", "create_issue", {"title": n}))) for n in range(2)]
+    await asyncio.sleep(0)
+    person.go.set()
+    assert ["stop" in words for words in await asyncio.gather(*same)] == [True] * 3
+    assert await asyncio.gather(*others) == ["allow"] * 2
+    assert len(person.asked) == 3
+    assert await outcome(gate) == "allow"
+
+
+async def test_a_call_that_is_cancelled_while_it_asks_leaves_the_others_their_turn() -> None:
+    person = Person(Allow(), hold=True)
+    gate = Gate(Policy(), person)
+    first, second = (asyncio.create_task(outcome(gate)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    person.go.set()
+    assert await second == "allow"
+    assert first.cancelled()
+
+
+async def test_polling_a_tool_asks_about_that_tool_even_where_polling_itself_was_just_allowed() -> None:
+    person = Person(Allow())
+    gate = Gate(ruled(Rule("SubscribePolling", "ask")), person)
+    await gate.pass_(Call(None, "SubscribePolling", target=CALL))
+    assert [question.tool for question in person.asked] == ["SubscribePolling", "create_issue"]
+    gate = Gate(ruled(Rule("github.*", "deny")), person)
+    assert "deny github.*" in await outcome(gate, Call(None, "SubscribePolling", target=CALL))
+
+
+async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
+    for place, path in (
+        ("user", ".config/mooring/settings.json"),
+        ("project-local", ".local/state/mooring/rules.json"),
+    ):
+        person = Person(Allow("always", place))  # type: ignore[arg-type]  # both are places
+        gate = Gate(Policy(), person, keep=keeper(home.where, str(home.project)))
+        call = Call("github", f"for_{place}")
+        assert (await outcome(gate, call), await outcome(gate, call), len(person.asked)) == ("allow", "allow", 1)
+        assert person.asked[0].scopes == ("once", "session", "always")
+        assert f"for_{place}" in (home.home / path).read_text()
+        settings = load(home.where, str(home.project))
+        assert Gate(policy(settings, home.where, str(home.project))).allows(call) is True
+
+
+async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(home: Home) -> None:
+    def full(server: str | None, tool: str, place: str) -> None:
+        raise ConfigError("the disk is full")
+
+    told: list[Problem] = []
+    person = Person(Allow("always"))
+    gate = Gate(Policy(), person, keep=full, tell=told.append)
+    assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
+    assert (len(person.asked), [problem.message for problem in told]) == (1, ["the disk is full"])
+
+
+@pytest.mark.parametrize(
+    ("make", "scopes"),
+    [
+        (lambda: ruled(Rule("*", "ask"), level="managed"), ("once",)),
+        (lambda: ruled(Rule("*", "ask"), level="project"), ("once", "session", "always")),
+        (lambda: Policy((), "bypass", (), ("settings.json",)), ("once", "session")),
+        (lambda: Policy([Layer("managed", (Rule("*", "allow"),))], doubts=["settings.json"]), ("once", "session")),
+    ],
+)
+async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable[[], Policy], scopes: Any) -> None:
+    person = Person(Allow("always"))
+    kept: list[str] = []
+    gate = Gate(make(), person, keep=lambda server, tool, place: kept.append(tool))
+    assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
+    assert person.asked[0].scopes == scopes
+    assert (len(person.asked), len(kept)) == (1 if len(scopes) > 1 else 2, 1 if "always" in scopes else 0)
+
+
+async def test_answers_outlive_a_change_of_the_settings_but_not_a_new_deny() -> None:
+    gate = Gate(Policy(), Person(Allow("session")))
+    await gate.pass_(CALL)
+    gate.use(ruled(Rule("*", "ask")))
+    assert gate.allows(CALL) is True
+    gate.use(ruled(Rule("github.*", "deny")))
+    assert gate.allows(CALL) is False
+
+
+async def test_every_refusal_is_logged() -> None:
+    log = Log()
+    await outcome(Gate(ruled(Rule("*", "deny")), audit=log))
+    await outcome(Gate(Policy(), audit=log))
+    await outcome(Gate(Policy(), Person(No()), audit=log))
+    await outcome(Gate(ruled(Rule("*", "allow")), audit=log))
+    assert log.lines == [("create_issue", action, "denied") for action in ("deny", "ask", "ask")]
+
+
+async def test_whatever_a_server_calls_itself_its_answer_is_remembered_for_it_alone() -> None:
+    person = Person(Allow("session"))
+    gate = Gate(Policy(), person)
+    odd = [("a__b", "*"), ("a", "b__*"), ("*", "*"), ("a_", "[x]"), ("", ""), ("é", "\u200b"), ("mcp", "mcp__x")]
+    for server, tool in odd:
+        await gate.pass_(Call(server, tool))
+        await gate.pass_(Call(server, tool))
+    assert [(question.server, question.tool) for question in person.asked] == odd
+    assert all(json.loads(question.rule)["action"] == "allow" for question in person.asked)

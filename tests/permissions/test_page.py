@@ -1,0 +1,44 @@
+"""The page about permissions says what the code does."""
+
+import json
+import re
+from pathlib import Path
+
+from mooring.permissions import audit, values
+from mooring.permissions.policy import LEVELS, MODES, Call, Layer, Policy
+from mooring.permissions.rule import Rule
+from mooring.settings import SETTINGS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
+
+
+def test_the_example_is_a_list_of_rules_and_does_what_it_looks_like() -> None:
+    found = re.search(r"```json\n(.*?)```", PAGE, re.S)
+    assert found
+    written = json.loads(found[1])["permissions"]
+    assert SETTINGS["permissions"].fits(written)
+    policy = Policy([Layer("user", tuple(Rule(**rule) for rule in written))])
+    calls = [Call("github", "get_issue"), Call("shell", "run", {"command": "sudo rm -rf /"}), Call("shell", "run")]
+    assert [policy.decide(call).action for call in calls] == ["allow", "deny", "ask"]
+
+
+def test_every_name_in_the_table_means_what_stands_beside_it() -> None:
+    table = PAGE.split("|---|---|\n")[1].split("\n\n")[0]
+    rows = dict(re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.M))
+    assert len(rows) == 6
+    for names, meaning in rows.items():
+        for name in re.findall(r"`([^`]+)`", names):
+            policy = Policy([Layer("user", (Rule(name, "deny"),))])
+            own = policy.decide(Call(None, "ListMcpResources")).action
+            theirs = policy.decide(Call("github", "get_issue")).action
+            assert (theirs == "deny") == ("own tool of that name" not in meaning), name
+            assert (own == "deny") == ("Mooring's own" in meaning), name
+
+
+def test_levels_modes_and_figures_are_those_of_the_code() -> None:
+    assert re.findall(r"`(\w+)` \(", PAGE.split("## Levels")[1].split("Within")[0]) == list(LEVELS)
+    assert re.findall(r"^\| `([\w-]+)`", PAGE.split("## Modes")[1], re.M) == list(MODES)
+    figures = f"{values.MOST_VALUES} values, {values.MOST_TEXT // 1024} Ki characters, {values.MOST_FOREIGN // 1024} Ki"
+    assert figures in PAGE
+    assert f"{values.DEEPEST}\n  levels" in PAGE
+    assert (audit.KEPT + 1, audit.MOST) == (4, 8 * 1024 * 1024)

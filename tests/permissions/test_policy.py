@@ -1,0 +1,248 @@
+"""What may be called: the matrix of levels, actions, modes, hints and trust, as tables."""
+
+import itertools
+import time
+import timeit
+
+import pytest
+
+from mooring.core.tool import Hints
+from mooring.permissions.policy import LEVELS, MODES, Call, Layer, Level, Mode, Policy
+from mooring.permissions.rule import Action, Rule
+
+READS = Hints(read_only_hint=True)
+
+
+def rule(text: str) -> Rule:
+    """`deny mcp__x__* rm *` as a rule."""
+    action, tool, *pattern = text.split(" ", 2)
+    return Rule(tool, action, *pattern)  # type: ignore[arg-type]  # a wrong one would match nothing here
+
+
+def layer(level: Level, *rules: str) -> Layer:
+    return Layer(level, tuple(map(rule, rules)))
+
+
+def verdict(call: Call, *layers: Layer, mode: Mode = "ask", trusted: tuple[str, ...] = ()) -> Action:
+    return Policy(layers, mode, trusted).decide(call).action
+
+
+CALL = Call("github", "create_issue")
+
+# What a higher and a lower level say, and what comes of it; `None` is silence.
+TWO: dict[tuple[Action | None, Action | None], Action | None] = {
+    ("allow", "allow"): "allow", ("allow", "ask"): "allow", ("allow", "deny"): "deny", ("allow", None): "allow",
+    ("ask", "allow"): "ask", ("ask", "ask"): "ask", ("ask", "deny"): "deny", ("ask", None): "ask",
+    ("deny", "allow"): "deny", ("deny", "ask"): "deny", ("deny", "deny"): "deny", ("deny", None): "deny",
+    (None, "allow"): "allow", (None, "ask"): "ask", (None, "deny"): "deny", (None, None): None,
+}  # fmt: skip
+
+# By mode, what becomes of what the rules say: for a tool that only reads of a trusted server, and for any other.
+BY_MODE: dict[Mode, tuple[dict[Action | None, Action], dict[Action | None, Action]]] = {
+    "plan": (
+        {"allow": "allow", "ask": "ask", "deny": "deny", None: "allow"},
+        {"allow": "deny", "ask": "deny", "deny": "deny", None: "deny"},
+    ),
+    "ask": (
+        {"allow": "allow", "ask": "ask", "deny": "deny", None: "ask"},
+        {"allow": "allow", "ask": "ask", "deny": "deny", None: "ask"},
+    ),
+    "accept-reads": (
+        {"allow": "allow", "ask": "ask", "deny": "deny", None: "allow"},
+        {"allow": "allow", "ask": "ask", "deny": "deny", None: "ask"},
+    ),
+    "bypass": (
+        {"allow": "allow", "ask": "allow", "deny": "deny", None: "allow"},
+        {"allow": "allow", "ask": "allow", "deny": "deny", None: "allow"},
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("high", "low"), list(itertools.combinations(LEVELS, 2)))
+def test_a_deny_beats_all_and_else_the_highest_level_decides(high: Level, low: Level, mode: Mode) -> None:
+    for above, below in TWO:
+        said = TWO[above, None if low == "project" and below == "allow" else below]  # a project cannot grant
+        layers = [layer(level, f"{a} mcp__github__*") for level, a in ((high, above), (low, below)) if a]
+        for hints, trust in itertools.product((None, Hints(), READS), ((), ("github",), ("GitHub", "other"))):
+            reads = hints is READS and trust == ("github",)
+            call = Call("github", "create_issue", {}, hints)
+            expected = BY_MODE[mode][0 if reads else 1][said]
+            assert verdict(call, *layers, mode=mode, trusted=trust) == expected, (above, below, hints, trust)
+
+
+@pytest.mark.parametrize(
+    ("rules", "action"),
+    [
+        (("allow mcp__github__create_issue", "deny mcp__github__*"), "allow"),
+        (("deny mcp__github__*", "allow mcp__github__create_issue"), "deny"),
+        (("ask mcp__github__create_*", "allow mcp__github__*"), "ask"),
+        (("allow mcp__github__*", "ask mcp__*"), "allow"),
+        (("allow mcp__gitlab__*",), "ask"),
+        (("ask mcp__GitHub__Create_Issue", "allow mcp__github__*"), "ask"),
+        (("ask mcp__GitHub__*", "deny mcp__github__*"), "deny"),
+        (("ask mcp__github__*", "deny mcp__github__*"), "ask"),
+    ],
+)
+def test_within_a_level_the_first_match_wins(rules: tuple[str, ...], action: Action) -> None:
+    assert verdict(CALL, layer("user", *rules)) == action
+
+
+@pytest.mark.parametrize(
+    ("pattern", "arguments", "action"),
+    [
+        ("rm *", {"command": "rm -rf /"}, "deny"),
+        ("rm *", {"command": "ls", "more": {"deep": [1, "RM -rf /"]}}, "deny"),
+        ("command=rm *", {"command": "rm x"}, "deny"),
+        ("command=rm *", {"options": {"command": "rm x"}}, "deny"),
+        ("force=true", {"force": True}, "deny"),
+        ("n=null", {"n": None}, "deny"),
+        ("*drop table*", {"sql": "select 1; ＤＲＯＰ\u00a0TABLE x"}, "deny"),
+        ("rm *", {"command": "ls"}, "ask"),
+        ("rm *", {}, "ask"),
+    ],
+)
+def test_a_pattern_denies_where_any_value_matches(pattern: str, arguments: dict[str, object], action: Action) -> None:
+    assert verdict(Call("sh", "run", arguments), layer("user", f"deny mcp__sh__run {pattern}")) == action
+
+
+@pytest.mark.parametrize(
+    ("pattern", "arguments", "action"),
+    [
+        ("git *", {"command": "git status"}, "allow"),
+        ("git *", {"command": "git status", "also": "git log"}, "allow"),
+        ("git *", {"command": "git status", "shell": "/tmp/evil"}, "ask"),
+        ("git *", {"command": "GIT status"}, "ask"),
+        ("command=git *", {"command": "git status"}, "allow"),
+        ("command=git *", {"command=git x": "rm"}, "ask"),
+        ("options.command=git *", {"options": {"command": "git status"}}, "allow"),
+        ("options.command=git *", {"options.command": "git status"}, "ask"),
+        ("command=git *", {"options": {"command": "git status"}}, "ask"),
+        ("git *", {}, "ask"),
+        ("*", {}, "allow"),
+        ("git *", {"command": "git x", "n": [[]]}, "ask"),
+    ],
+)
+def test_a_pattern_allows_only_where_every_value_matches(
+    pattern: str, arguments: dict[str, object], action: Action
+) -> None:
+    assert verdict(Call("sh", "run", arguments), layer("user", f"allow mcp__sh__run {pattern}")) == action
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"x": "a" * 1_000_000},
+        {"x": "世" * 100_000},
+        {"x": list(range(1_000))},
+        {"x": 10**5_000},
+        {"x" * 5_000: 1},
+    ],
+    ids=["long", "long and foreign", "many", "a number without end", "a long key"],
+)
+def test_what_is_too_much_to_look_through_is_denied_by_a_deny_and_not_allowed_by_an_allow(
+    arguments: dict[str, object],
+) -> None:
+    assert verdict(Call("sh", "run", arguments), layer("user", "deny mcp__sh__run *rm*rf*")) == "deny"
+    assert verdict(Call("sh", "run", arguments), layer("user", "allow mcp__sh__run *a*a*")) == "ask"
+
+
+def test_the_ends_of_a_long_text_are_enough_for_a_pattern_that_looks_no_further() -> None:
+    rules = layer("user", "deny mcp__fs__write /etc/*")
+    assert verdict(Call("fs", "write", {"path": "/tmp/x", "content": "a" * 1_000_000}), rules) == "ask"
+    assert verdict(Call("fs", "write", {"path": "/ETC/x", "content": "a" * 1_000_000}), rules) == "deny"
+    assert verdict(Call("fs", "write", {"path": "/etc/" + "a" * 1_000_000}), rules) == "deny"
+
+
+def test_mooring_own_tools_need_no_permission_unless_a_rule_speaks_of_them() -> None:
+    own = Call(None, "ReadMcpResource", {"server": "x", "uri": "file:///x"})
+    assert [verdict(own, mode=mode) for mode in MODES] == ["allow"] * 4
+    assert verdict(own, layer("user", "deny readmcpresource")) == "deny"
+    assert verdict(own, layer("user", "ask *")) == "ask"
+    assert verdict(own, layer("user", "deny mcp__*")) == "allow"
+    assert verdict(own, layer("user", "deny ReadMcpResource uri=file:*")) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("rules", "action"),
+    [
+        ((), "ask"),
+        (("allow mcp__x__get",), "allow"),
+        (("deny mcp__x__get",), "deny"),
+        (("allow mcp__x__get", "deny SubscribePolling"), "deny"),
+        (("allow SubscribePolling",), "ask"),
+    ],
+)
+def test_polling_a_tool_passes_that_tools_gate(rules: tuple[str, ...], action: Action) -> None:
+    call = Call(None, "SubscribePolling", target=Call("x", "get"))
+    assert verdict(call, layer("user", *rules)) == action
+
+
+def test_a_tool_that_says_it_destroys_does_not_only_read() -> None:
+    call = Call("x", "t", {}, Hints(read_only_hint=True, destructive_hint=True))
+    assert verdict(call, mode="accept-reads", trusted=("x",)) == "ask"
+    assert verdict(call, mode="plan", trusted=("x",)) == "deny"
+
+
+def test_a_hint_that_changes_changes_the_verdict() -> None:
+    policy = Policy((), "accept-reads", ("x",))
+    assert policy.decide(Call("x", "t", {}, READS)).action == "allow"
+    assert policy.decide(Call("x", "t")).action == "ask"
+    assert policy.decide(Call("x", "t", {}, READS)).action == "allow"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rules_that_cannot_be_read_let_nothing_through_unasked_but_what_this_session_allowed(mode: Mode) -> None:
+    policy = Policy([layer("user", "allow mcp__github__*")], mode, ("github",), ("settings.json",))
+    call = Call("github", "get", {}, READS)
+    assert policy.decide(call).action == "ask"
+    assert "settings.json" in policy.decide(call).why
+    assert policy.adding("session", rule("allow mcp__github__get")).decide(call).action == "allow"
+    assert policy.adding("session", rule("deny mcp__github__get")).decide(call).action == "deny"
+
+
+def test_a_verdict_names_the_rule_and_whose_it_is() -> None:
+    found = Policy([layer("managed", "deny mcp__github__* title=*")]).decide(Call("github", "new", {"title": "x"}))
+    assert (found.level, found.rule) == ("managed", Rule("mcp__github__*", "deny", "title=*"))
+    assert found.why == "the machine's settings say: deny mcp__github__* with title=*"
+
+
+def test_what_a_project_allows_is_ignored_with_a_problem() -> None:
+    policy = Policy([Layer("project", (rule("allow mcp__x__*"),), "p/settings.json")])
+    assert policy.decide(Call("x", "t")).action == "ask"
+    assert [(problem.path, "cannot allow" in problem.message) for problem in policy.problems] == [
+        ("p/settings.json", True)
+    ]
+
+
+def test_an_allow_that_does_not_say_where_the_server_ends_is_ignored_with_a_problem() -> None:
+    policy = Policy([layer("user", "allow mcp_my_server_get", "allow mcp__*_read", "allow mcp__ok__*")])
+    assert {policy.decide(Call("my", "server_get")).action, policy.decide(Call("my_server", "get")).action} == {"ask"}
+    assert policy.decide(Call("x_read", "write")).action == "ask"
+    assert [problem.message.split()[4] for problem in policy.problems] == ["mcp_my_server_get", "mcp__*_read"]
+
+
+LARGE: dict[str, dict[str, object]] = {
+    "one text": {"x": "a" * 1_000_000},
+    "as much as is searched": {"x": "a" * 64 * 1024},
+    "many texts": {f"k{n}": "a" * 256 for n in range(256)},
+    "other letters": {"x": "aé" * 8_000},
+    "many keys": {f"k{n}": "a" for n in range(100_000)},
+    "a long list": {"x": ["a"] * 100_000},
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+@pytest.mark.parametrize(
+    "pattern", ["*" + "a" * 25 + "b" + "a" * 25 + "*", "*a" * 300 + "b", "*" + "a?" * 300, "*[!a]*"]
+)
+@pytest.mark.parametrize("action", ["allow", "deny"])
+def test_no_pattern_and_no_arguments_make_a_verdict_slow(what: str, pattern: str, action: str) -> None:
+    policy = Policy([layer("user", f"{action} mcp__x__* {pattern}")])
+    call = Call("x", "t", LARGE[what])
+    assert min(timeit.repeat(lambda: policy.decide(call), timer=time.thread_time, number=1, repeat=4)) < 0.010
+
+
+def test_the_verdict_about_a_tool_is_remembered_and_no_arguments_are_looked_at() -> None:
+    policy = Policy([layer("user", "deny mcp__y__* secret*", "allow mcp__x__*")])
+    assert policy.decide(Call("x", "t")) is policy.decide(Call("x", "t", {"a": object()}))

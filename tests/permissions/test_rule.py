@@ -1,0 +1,160 @@
+"""Rules and the real pair: no spelling reaches past a deny, and no allow reaches another tool."""
+
+import itertools
+import random
+import unicodedata
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mooring.permissions.glob import literal
+from mooring.permissions.policy import Call, Layer, Policy
+from mooring.permissions.rule import Action, Rule, exactly, pair
+from mooring.tools.names import Scheme, names
+
+SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
+
+
+def decide(rule: str, action: Action, server: str | None, tool: str) -> Action:
+    return Policy([Layer("user", (Rule(rule, action),))]).decide(Call(server, tool)).action
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("mcp__github__create_issue", ("github", "create_issue")),
+        ("mcp__github__*", ("github", "*")),
+        ("mcp__github", ("github", "*")),
+        ("mcp__git*", ("git*", "*")),
+        ("mcp__a__b__c", ("a", "b__c")),
+        ("mcp__a[_]_b__c", ("a[_]_b", "c")),
+        ("mcp.github.*", ("github", "*")),
+        ("mcp.github", ("github", "*")),
+        ("github.create_*", ("github", "create_*")),
+        ("my.server/create_*", ("my.server", "create_*")),
+        ("a[/]b/c", ("a[/]b", "c")),
+        ("*", ("*", "*")),
+        ("mcp__*", ("*", "*")),
+        ("mcp_*", ("*", "*")),
+        ("mcp.*", ("*", "*")),
+        ("mcp__*_read", None),
+        ("mcp_github_*", None),
+        ("ListMcpResources", None),
+    ],
+)
+def test_a_rule_is_read_as_a_server_and_a_tool(written: str, read: tuple[str, str] | None) -> None:
+    assert pair(written) == read
+
+
+RAW = st.text(alphabet="abAB_-. /*[é", min_size=1, max_size=6) | st.text(min_size=1, max_size=12)
+LONG = st.text(alphabet="ab_1", min_size=20, max_size=80)
+PLAIN = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    server=RAW | LONG, tool=RAW | LONG, scheme=st.sampled_from(SCHEMES), crowd=st.lists(st.tuples(RAW, RAW), max_size=3)
+)
+def test_a_deny_of_any_shown_name_covers_its_tool(
+    server: str, tool: str, scheme: Scheme, crowd: list[tuple[str, str]]
+) -> None:
+    shown = names({(server, tool), *crowd}, scheme)[server, tool]
+    for name in (shown, shown.upper(), shown.lower(), shown.title()):
+        assert decide(literal(name), "deny", server, tool) == "deny"
+
+
+def wide(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+
+
+SPELLINGS = [str.upper, str.title, wide, "\u200b".join, lambda text: unicodedata.normalize("NFD", text),
+             lambda text: f"\ufeff{text}", lambda text: text + "\u00ad"]  # fmt: skip
+WRITTEN = ["mcp__{}__{}", "mcp.{}.{}", "mcp_{}_{}", "{}.{}", "{}/{}", "MCP__{}__{}"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    server=PLAIN,
+    tool=PLAIN,
+    spell=st.lists(st.sampled_from(SPELLINGS), max_size=2),
+    whose=st.sampled_from(["rule", "server", "tool", "both"]),
+    written=st.sampled_from(WRITTEN),
+    star=st.booleans(),
+)
+def test_no_spelling_reaches_a_tool_that_a_deny_covers(
+    server: str, tool: str, spell: list[object], whose: str, written: str, star: bool
+) -> None:
+    def spelled(text: str, who: str) -> str:
+        for way in spell if whose in (who, "both") else ():
+            text = way(text)  # type: ignore[operator]
+        return text
+
+    rule = written.format(spelled(server, "rule"), "*" if star else spelled(tool, "rule"))
+    assert decide(rule, "deny", spelled(server, "server"), spelled(tool, "tool")) == "deny"
+
+
+@settings(max_examples=150, deadline=None)
+@given(words=st.lists(PLAIN, min_size=2, max_size=3), mark=st.sampled_from(list(" ._/:+!")))
+def test_a_deny_in_the_clean_form_covers_a_tool_with_odd_characters(words: list[str], mark: str) -> None:
+    assert decide(f"mcp__x__{'_'.join(words)}", "deny", "x", mark.join(words)) == "deny"
+    assert decide(f"mcp__{'_'.join(words)}__*", "deny", mark.join(words), "x") == "deny"
+
+
+@pytest.mark.parametrize("rule", ["create_issue", "github", "mcp_github", "mcp_github_create_*", "GitHub.Create_Issue"])
+def test_a_deny_covers_whatever_could_be_meant(rule: str) -> None:
+    assert decide(rule, "deny", "github", "create_issue") == "deny"
+
+
+@pytest.mark.parametrize("rule", ["mcp__db__*", "db.*", "mcp__db", "mcp.db.*", "db"])
+def test_a_deny_of_one_server_leaves_others_with_a_longer_name_alone(rule: str) -> None:
+    assert decide(rule, "deny", "db2", "query") == "ask"
+    assert decide(rule, "deny", "mydb", "query") == "ask"
+
+
+@settings(max_examples=200, deadline=None)
+@given(server=RAW | PLAIN, tool=RAW | PLAIN, other=st.tuples(RAW | PLAIN, RAW | PLAIN))
+def test_an_allow_written_for_a_pair_matches_that_pair_and_no_other(
+    server: str, tool: str, other: tuple[str, str]
+) -> None:
+    rule = exactly(server, tool)
+    assert decide(rule, "allow", server, tool) == "allow"
+    near = [
+        other,
+        (server, other[1]),
+        (other[0], tool),
+        (tool, server),
+        (server.swapcase(), tool),
+        (server, tool + "_"),
+    ]
+    near += [
+        (f"{server}__{tool}", tool),
+        (server[:1], f"{server[1:]}__{tool}"),
+        (wide(server), tool),
+        (server, wide(tool)),
+    ]
+    assert [it for it in near if it != (server, tool) and decide(rule, "allow", *it) != "ask"] == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(server=RAW, tool=RAW, scheme=st.sampled_from(SCHEMES), other=st.tuples(RAW, RAW))
+def test_an_allow_of_a_shown_name_never_reaches_a_tool_that_is_shown_otherwise(
+    server: str, tool: str, scheme: Scheme, other: tuple[str, str]
+) -> None:
+    assume(other != (server, tool))
+    shown = names([(server, tool), other], scheme)
+    assert decide(literal(shown[server, tool]), "allow", *other) == "ask"
+
+
+def test_an_allow_of_a_tool_of_moorings_own_is_by_name_and_no_servers_tool_profits() -> None:
+    assert exactly(None, "ReadMcpResource") == "ReadMcpResource"
+    assert decide("ReadMcpResource", "allow", "evil", "ReadMcpResource") == "ask"
+    assert decide("create_issue", "allow", "github", "create_issue") == "ask"
+
+
+def test_a_hundred_thousand_pairs_never_share_a_name() -> None:
+    chance = random.Random(5)
+    parts = ["a", "b", "A", "_", "__", "-", ".", "1", "é", "\u200b", "ａ", " ", "mcp", "___0123456789abcdef"]
+    texts = {"".join(chance.choices(parts, k=chance.randint(1, 6))) for _ in range(1_000)}
+    pairs = list(itertools.islice(itertools.product(texts, texts), 100_000))
+    assert len(set(names(pairs).values())) == len(pairs) == 100_000
