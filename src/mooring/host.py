@@ -428,7 +428,7 @@ class Host:
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
-        await self._watches.drop(server.name, f"{server.name} is no longer configured as it was.")
+        await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     # --- names ----------------------------------------------------------------------------------------------------
 

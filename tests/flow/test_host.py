@@ -1,6 +1,7 @@
 """The host from its door: real child processes, nothing replaced."""
 
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -172,6 +173,22 @@ async def test_who_is_late_is_named_and_comes_in_the_background(home: Home, acto
         await until(lambda: any(entry.server == "late" for entry in host.tools))
 
 
+async def test_whoever_no_longer_waits_for_the_servers_leaves_no_task_and_no_unheard_error(
+    home: Home, actor: Actor, tmp_path: Path
+) -> None:
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    servers = {"late": Actor(tmp_path / "late.json", late=30).entry, "dies": Actor(tmp_path / "d.json", die=True).entry}
+    before = asyncio.all_tasks()
+    async with opened(home, servers=servers) as host:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await host.ready()
+    assert asyncio.all_tasks() == before
+    gc.collect()
+    assert unheard == []
+
+
 # --- healing --------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +246,14 @@ async def test_an_eager_server_comes_back_by_itself_and_says_so(home: Home, acto
         await until(lambda: listener.of(StatusChanged)[-1].status == host.status()["actor"])
         words = [word(event.status) for event in listener.of(StatusChanged)]
         assert words[-2:] == ["pending", "connected"]
+
+
+async def test_an_eager_server_that_is_begun_anew_is_brought_back_at_once(home: Home, actor: Actor) -> None:
+    async with opened(home, servers={"actor": {**actor.entry, "lifecycle": "eager"}}) as host:
+        first = await pid(host)
+        await host.reload("actor")
+        await until(lambda: isinstance(host.status()["actor"], Connected))
+        assert gone(first)
 
 
 async def test_the_last_known_tools_stay_offered_while_a_server_is_away(home: Home, actor: Actor) -> None:

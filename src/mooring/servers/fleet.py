@@ -52,24 +52,19 @@ class Fleet:
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
         wanted = [server for server in servers if refresh or unknown(server)]
-        tasks = {server.name: asyncio.ensure_future(server.refresh()) for server in wanted}
+        tasks = {server.name: asyncio.ensure_future(_outcome(server)) for server in wanted}
         try:
             if tasks:
                 await asyncio.wait(tasks.values(), timeout=within)
-            late = [name for name, task in tasks.items() if not task.done()]
         finally:
             for task in tasks.values():
                 task.cancel()
-        errors: dict[str, MooringError] = {
-            name: TimedOut(name, "to being connected", within or 0.0, stage="connect") for name in late
-        }
+        errors: dict[str, MooringError] = {}
         for name, task in tasks.items():
-            if name in errors:
-                continue
-            if isinstance(error := task.exception(), MooringError):
+            if not task.done():
+                errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
+            elif (error := task.result()) is not None:
                 errors[name] = error
-            elif error is not None:
-                raise error
         return errors
 
     async def close(self) -> None:
@@ -116,6 +111,15 @@ class Fleet:
     def _write(self, cache: Cache) -> None:
         self._writing = None
         asyncio.get_running_loop().run_in_executor(None, cache.flush)
+
+
+async def _outcome(server: Server) -> MooringError | None:
+    """Why a server cannot be connected, if it cannot."""
+    try:
+        await server.refresh()
+    except MooringError as error:
+        return error
+    return None
 
 
 def unknown(server: Server) -> bool:

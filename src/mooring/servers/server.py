@@ -273,6 +273,8 @@ class Server:
         self._cause = None
         self._leaving = False
         self._set(Idle())
+        if self._persistent:
+            self.start()
 
     async def close(self, *, finish: bool = False) -> None:
         """End the connection for good; with `finish`, once the calls under way have an outcome."""
