@@ -88,7 +88,7 @@ def test_each_server_that_fails_or_is_late_is_one_line_and_the_others_are_there(
     [
         ("dead", 1, "no such table"),
         ("nowhere", 1, "is in no folder of PATH"),
-        ("sleepy", 5, "did not answer the list of its tools within 0.6 s"),
+        ("sleepy", 5, "within 0.6 s"),
         ("off", 2, "Server 'off' is disabled"),
         ("bad", 2, "neither a command nor a url"),
         ("theirs", 4, "To look and decide: mooring mcp approve theirs"),
@@ -103,10 +103,7 @@ def test_a_server_that_is_named_and_fails_has_its_own_exit_code(
     cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": NOWHERE}})
     done = cli(verb, server if verb == "tools" else f"{server}.anything", "--timeout", "0.6")
     assert done.code == code
-    assert (
-        words.replace("the list of its tools", "sleepy.anything" if verb == "call" else "the list of its tools")
-        in done.err
-    )
+    assert words in done.err
     assert "Traceback" not in done.err
 
 
