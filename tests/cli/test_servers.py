@@ -148,6 +148,26 @@ def test_a_wrong_name_or_argument_of_a_server_that_is_known_starts_nothing(cli: 
     assert len(actor.done("starts")) == 1
 
 
+def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_changed(cli: Cli, actor: Actor) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": actor.entry}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert "The project's files define theirs" in cli("tools").err
+    assert actor.done("starts") == []
+    cli("mcp", "approve", "theirs", "-y")
+    assert cli("call", "theirs.whoami").out.split() == actor.done("starts")
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": {**actor.entry, "env": {"A": "b"}}}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert len(actor.done("starts")) == 1
+
+
+def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(one=actor.entry, two=actor.entry)
+    assert cli("tools").out.count("whoami") == 1
+    assert cli("call", "two.nothing").code == cli("call", "one.nothing").code == 2
+    assert len(actor.done("starts")) == 1
+    assert cli("call", "one.whoami").code == cli("call", "two.whoami").code == 0
+
+
 def grow_old(home: Home, seconds: float) -> None:
     """Make everything in the catalog so much older."""
     cache, approved = Cache(home.where), list(admit(home.inventory()).wanted.values())
@@ -229,16 +249,16 @@ def test_resources_and_templates_are_listed_with_their_server(cli: Cli, actor: A
     assert len(actor.done("starts")) == starts
 
 
-def test_a_resource_is_read_as_text_data_or_bytes(home: Home) -> None:
-    home.configure(demo=DEMO)
-    assert real(home, "read", "demo", "demo://greeting/Ada").stdout == b"Hello, Ada!"
-    data = json.loads(real(home, "read", "demo", "demo://readme", "--json").stdout)
+def test_a_resource_is_read_as_text_data_or_bytes(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("read", "demo", "demo://greeting/Ada").out == "Hello, Ada!"
+    data = cli("read", "demo", "demo://readme", "--json").data
     assert (list(data), data["contents"][0]["mimeType"]) == (["contents"], "text/markdown")
-    assert real(home, "read", "demo", "demo://picture").stdout.startswith(b"\x89PNG")
-    assert real(home, "read", "demo", "demo://picture", "-o", "p.png").stdout == b""
-    assert (home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert real(home, "read", "demo", "demo://nothing").returncode == 1
-    assert real(home, "read", "demo").returncode == 2
+    assert real(cli.home, "read", "demo", "demo://picture").stdout.startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://picture", "-o", "p.png").out == ""
+    assert (cli.home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://nothing").code == 1
+    assert cli("read", "demo").code == 2
 
 
 def test_a_terminal_is_not_given_bytes(home: Home) -> None:

@@ -36,6 +36,9 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Seconds for everything, from the start to the result."""
     guard: Guard | None = None
 
+    def __repr__(self) -> str:
+        return f"<Setup of {self.alone or self.request.cwd}>"
+
     @property
     def alone(self) -> str:
         """The name of the one server, where it needs not be named."""
