@@ -476,6 +476,8 @@ class Host:
             found = self._current().find(name)
         if isinstance(found, Entry):
             return found
+        if found.server in self._aliases:
+            return await self._found(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         server = self.server(found.server)
         self._still(server, server.name, found.tool)
         await server.session(until)

@@ -85,6 +85,7 @@ def test_a_list_of_tools_that_fails_is_a_warning_and_the_server_is_there_without
     assert (server["status"], server["tools"], "out of order" in server["note"]) == ("connected", 0, True)
     assert cli("resources", "unlisted").out == "unlisted  x://y\n"
     assert cli("tools", "unlisted").code == 1
+    assert cli("tools", "--server", f"{sys.executable} -S {script}").code == 1
     called = cli("call", "unlisted.anything")
     assert (called.code, "out of order" in called.err) == (2, True)
 

@@ -7,7 +7,9 @@ import mooring
 from support import Actor, Home
 
 
-async def test_a_host_that_remembers_nothing_leaves_nothing_but_the_log_of_its_calls(home: Home, tmp_path: Path) -> None:
+async def test_a_host_that_remembers_nothing_leaves_nothing_but_the_log_of_its_calls(
+    home: Home, tmp_path: Path
+) -> None:
     actor = Actor(tmp_path / "actor.json")
     for _ in range(2):
         async with mooring.open(
