@@ -15,7 +15,7 @@ test: $(VENV)/.dev          ## set up and pass the tests
 
 check: lint types imports test    ## what CI holds every change to
 
-peers: $(VENV)/.dev         ## our client against real servers from npm and PyPI; needs Node.js 20+
+peers: $(VENV)/.dev         ## our client and schemas against what others made, from npm and PyPI; needs Node.js 20+
 	$(BIN)/python -m pytest tests/peers $(PYTEST)
 
 lint: $(VENV)/.dev

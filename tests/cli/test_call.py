@@ -70,6 +70,12 @@ def test_arguments_come_from_words_files_json_and_stdin(home: Home) -> None:
     assert run(home, "call", "--server", DEMO, "echo", "--args", "-", stdin='{"text": "dash"}').stdout == "dash\n"
 
 
+def test_arguments_that_do_not_fit_are_not_sent(home: Home) -> None:
+    done = run(home, "call", "--server", DEMO, "echo", "txt=hello")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs text; did you mean that by txt?" in done.stderr
+
+
 def test_progress_goes_to_stderr(home: Home) -> None:
     done = run(home, "call", "--server", DEMO, "slow", "seconds=0.2", "steps=2")
     assert done.stdout == "Took 0.2 seconds in 2 steps.\n"
@@ -337,6 +343,18 @@ def test_a_word_becomes_what_the_schema_wants(word: str, schema: dict[str, objec
     made = arguments([word], {"properties": {"k": schema}})
     assert made == {"k": value}
     assert type(made["k"]) is type(value)
+
+
+def test_a_word_is_typed_through_references_and_combinations() -> None:
+    schema = {
+        "properties": {
+            "a": {"$ref": "#/$defs/id"},
+            "b": {"allOf": [{"$ref": "#/$defs/id"}]},
+            "c": {"enum": ["1", "2"]},
+        },
+        "$defs": {"id": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+    }
+    assert arguments(["a=1", "b=2", "c=1"], schema) == {"a": "1", "b": "2", "c": "1"}
 
 
 def test_a_word_counts_before_the_json() -> None:

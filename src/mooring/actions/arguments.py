@@ -1,12 +1,13 @@
 """Words from a command line into the arguments of a tool, by its schema."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring import files
 from mooring.errors import ConfigError, FileError
+from mooring.tools.arguments import loads
+from mooring.tools.shape import ALL, Shape, type_of
 
 LIMIT = 16 * files.MIB
 
@@ -19,19 +20,18 @@ def arguments(words: Sequence[str], schema: Mapping[str, Any], given: str | None
         FileError: a file that is named cannot be read.
     """
     made = _from_json(given) if given is not None else {}
-    properties = schema.get("properties")
+    shape = Shape(schema)
     for word in words:
         key, equals, text = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value, or give all of them with --args.")
-        known = properties.get(key) if isinstance(properties, Mapping) else None
-        made[key] = _value(key, _read(text), known if isinstance(known, Mapping) else {})
+        made[key] = _value(key, _read(text), shape.types_at([key]))
     return made
 
 
 def _from_json(text: str) -> dict[str, Any]:
     try:
-        made = _loads(text)
+        made = loads(text)
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise ConfigError(f"The arguments are not valid JSON{where}.") from None
@@ -53,61 +53,19 @@ def _read(text: str) -> str:
     raise FileError(text[1:], reason)
 
 
-def _value(key: str, text: str, schema: Mapping[str, Any]) -> Any:
+def _value(key: str, text: str, wanted: frozenset[str]) -> Any:
     """A text stays one where the schema wants one, and is read as JSON where it wants something else."""
-    wanted = _types(schema)
-    if wanted and wanted <= {"string", "null"}:
+    if wanted <= {"string", "null"}:
         return text
     try:
-        value = _loads(text)
+        value = loads(text)
     except (ValueError, RecursionError):
         value = text
-    if not wanted:
+    if wanted == ALL:
         return text if isinstance(value, int | float) and json.dumps(value) != text else value
-    if _type(value) in wanted or ("number" in wanted and _type(value) == "integer"):
+    if type_of(value) in wanted:
         return value
     if "string" in wanted:
         return text
-    raise ConfigError(f"{key} should be {' or '.join(sorted(wanted))}; {key}=… is something else.")
-
-
-def _loads(text: str) -> Any:
-    """JSON, and no more than that: what is no number or too large for one would reach the server as null."""
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else _refuse(text)
-
-
-def _types(schema: Mapping[str, Any]) -> set[str]:
-    """The types a schema allows by its own word, also through `anyOf` and `oneOf`; none known, none checked."""
-    stated = schema.get("type")
-    found = {stated} if isinstance(stated, str) else {t for t in stated or () if isinstance(t, str)}
-    for branch in (*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())):
-        if isinstance(branch, Mapping):
-            found |= _types(branch)
-    return found
-
-
-def _type(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    named = sorted(wanted - {"integer"} if "number" in wanted else wanted)
+    raise ConfigError(f"{key} should be {' or '.join(named)}; {key}=… is something else.")

@@ -16,6 +16,7 @@ from mooring.core.result import Progress, Result
 from mooring.core.tool import Listing, Tool
 from mooring.errors import TimedOut, UnknownTool
 from mooring.single import connect
+from mooring.tools.arguments import check
 from mooring.wire.client import Client, Root
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
@@ -82,12 +83,15 @@ async def call(
 
     Raises:
         UnknownTool: the server has no such tool.
+        BadArguments: the arguments do not fit its schema.
         ServerError: it could not be reached or did not answer; TimedOut where it was not in time.
     """
 
     async def ask(session: Session, within: Timeout | None) -> Result:
         found = _find(session, tool)
-        return await session.call_tool(found.name, fill(found), within=within, on_progress=watcher.progress)
+        arguments = fill(found)
+        check(session.server, found, arguments)
+        return await session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
 
     await _with(target, guard, tool, watcher, ask, show)
 
