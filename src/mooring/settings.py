@@ -88,6 +88,18 @@ def _rule(value: Any) -> bool:
     )
 
 
+def _amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _percent(value: Any) -> bool:
+    return _amount(value) and value <= 100
+
+
+def _amounts(value: Any) -> bool:
+    return _amount(value) or (isinstance(value, Mapping) and all(map(_amount, value.values())))
+
+
 NETWORK = ("proxy", "ca", "certificate", "key")
 
 
@@ -120,6 +132,21 @@ SETTINGS: Mapping[str, Setting] = {
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
+    ),
+    "toolBudget": Setting(
+        10, "a number from 0 to 100", _percent, True,
+        "how much of a model's context tools may take, in percent, before it has to search for them",
+    ),
+    "alwaysLoad": Setting(
+        [], "a list of globs over server.tool", _names, True, "tools that a model is always shown, whatever they cost",
+    ),
+    "resultTokens": Setting(
+        25_000, "a number, or an object of globs over server.tool and numbers", _amounts, False,
+        "how much of a result a model is given at once; the whole is kept in a file",
+    ),
+    "backgroundAfter": Setting(
+        120, "a number of seconds", _amount, False,
+        "after how long a call goes on in the background; 0 waits for every call to end",
     ),
     "network": Setting(
         {}, "an object of " + ", ".join(NETWORK), _network, False,
