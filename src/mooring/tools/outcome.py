@@ -108,23 +108,26 @@ def _bytes(text: str) -> int:
 
 
 def _head(some: Iterable[str], most: int) -> str:
-    taken: list[str] = []
-    for text in some:
-        taken.append(text[:most].encode(errors="replace")[:most].decode(errors="ignore"))
-        most -= len(taken[-1].encode()) + 1
-        if most <= 0:
-            break
-    return "\n".join(taken)
+    taken = _enough((text[:most] for text in some), most)
+    return "\n".join(taken).encode(errors="replace")[:most].decode(errors="ignore")
 
 
 def _tail(some: Sequence[str], most: int) -> str:
+    if most <= 0:
+        return ""
+    taken = _enough((text[-most:] for text in reversed(some)), most)
+    return "\n".join(reversed(taken)).encode(errors="replace")[-most:].decode(errors="ignore")
+
+
+def _enough(some: Iterable[str], most: int) -> list[str]:
+    """The first of these, as many as make up so many characters."""
     taken: list[str] = []
-    for text in reversed(some):
-        taken.append(text[-most:].encode(errors="replace")[-most:].decode(errors="ignore"))
-        most -= len(taken[-1].encode()) + 1
-        if most <= 0:
+    for text in some:
+        taken.append(text)
+        most -= len(text) + 1
+        if most < 0:
             break
-    return "\n".join(reversed(taken))
+    return taken
 
 
 # --- each kind of content -----------------------------------------------------------------------------------
