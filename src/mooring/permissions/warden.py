@@ -49,6 +49,10 @@ class Warden:
         verdict = self.gate.policy.decide(call)
         return verdict if verdict.action == "allow" else await self.gate.pass_(call)
 
+    def recheck(self, call: Call) -> None:
+        """Hold a call that was let through before to what is denied by now. Raises: Denied."""
+        self.gate.recheck(call)
+
     def done(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> None:
         """Put on record how a call ended."""
         self.audit.add(call, verdict, outcome, seconds)
