@@ -467,7 +467,7 @@ class Host:
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         async def listed(server: Server) -> list[Item]:
             listing = await server.ask(ask)
-            server.learn(**{what: listing})
+            server.offering.learn(**{what: listing})
             return [Item(server.name, item) for item in listing.items]
 
         if name is not None:

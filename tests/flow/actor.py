@@ -2,7 +2,8 @@
 
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
-unanswered, `bare` has it offer no resources. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
+unanswered, `bare` has it offer no resources, `mute` lets
+pings go unanswered. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
 `<file>.subscriptions`.
 """
 
@@ -102,7 +103,9 @@ def main():
             if not script().get("deaf"):
                 send({"id": key, "result": {}})
         elif method == "ping":
-            send({"id": key, "result": {}})
+            note("pings", os.getpid())
+            if not script().get("mute"):
+                send({"id": key, "result": {}})
         elif method == "tools/call":
             threading.Thread(
                 target=call, args=(key, params["name"], params.get("arguments") or {}), daemon=True

@@ -256,6 +256,19 @@ async def test_an_eager_server_that_is_begun_anew_is_brought_back_at_once(home: 
         assert gone(first)
 
 
+async def test_a_server_to_be_kept_alive_is_felt_for_its_pulse_and_connected_anew_when_it_has_none(
+    home: Home, actor: Actor
+) -> None:
+    entry = {**actor.entry, "lifecycle": "keep-alive"}
+    async with opened(home, servers={"actor": entry}, limits=Limits(pulse=0.2, unused=0.1)) as host:
+        first = await pid(host)
+        await until(lambda: len(actor.done("pings")) >= 3)
+        assert actor.done("starts") == [str(first)]
+        actor.tell(mute=True)
+        await until(lambda: len(actor.done("starts")) == 2)
+        assert gone(first)
+
+
 async def test_the_last_known_tools_stay_offered_while_a_server_is_away(home: Home, actor: Actor) -> None:
     async with opened(home, servers={"actor": actor.entry}) as host:
         process = await pid(host)

@@ -80,7 +80,7 @@ class Fleet:
 
     def forget(self, server: Server) -> None:
         """Know nothing of what a server offered."""
-        server.offer = None
+        server.offering.offer = None
         if self._cache is not None:
             self._cache.forget(self._cache.own_key(server.approved, self._shared.where))
 

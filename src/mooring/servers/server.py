@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.core.ending import Ending
-from mooring.core.event import ListChanged, StatusChanged, ToolsChanged
+from mooring.core.event import StatusChanged
 from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
@@ -44,6 +44,7 @@ from mooring.errors import (
     TimedOut,
 )
 from mooring.servers.asking import client
+from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, installs, limits_of
 from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
 from mooring.servers.shared import Shared
@@ -61,8 +62,7 @@ class Server:
 
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self.approved = approved
-        self.offer = offer
-        """What it offers, as far as it is known: from its last connection, perhaps long ago."""
+        self.offering = Offering(approved.name, offer, shared.emit, lambda found: shared.remember(self.approved, found))
         self.status: Status = Idle()
         self.limits: Limits = limits_of(approved.config, shared.limits)
         self._shared = shared
@@ -73,8 +73,7 @@ class Server:
         self._breaker = Breaker()
         self._bell: asyncio.Future[None] | None = None
         self._alarm: asyncio.Future[None] | None = None
-        self._tried = 0.0
-        self._dirty: set[List] = set()
+        self._tried = self._felt = 0.0
         self._listeners: set[Callable[[str], None]] = set()
         self._calls = 0
         self._waiting = 0
@@ -95,9 +94,14 @@ class Server:
         return self.approved.config
 
     @property
+    def offer(self) -> Offer | None:
+        """What it offers, as far as it is known: from its last connection, perhaps long ago."""
+        return self.offering.offer
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool it was last known to have, before any filter."""
-        return self.offer.tools.items if self.offer is not None else ()
+        return self.offering.tools
 
     @property
     def is_connected(self) -> bool:
@@ -253,18 +257,12 @@ class Server:
 
         return release
 
-    def learn(self, **lists: Any) -> None:
-        """Keep what was just listed of its resources, templates or prompts."""
-        if self.offer is not None:
-            self.offer = replace(self.offer, **lists)
-            self._shared.remember(self.approved, self.offer)
-
     async def refresh(self) -> None:
         """Have it list its tools anew, connected for that if need be. Raises: what `session` raises."""
         if self._session is None:
             await self.session()
         else:
-            await self.ask(lambda session: self._relist(session, "tools"))
+            await self.ask(lambda session: self.offering.relist(session, "tools"))
 
     async def restart(self) -> None:
         """Begin anew, whatever its state: a person said so."""
@@ -393,11 +391,7 @@ class Server:
     def _arrived(self, session: Session) -> None:
         self._session, self._was_up, self._cause = session, True, None
         self._used = self._loop.time()
-        known = self.offer
-        fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools)
-        if known is not None:
-            fresh = replace(fresh, resources=known.resources, templates=known.templates, prompts=known.prompts)
-        self._listed(fresh)
+        self.offering.arrived(session)
         self._set(Connected(session.hello, time()))
         if self._up is not None and not self._up.done():
             self._up.set_result(session)
@@ -415,7 +409,7 @@ class Server:
         try:
             while True:
                 self._bell = self._loop.create_future()
-                waited: set[asyncio.Future[Any]] = {ended, self._bell}
+                waited: set[asyncio.Future[Any]] = {ended, self._bell, *([chores] if chores else [])}
                 await asyncio.wait(waited, timeout=self._rest(), return_when=asyncio.FIRST_COMPLETED)
                 if self._session is not session and not ended.done():
                     await asyncio.wait({ended}, timeout=self.limits.farewell if self._local else 0)
@@ -426,7 +420,7 @@ class Server:
                 if self._over():
                     return None
                 if chores is None or chores.done():
-                    chores = self._loop.create_task(self._tend(session))
+                    chores = self._loop.create_task(self._tend(session)) if self._due() else None
         finally:
             self._bell = None
             await _stopped(ended, chores)
@@ -441,6 +435,11 @@ class Server:
             return self.limits.unused
         return max(0.0, self._used + self.limits.unused - self._loop.time())
 
+    def _due(self) -> bool:
+        """Whether there is something to look after."""
+        pulse = self.config.lifecycle == "keep-alive" and self._loop.time() >= self._felt + self.limits.pulse
+        return self.offering.stale or pulse
+
     def _over(self) -> bool:
         if self._leaving:
             return not self._calls
@@ -449,8 +448,8 @@ class Server:
     async def _tend(self, session: Session) -> None:
         """List again what changed; feel the pulse of what is to be kept alive."""
         try:
-            while self._dirty:
-                await self._relist(session, self._dirty.pop())
+            await self.offering.catch_up(session)
+            self._felt = self._loop.time()
             if self.config.lifecycle == "keep-alive" and session.era == "handshake" and not self._calls:
                 await session.ping(Timeout(self.limits.pulse, self.limits.pulse))
         except TimedOut as error:
@@ -459,32 +458,10 @@ class Server:
         except ServerError as error:
             self._logged(LogMessage("warning", str(error)))
 
-    async def _relist(self, session: Session, what: List) -> None:
-        if what == "tools":
-            tools = await session.list_tools()
-            if self.offer is not None:
-                self._listed(replace(self.offer, tools=tools, at=time()))
-            return
-        if what == "resources":
-            self.learn(resources=await session.list_resources(), templates=None)
-        else:
-            self.learn(prompts=await session.list_prompts())
-        self._shared.emit(ListChanged(self.name, what))
-
-    def _listed(self, offer: Offer) -> None:
-        before = {tool.name: tool for tool in self.tools}
-        now = {tool.name: tool for tool in offer.tools.items}
-        self.offer = offer
-        self._shared.remember(self.approved, offer)
-        changed = tuple(sorted(name for name in before.keys() & now.keys() if before[name] != now[name]))
-        added, removed = tuple(sorted(now.keys() - before.keys())), tuple(sorted(before.keys() - now.keys()))
-        if added or removed or changed:
-            self._shared.emit(ToolsChanged(self.name, added, removed, changed))
-
     # --- what it hears --------------------------------------------------------------------------------------------
 
     def _changed(self, what: List) -> None:
-        self._dirty.add(what)
+        self.offering.changed(what)
         self._ring()
 
     def _updated(self, uri: str) -> None:
