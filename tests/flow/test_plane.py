@@ -331,7 +331,8 @@ async def test_updates_of_a_resource_reach_the_conversation_merged(home: Home) -
 
 async def test_polling_a_tool_tells_when_its_answer_changes(home: Home, teller: dict[str, Any]) -> None:
     async with conversation(home, teller) as talk:
-        answer = await talk.call("SubscribePolling", type="tool", server="teller", toolName="count", intervalMs=1000)
+        name = "mcp__teller__count"  # as a model knows it
+        answer = await talk.call("SubscribePolling", type="tool", server="teller", toolName=name, intervalMs=1000)
         assert answer["subscribed"]
         [watch] = talk.host.watches
         assert (watch.id, watch.interval, watch.target) == (answer["subscriptionId"], 1.0, "count")
@@ -447,6 +448,18 @@ async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(
             talk.host.registry(more=[tool("ToolSearch")])
 
 
+async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(home: Home) -> None:
+    async with conversation(home) as talk:
+
+        async def work(given: Any) -> Any:
+            raise ZeroDivisionError
+
+        async with talk.host.registry(more=[Own(talk.host, "Odd", "", work)], tell=talk.happened.append) as tools:
+            with pytest.raises(ZeroDivisionError):
+                await tools.call("Odd")
+    assert talk.states() == ["pending", "processing", "error"]
+
+
 # --- searching and deferring --------------------------------------------------------------------------------------
 
 
@@ -515,6 +528,20 @@ async def test_an_agent_has_only_the_tools_that_its_globs_name(home: Home, telle
         assert [tool for _, tool in talk.tools.pairs.values()] == ["add", "ask", "echo", "note", "picture"]
         assert (await talk.tools.call("mcp__teller__count")).text.startswith("Error: ")
         assert (await talk.tools.call("mcp__demo__fail")).text.startswith("Error: Mooring has no tool")
+        for tool, given in (
+            ("SubscribePolling", {"type": "tool", "server": "teller", "toolName": "count"}),
+            ("SubscribePolling", {"type": "tool", "server": "demo", "toolName": "slow"}),
+            ("SubscribePolling", {"type": "resource", "server": "teller", "uri": "x://y"}),
+            ("ReadMcpResource", {"server": "teller", "uri": "x://y"}),
+            ("ListMcpResources", {"server": "teller"}),
+            ("ListMcpResources", {"server": "TELLER"}),
+        ):
+            assert (await talk.tools.call(tool, given)).text.startswith("Error: ")
+        assert talk.host.watches == ()
+        assert await talk.call("ListMcpResources")
+        assert await talk.call("ListMcpResources", server="DEMO")
+        async with talk.host.registry(deny=["teller.*"]) as others:
+            assert (await others.call("ListMcpResources", {"server": "Teller"})).is_error
 
 
 async def test_a_host_is_searched_by_words(home: Home) -> None:

@@ -37,7 +37,7 @@ from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.running import Background, Running
-from mooring.tools.shelf import CONTEXT, PERCENT, Shelf, definition, permitted, searching
+from mooring.tools.shelf import CONTEXT, PERCENT, Scope, Shelf, definition, searching
 from mooring.tools.store import Store
 from mooring.tools.tool import Arguments, House, Own, Remote, Tool
 
@@ -93,7 +93,8 @@ class Registry:
         self._house, self._store, self._tell = house, store, tell
         self._terms = terms = terms or Terms()
         self._delivery = Delivery(store, terms.takes, terms.tokens)
-        self._manage = Manage(house, store, terms.takes)
+        self._scope = Scope(terms.allow, terms.deny)
+        self._manage = Manage(house, store, self._has, self._raw, terms.takes)
         self._news = News(house, self._manage.watched, self._delivery, tell, terms.every)
         self._manage.on_watch = self._news.follow
         self._background = Background()
@@ -124,7 +125,7 @@ class Registry:
         Raises: ConfigError where a name is taken.
         """
         terms = self._terms
-        mine = [entry for entry in entries if permitted(entry, terms.allow, terms.deny)]
+        mine = [entry for entry in entries if self._scope.tool(entry)]
         found = tuple(self.loaded if loaded is None else loaded)
         self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always)
         self._shelf.load(found)
@@ -149,6 +150,13 @@ class Registry:
     def loaded(self) -> tuple[str, ...]:
         """The names that searching brought: worth keeping with a conversation."""
         return self._shelf.loaded if hasattr(self, "_shelf") else ()
+
+    def _has(self, server: str) -> bool:
+        """Whether the resources of a server are there for this conversation."""
+        return self._scope.server(server) or any(entry.server == server for entry in self._shelf.entries)
+
+    def _raw(self, server: str, tool: str) -> str:
+        return self._shelf.raw(server, tool)
 
     def _worth(self, tool: Tool) -> bool:
         return tool is not self._search or self._shelf.hides
@@ -206,16 +214,22 @@ class Registry:
         about = _about(request, tool)
         try:
             outcome = await self._answer(request, tool, given, running, about)
-        except asyncio.CancelledError:
-            words = replace(about, parts=(Text("The call was aborted."),), is_error=True)
-            self._tell(Moved(request, Failed(words, aborted=True)))
-            raise
         except MooringError as error:
             outcome = self._delivery.failed(error, about)
+        except BaseException as error:
+            self._broken_off(request, about, error)
+            raise
         if running.background:
             self._background.keep(request.id, outcome)
         self._tell(Moved(request, Failed(outcome) if outcome.is_error else Done(outcome)))
         return outcome
+
+    def _broken_off(self, request: Request, about: Outcome, error: BaseException) -> None:
+        """An abort, or an agent's own tool that raised what no tool should: it ends for whoever looks on, too."""
+        aborted = isinstance(error, asyncio.CancelledError)
+        words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
+        self._background.calls.pop(request.id, None)
+        self._tell(Moved(request, Failed(replace(about, parts=(Text(words),), is_error=True), aborted)))
 
     async def _answer(
         self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running, about: Outcome

@@ -39,6 +39,13 @@ class Tool(Protocol):
         """Do it. What it says of its own failure is a result. Raises: MooringError."""
 
 
+class Named(Protocol):
+    """A server, under the name that it really has."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Watched(Protocol):
     """Something that the house watches."""
 
@@ -69,6 +76,9 @@ class House(Protocol):
 
     async def own(self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do the work of one of Mooring's own tools, once it is let through. Raises: Denied; what the work raises."""
+
+    def server(self, name: str) -> Named:
+        """The server of that name, however it is written, or by another name that it has. Raises: UnknownServer."""
 
     def origin(self, server: str) -> str: ...
 
