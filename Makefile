@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults peers conformance fresh format lint types imports bench docs lock lock-peers clean
+.PHONY: run test check faults soak peers conformance fresh format lint types imports bench search docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -40,11 +40,17 @@ faults: $(VENV)/.dev        ## try every fault of a server and print what become
 	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults
 
+soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; a quarter of an hour
+	$(BIN)/python -m tests.soak
+
 conformance: $(VENV)/.dev   ## the official suite against our client; needs npm
 	$(BIN)/python tests/conformance/run.py
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench
+
+search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
+	$(BIN)/python -m bench.search --write
 
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py

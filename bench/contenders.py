@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench.ground import HERE, NODE, build_node, build_python, locked, python_of
+from bench.ground import CACHE, HERE, NODE, build_node, build_python, locked, python_of
 
 DRIVERS = HERE / "drivers"
 
@@ -36,6 +36,7 @@ def _shell(key: str, name: str, build: Callable[[], None] | None = None) -> Cont
     return Contender(key, name, build=build, quick=build is None)
 
 
+FASTMCP = CACHE / "fastmcp/bin/fastmcp"
 MCPORTER = NODE / "node_modules/.bin/mcporter"
 MOORING = Path(sys.executable).parent / "mooring"
 
@@ -44,6 +45,7 @@ CONTENDERS = {
     for contender in (
         _ours("ours", "mooring", "ours.py"),
         _ours("begun", "mooring, its guard begun ahead", "ours.py", "--begun"),
+        _ours("host", "mooring, a host", "host.py"),
         _ours("bare", "plain subprocesses, no client", "bare.py"),
         _python("mcp", "mcp", "with_mcp.py", quick=True),
         _python("fastmcp", "fastmcp", "with_fastmcp.py"),
@@ -52,6 +54,8 @@ CONTENDERS = {
         Contender("node", "Node SDK 1.32.2", ("node", str(NODE / "with_node.mjs")), build_node),
         _shell("mcporter", "mcporter 0.12.3", build_node),
         _shell("mcporter-config", "mcporter config list (starts nothing)", build_node),
+        _shell("fastmcp-cli", f"fastmcp {locked('fastmcp', 'fastmcp')}", partial(build_python, "fastmcp")),
+        _shell("ours-refresh", "mooring, all servers started"),
         _shell("python", "python -c pass"),
     )
 }

@@ -32,6 +32,16 @@ def lay_out_for_mcporter(folder: Path, server: Path) -> Path:
     return file
 
 
+def lay_out_alike(folder: Path, server: Path, servers: int) -> tuple[Path, dict[str, str]]:
+    """The same few servers for everyone, ready to be started."""
+    project = folder / "project"
+    (project / ".git").mkdir(parents=True)
+    entries = {f"server-{n}": {"command": str(server), "args": ["5", "0", str(n)]} for n in range(servers)}
+    write(folder / "home/.config/mooring/mcp.json", {"mcpServers": entries})
+    write(folder / "mcporter.json", {"mcpServers": entries, "imports": []})
+    return project, {"HOME": str(folder / "home"), "PATH": os.environ["PATH"]}
+
+
 def five(index: int) -> dict[str, object]:
     env = {"TOKEN": "${TOKEN}", "MODE": "${MODE:-fast}"}
     return {f"server-{index}-{n}": {"command": "npx", "args": ["-y", f"package-{n}"], "env": env} for n in range(5)}

@@ -19,7 +19,7 @@ from bench.rows import ROWS, Figure, Goal, Row
 def promises(row: Row, samples: Samples) -> Iterator[tuple[Goal, str, bool]]:
     """Each goal that could be judged, what was reached, and whether that is enough: median and best both count."""
     for goal in row.goals:
-        reached = goal.reached(samples, row.figure(goal.figure).best)
+        reached = goal.reached(samples, row.us, row.figure(goal.figure).best)
         if reached is not None:
             yield goal, _reached(goal, row.figure(goal.figure), *reached), max(reached) <= goal.at_most
 
@@ -37,7 +37,7 @@ def _times(ratio: float) -> str:
 def table(row: Row, samples: Samples) -> list[list[str]]:
     """A line for each contender that took part, below a line of headings."""
     first = row.figures[0]
-    ours = median(samples["ours"][first.key])
+    ours = median(samples[row.us][first.key])
     lines = [["", *[_heading(figure) for figure in row.figures], "to ours"]]
     for key, figures in samples.items():
         cells = [_cell(figures[figure.key], figure) for figure in row.figures]

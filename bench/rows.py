@@ -10,8 +10,8 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from bench import listing
-from bench.contenders import CONTENDERS, DRIVERS, MCPORTER, MOORING
-from bench.drive import Samples, drive
+from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPORTER, MOORING
+from bench.drive import QUIET, Samples, drive
 from bench.ground import NODE, SERVER, python_of
 from bench.shell import time_commands
 
@@ -39,14 +39,16 @@ class Goal:
     at_most: float
     against: str | None = None
 
-    def reached(self, samples: Samples, best: Callable[[Sequence[float]], float]) -> tuple[float, float] | None:
+    def reached(
+        self, samples: Samples, us: str, best: Callable[[Sequence[float]], float]
+    ) -> tuple[float, float] | None:
         """The ratio or value by medians and by the best of rounds; nothing if the other one did not take part."""
+        ours = samples[us][self.figure]
         if self.against is None:
-            ours = samples["ours"][self.figure]
             return median(ours), best(ours)
         if self.against not in samples:
             return None
-        ours, theirs = samples["ours"][self.figure], samples[self.against][self.figure]
+        theirs = samples[self.against][self.figure]
         return median(ours) / median(theirs), best(ours) / best(theirs)
 
 
@@ -60,6 +62,8 @@ class Row:
     rounds: int
     goals: tuple[Goal, ...] = ()
     note: str = ""
+    us: str = "ours"
+    """Whose figures the goals are about, and what the others are compared with."""
 
     def figure(self, key: str) -> Figure:
         return next(figure for figure in self.figures if figure.key == key)
@@ -125,6 +129,37 @@ def _http_one_shot(contenders: Sequence[str], rounds: int) -> Samples:
         return _in_a_home(commands, contenders, rounds)
 
 
+def _configured_call(contenders: Sequence[str], rounds: int) -> Samples:
+    config, words = "../mcporter.json", ["echo", "text=hello"]
+    commands: Mapping[str, Sequence[str]] = {
+        "ours": [str(MOORING), "call", "server-0.echo", "text=hello"],
+        "mcporter": [str(MCPORTER), "--config", config, "call", "server-0.echo", "text=hello"],
+        "fastmcp-cli": [str(FASTMCP), "call", config, *words],
+        "python": [str(MOORING.parent / "python"), "-c", "pass"],
+    }
+    return _in_a_home_with(1, commands, contenders, rounds)
+
+
+def _configured_tools(contenders: Sequence[str], rounds: int) -> Samples:
+    config = "../mcporter.json"
+    commands: Mapping[str, Sequence[str]] = {
+        "ours": [str(MOORING), "tools"],
+        "ours-refresh": [str(MOORING), "tools", "--refresh"],
+        "mcporter": [str(MCPORTER), "--config", config, "list"],
+        "fastmcp-cli": [str(FASTMCP), "list", config],
+        "python": [str(MOORING.parent / "python"), "-c", "pass"],
+    }
+    return _in_a_home_with(5, commands, contenders, rounds)
+
+
+def _in_a_home_with(
+    servers: int, commands: Mapping[str, Sequence[str]], contenders: Sequence[str], rounds: int
+) -> Samples:
+    with tempfile.TemporaryDirectory() as folder:
+        cwd, env = listing.lay_out_alike(Path(folder), SERVER, servers)
+        return time_commands({key: commands[key] for key in contenders}, rounds, cwd, {**env, **QUIET})
+
+
 def _list(contenders: Sequence[str], rounds: int) -> Samples:
     commands: Mapping[str, Sequence[str]] = {
         "ours": [str(MOORING), "mcp", "list"],
@@ -146,6 +181,7 @@ def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str],
 
 LIBRARIES = ("ours", "node", "mcp", "mcp-use", "fastmcp", "langchain")
 GUARD = "One guard, a process of its own, serves all servers of a program; `mooring call` begins it while it imports."
+HOST = "`Host.call` of `mooring.open` by a tool's name, and, for comparison, `Session.call_tool` of `mooring.connect`."
 STARTERS = ("ours", "begun", *LIBRARIES[1:])
 OVER_HTTP = ("ours", "node", "mcp", "fastmcp")
 CPU = Figure("cpu", "CPU per call", "µs")
@@ -217,6 +253,52 @@ ROWS = (
         goals=(Goal("at most 400 ms, guard included", "wall", 400.0),),
     ),
     Row(
+        "host-sequential",
+        "One stdio call after another through a host",
+        ("host", "ours", "mcp"),
+        (CPU, P50),
+        _job(job="sequential", server=[str(SERVER), "5"], seconds=SECONDS),
+        rounds=11,
+        goals=(Goal("at most 1/7 of the CPU of `mcp`", "cpu", 1 / 7, "mcp"),),
+        note=HOST,
+        us="host",
+    ),
+    Row(
+        "host-flight",
+        "100 stdio calls in flight through a host",
+        ("host", "ours", "mcp"),
+        (CPU, RATE),
+        _job(job="flight", server=[str(SERVER), "5"], seconds=SECONDS, workers=100),
+        rounds=11,
+        goals=(Goal("at most 1/20 of the CPU of `mcp`", "cpu", 1 / 20, "mcp"),),
+        note=HOST,
+        us="host",
+    ),
+    Row(
+        "host-50",
+        "50 stdio servers up, 500 tools listed, through a host",
+        ("host", "ours", "bare", "mcp"),
+        (*UP, Figure("memory", "memory", "MB")),
+        _up(50, 10),
+        rounds=9,
+        goals=(
+            Goal("at most twice plain subprocesses, guard included", "wall", 2.0, "bare"),
+            Goal("at most 60 MB, guard included", "memory", 60.0),
+        ),
+        note="From `mooring.open` with nothing known of any server; closing writes all 500 tools to disk.",
+        us="host",
+    ),
+    Row(
+        "host-slow-20",
+        "20 servers that take 300 ms to start, through a host",
+        ("host", "ours", "bare"),
+        UP,
+        _up(20, 5, delay=300),
+        rounds=5,
+        goals=(Goal("at most 400 ms, guard included", "wall", 400.0),),
+        us="host",
+    ),
+    Row(
         "http",
         "One HTTP call after another, 100 bytes",
         OVER_HTTP,
@@ -274,6 +356,26 @@ ROWS = (
         rounds=15,
         goals=(Goal("at most 0.8 of `mcporter call`", "wall", 0.8, "mcporter"),),
         note="`mooring call --url` and `mcporter call --http-url`; for the SDKs the shortest script that does it.",
+    ),
+    Row(
+        "configured-call",
+        "One call of a configured server from the shell",
+        ("ours", "mcporter", "fastmcp-cli", "python"),
+        (WALL, Figure("cpu", "CPU", "ms")),
+        _configured_call,
+        rounds=11,
+        goals=(Goal("at most 0.4 of `mcporter call`", "wall", 0.4, "mcporter"),),
+        note="`mooring call NAME.TOOL`, `mcporter call NAME.TOOL`, `fastmcp call FILE TOOL`.",
+    ),
+    Row(
+        "configured-tools",
+        "The tools of 5 configured servers from the shell",
+        ("ours", "ours-refresh", "mcporter", "fastmcp-cli", "python"),
+        (WALL, Figure("cpu", "CPU", "ms")),
+        _configured_tools,
+        rounds=11,
+        goals=(Goal("at most 0.4 of `mcporter list`", "wall", 0.4, "mcporter"),),
+        note="Ours remembers what servers offered; with `--refresh` it starts all of them, as the others do each time.",
     ),
     Row(
         "list",

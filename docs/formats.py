@@ -33,6 +33,50 @@ RULES = """\
 *Type* is what an address without a type means. *Unset* is what becomes of a placeholder whose variable is not set.
 """
 
+NOTES = """\
+
+## What is not read, or not as the tool does
+
+**Not read.**
+
+- Bundles (`.mcpb`, `.dxt`) in plugins of Claude Code: it unpacks them for itself. A note says so, as it does for what
+  is written in a programming language (Crush's `crushrc`, the Lua of magenta.nvim) and for the profiles of Codex, which
+  it reads only when it is asked for one.
+- What is not in a file: the Windows registry (Copilot CLI, Claude Code), the preferences that a device manager hands to
+  Claude Code or Codex on macOS, what an organisation's server hands to OpenCode, Codex or claude.ai, and the databases
+  in which Cursor, VS Code, Zed and Warp keep what is switched on or trusted.
+- Plugins that a project's own files install (`.omp/plugins` in a repository): they would name folders outside it.
+  Extension packages that oh-my-pi's settings name, `mcp.json` inside skills of Amp, and answers with a default that a
+  plugin's question gives.
+- Where a tool's plugins lie was taken from its own package. For the tools that are not listed with plugins above, no
+  such place could be established.
+
+**Read otherwise.**
+
+- A file's fault costs what is at fault and nothing beside it, though Roo Code drops the file and Atomic stops.
+- An address without a type is tried in the files of Claude Code and Copilot CLI, which skip it; `enabled`, `disabled`
+  and `cwd` count in every format that has no other use for the word.
+- Where a file is silent about times, Mooring's own hold, not the tool's. The tools' own variables for them
+  (`MCP_TIMEOUT` and the like) do not count.
+- A project's files count up to the nearest folder with `.git`; Claude Code looks further up, Amp stops at the first.
+  Continue takes the servers of every project in a file of Claude Code's; here, this project's alone.
+- What a project's file says of servers concerns the project's own: it switches none of the person's off, and allows
+  none. Trust that another tool has recorded is shown and grants nothing, but for what Claude Code records about single
+  servers in the person's own files.
+- Claude Code fills in variables before it compares a server with its policies; here both are compared as written.
+- Which of the person's variables a program inherits goes by Mooring's rules, whichever tool configured it.
+- OpenCode fills placeholders into the text of a file before it reads it; here they count inside its strings.
+- The agent profiles of Zed and `useLegacyMcpJson` of Amazon Q belong to an agent of theirs, not to a server.
+
+**Secrets by name.** `env_keys` of Goose stand for a variable of that name or, where none is set, for what Goose keeps
+(in the system's keyring, or in `secrets.yaml` beside its configuration); `${user_config.X}` in a plugin of Claude Code
+for what the person answered, which its settings hold unless it is secret. A listing looks neither up.
+
+**Not established.** Windsurf, Kiro, Junie, LM Studio and Cursor are closed, and of Rovo Dev, Kimi Code and Grok Build
+only the places are known: their entries are read in the common shape, with nothing filled in. What becomes of an unset
+variable in Windsurf and Cursor (here: empty) and whether Junie fills anything in (here: no) is a guess.
+"""
+
 VARIABLES = ("$VAR", "${VAR}", "${VAR:-default}", "$env:VAR", "${env:VAR}", "{env:VAR}", "${PLUGIN_ROOT}")
 SAMPLES = {
     **dict.fromkeys(VARIABLES, Variable),
@@ -42,6 +86,8 @@ SAMPLES = {
     "${workspaceFolder}": Known,
     "${userHome}": Known,
     "${{ secrets.X }}": Secret,
+    "${user_config.X}": Secret,
+    "%VAR%": Variable,
     "$(command)": Command,
     "!command": Command,
 }
@@ -53,7 +99,7 @@ SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 def page() -> str:
     places = _table(("tool", "id", "the person's own", "a project's", "managed"), map(_places, FORMATS))
     rules = _table(("tool", "key", "type", "times", "switched off by", "placeholders", "unset"), map(_rules, FORMATS))
-    return f"{HEAD}\n{places}{RULES}\n{rules}"
+    return f"{HEAD}\n{places}{RULES}\n{rules}{NOTES}"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -103,7 +149,8 @@ def _times(fields: Iterable[tuple[str, Field]]) -> Iterator[str]:
 
 def _switches(format: Format) -> Iterator[str]:
     yield from (f"`{key}`" for key, field in format.fields.items() if field.slot in ("enabled", "disabled"))
-    for switch in (*format.off, *format.policies):
+    around = (switch for place in format.places for switch in (*place.off, *(place.each.off if place.each else ())))
+    for switch in (*format.off, *format.policies, *around):
         name = ".".join(switch.key) or switch.place.path.rpartition("/")[2]
         yield f"`{name.replace('<project>', '…')}`"
 
@@ -111,6 +158,7 @@ def _switches(format: Format) -> Iterator[str]:
 def _counts(form: str, dialect: Dialect) -> bool:
     if form == "${PLUGIN_ROOT}" and _counts("${VAR}", dialect):
         return False
+    dialect = (dialect.on_windows if form == "%VAR%" else None) or dialect
     made = (template(form, dialect, field).parts for field in ("args", "env", "headers"))
     return any(len(parts) == 1 and isinstance(parts[0], SAMPLES[form]) for parts in made)
 

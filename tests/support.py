@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from mooring.core.where import Request, Where
 from mooring.inventory import Inventory, load
 
 HOMES = Path(__file__).parent / "homes"
+ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
+DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
 
 
 class Home:
@@ -57,11 +60,15 @@ class Home:
         target.write_bytes(text if isinstance(text, bytes) else text.encode())
         return target
 
+    def configure(self, **servers: Any) -> None:
+        """Make these the person's own servers."""
+        self.write("home/.mcp.json", {"mcpServers": servers})
+
     def request(self, **changes: Any) -> Request:
         return msgspec.structs.replace(Request(self.where, str(self.cwd)), **changes)
 
-    def inventory(self, **changes: Any) -> Inventory:
-        return load(self.request(**changes))
+    def inventory(self, *, remember: bool = True, **changes: Any) -> Inventory:
+        return load(self.request(**changes), remember=remember)
 
     def neutral(self, value: Any) -> Any:
         """The same data with this machine's folders named `$HOME`, `$PROJECT` and `$SYSTEM`."""
@@ -69,6 +76,25 @@ class Home:
         for name in ("home", "project", "system"):
             text = text.replace(str(self.folder / name), f"${name.upper()}")
         return json.loads(text)
+
+
+class Actor:
+    """The script of one acting server, and what it has done so far."""
+
+    def __init__(self, path: Path, **script: Any) -> None:
+        self.path = path
+        self.tell(**script)
+
+    def tell(self, **script: Any) -> None:
+        self.path.write_text(json.dumps(script))
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        return {"command": sys.executable, "args": ["-S", ACTOR, str(self.path)]}
+
+    def done(self, kind: str) -> list[str]:
+        file = Path(f"{self.path}.{kind}")
+        return file.read_text().split() if file.exists() else []
 
 
 class Result:

@@ -38,7 +38,7 @@ from mooring.servers.fleet import Fleet
 from mooring.servers.log import Log
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
-from mooring.servers.watch import USUAL, Watch, Watches
+from mooring.servers.watch import USUAL, Sleep, Watch, Watches
 from mooring.settings import load as load_settings
 from mooring.tools.catalog import Catalog, Cold, Entry, Source
 from mooring.watching import changes
@@ -67,21 +67,33 @@ def open(
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
+    remember: bool = True,
+    sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
 
     `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
     person; without it, everything that would have to be asked is refused. `policy` is how calls are let through where
     no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
-    denies. `request` says more exactly what to look
-    at. With `reload`, changed configuration files take effect while it is open. Whoever has a `guard` may give it,
-    and closes it.
+    denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
+    it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer and write is
+    neither looked up nor kept on disk. `sleep` is how watches wait between two looks, for whoever has another clock.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     request = request or Request(here(os.environ), os.path.abspath(cwd or os.curdir))
-    return Host(request, servers=servers, ask=ask, policy=policy, limits=limits, guard=guard, reload=reload)
+    return Host(
+        request,
+        servers=servers,
+        ask=ask,
+        policy=policy,
+        limits=limits,
+        guard=guard,
+        reload=reload,
+        remember=remember,
+        sleep=sleep,
+    )
 
 
 class Loaded(Struct, frozen=True):
@@ -129,13 +141,19 @@ class Host:
         limits: Limits | None = None,
         guard: Guard | None = None,
         reload: bool = False,
+        remember: bool = True,
+        sleep: Sleep = asyncio.sleep,
+        adapt: Callable[[Admitted], Admitted] = lambda admitted: admitted,
     ) -> None:
+        """As `open`; `adapt` changes what was found, each time, before it takes effect."""
         self.problems: tuple[Problem, ...] = ()
         """What is wrong with the configuration."""
         self._request = request
+        self._adapt = adapt
         self._look = _looking(request, servers)
         self._hot = reload and servers is None
-        self._ask, self._limits, self._guard = ask, limits, guard
+        self._remember = remember
+        self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._mode: Mode | None = "bypass" if policy == "allow" else policy
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
@@ -149,14 +167,14 @@ class Host:
 
     async def __aenter__(self) -> Self:
         where = self._request.where
-        admitted = await asyncio.to_thread(self._look)
+        admitted = self._adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
         self._log = Log(where)
-        self._watches = Watches(self._feed.emit)
+        self._watches = Watches(self._feed.emit, self._sleep)
         self._shared = Shared(
             where,
             emit=self._heard,
-            log=self._log.write,
+            log=self._log.write if self._remember else _drop,
             guard=self._guard,
             ask=self._ask,
             limits=self._limits,
@@ -165,7 +183,7 @@ class Host:
         )
         project = admitted.root if self._request.project else None
         self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
-        self._fleet = Fleet(self._shared, Cache(where), self._retired)
+        self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._apply(admitted)
         self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
@@ -232,8 +250,8 @@ class Host:
 
     def _wrong(self) -> dict[str, MooringError]:
         """What is wrong with servers that are meant to be there, and cannot even be tried."""
-        off = (name for name, refused in self._refused.items() if isinstance(refused.error, Disabled))
-        return {name: refused.error for name, refused in self._refused.items() if name not in {*off}}
+        errors = {name: refused.error for name, refused in self._refused.items()}
+        return {name: error for name, error in errors.items() if not isinstance(error, Disabled)}
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -258,7 +276,7 @@ class Host:
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
-        within = Timeout(None, timeout) if isinstance(timeout, float | int) else timeout
+        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
         entry = name if isinstance(name, Entry) else self._current().get(name)
         if entry is None:
             began = asyncio.get_running_loop().time()
@@ -305,10 +323,14 @@ class Host:
         """The other names of a server."""
         return [alias for alias, name in self._aliases.items() if name == server]
 
-    async def find(self, name: str, within: float = inf) -> Entry:
-        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`."""
+    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
+        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
+
+        So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
+        seconds ago.
+        """
         until = asyncio.get_running_loop().time() + within
-        entry = self._current().get(name) or await self._found(name, until)
+        entry = self._current().get(name) or await self._found(name, until, trusted)
         self._bound_to(entry)
         return entry
 
@@ -487,15 +509,20 @@ class Host:
             await self.server(server).restart()
             return
         self._shared.secrets.forget()
-        self._apply(await asyncio.to_thread(self._look))
+        self._apply(self._adapt(await asyncio.to_thread(self._look)))
 
     async def _keep_up(self) -> None:
         """Read the configuration again whenever one of its files changed; act only if it says something else."""
         async for _ in changes(lambda: self._admitted.looked):
-            admitted = await asyncio.to_thread(self._look)
+            admitted = self._adapt(await asyncio.to_thread(self._look))
             if not admitted.same(self._admitted):
                 self._apply(admitted)
             self._admitted = admitted
+
+    def forget(self, server: str) -> None:
+        """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
+        self._fleet.forget(self.server(server))
+        self._catalog = None
 
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
@@ -506,7 +533,7 @@ class Host:
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
-        await self._watches.drop(server.name, f"{server.name} is no longer configured as it was.")
+        await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     # --- names ----------------------------------------------------------------------------------------------------
 
@@ -538,23 +565,26 @@ class Host:
             config.tools_allow,
             config.tools_deny,
             rejected={one.name: one.reason for one in offer.tools.rejected},
+            note="" if offer.tools.items else offer.tools.note,
             held=self._warden.held(server.approved, offer.tools.items).names,
         )
 
-    async def _found(self, name: str, until: float) -> Entry:
+    async def _found(self, name: str, until: float, trusted: float = 0.0) -> Entry:
         """The tool of that name, once its server has been asked what it has, where that may help."""
         try:
             found = self._current().find(name)
         except UnknownTool as error:
             server = self._fleet.servers.get(error.server)
-            if server is None or server.is_connected:
+            if server is None or server.is_connected or not older(server, trusted):
                 raise
             await server.session(until)
             found = self._current().find(name)
         if isinstance(found, Entry):
             return found
+        if found.server in self._aliases:
+            return await self._found(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         server = self.server(found.server)
-        self._still(server, found.tool)
+        self._still(server, server.name, found.tool)
         await server.session(until)
         again = self._current().find(f"{server.name}.{found.tool}")
         if isinstance(again, Cold):
@@ -566,12 +596,12 @@ class Host:
         server = self._fleet.servers.get(entry.server)
         if server is None or entry.owner is not server:
             raise Stale(entry.server, entry.tool)
-        self._still(server, entry.tool)
+        self._still(server, entry.server, entry.tool)
         return server
 
-    def _still(self, server: Server, tool: str) -> None:
-        if self._bound.setdefault((server.name, tool), server) is not server:
-            raise Stale(server.name, tool)
+    def _still(self, server: Server, name: str, tool: str) -> None:
+        if self._bound.setdefault((name, tool), server) is not server:
+            raise Stale(name, tool)
 
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         async def listed(server: Server) -> list[Item]:
@@ -616,6 +646,15 @@ def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
 def _origin(server: Server) -> str:
     origin = server.config.origin
     return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
+
+
+def older(server: Server, seconds: float) -> bool:
+    """Whether the tools of a server were listed longer ago than that, or never."""
+    return server.offer is None or not 0 <= time() - server.offer.at < seconds
+
+
+def _drop(server: str, level: str, text: str) -> None:
+    return
 
 
 def _most(within: Timeout | None) -> float:

@@ -156,6 +156,10 @@ SETTINGS: Mapping[str, Setting] = {
         "native", "native or keep", lambda value: value in ("native", "keep"), False,
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
+    "startWindow": Setting(
+        250, "a number of milliseconds, 0 or more", _amount, True,
+        "how long the chat waits for servers that are not known yet before it offers what there is",
+    ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 

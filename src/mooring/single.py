@@ -76,13 +76,18 @@ def prepare(target: str | Sequence[str], *, env: Mapping[str, str] | None = None
     Raises:
         ConfigError: there is no command, or its quotes do not close.
     """
+    return launch(words(target), here(os.environ), os.path.abspath(cwd or os.curdir), own=True, env=env)
+
+
+def words(target: str | Sequence[str]) -> list[str]:
+    """The words of a command. Raises: ConfigError, as `prepare`."""
     try:
-        words = shlex.split(target) if isinstance(target, str) else list(target)
+        found = shlex.split(target) if isinstance(target, str) else list(target)
     except ValueError:
         raise ConfigError("The command has a quote that does not close.") from None
-    if not words:
+    if not found:
         raise ConfigError("There is no command; give the program and its arguments.")
-    return launch(words, here(os.environ), os.path.abspath(cwd or os.curdir), own=True, env=env)
+    return found
 
 
 def name_of(argv: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ KEY_PARTS = 32
 MOST_DUPLICATES = 8
 MOST_NODES = 20_000
 
-Kind: TypeAlias = Literal["json", "toml", "yaml"]
+Kind: TypeAlias = Literal["json", "toml", "yaml", "plist"]
 Path: TypeAlias = tuple[str | int, ...]
 
 
@@ -51,6 +51,8 @@ def parse(data: bytes, kind: Kind) -> Document:
     Raises:
         ParseError: the bytes are not such a text; says why and on which line.
     """
+    if kind == "plist":
+        return _parse_plist(data)
     text = _decode(data)
     if not text.strip():
         return Document({}, text, kind)
@@ -230,6 +232,8 @@ def _nameless(message: str) -> str:
 
 def _refuse_long_keys(text: str) -> None:
     """The standard parser takes quadratic time for one key of many parts: 100 KB of `a.a.a…` cost a minute."""
+    if all(line.count(".") < KEY_PARTS for line in text.split("\n")):
+        return
     for lexeme in re.finditer(_LEXEME, text):
         if lexeme["key"] and lexeme["key"].count(".") >= KEY_PARTS and len(_parts(lexeme["key"])) > KEY_PARTS:
             line = text.count("\n", 0, lexeme.start()) + 1
@@ -425,9 +429,28 @@ def _size(value: Any) -> int:
     return 1 + sum(map(_size, inner))
 
 
+# --- property lists -----------------------------------------------------------------------------------------
+
+
+def _parse_plist(data: bytes) -> Document:
+    import plistlib  # macOS alone has them
+    from xml.parsers.expat import ExpatError
+
+    try:
+        return Document(_shallow(plistlib.loads(data) if data.strip() else {}), kind="plist")
+    except (ValueError, ExpatError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        reason = "is not the property list it should be"
+    raise ParseError(reason)
+
+
+def _no_offsets(text: str) -> dict[Path, int]:
+    return {}
+
+
 _PARSERS: dict[Kind, Callable[[str], Document]] = {"json": _parse_json, "toml": _parse_toml, "yaml": _parse_yaml}
 _OFFSETS: dict[Kind, Callable[[str], dict[Path, int]]] = {
     "json": _json_offsets,
     "toml": _toml_offsets,
     "yaml": _yaml_offsets,
+    "plist": _no_offsets,
 }

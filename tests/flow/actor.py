@@ -1,7 +1,9 @@
 """A server for the tests of the host, over stdio, on the standard library: it does what it is told.
 
-Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is said of some, `die` ends it at
-its start, `late` is how many seconds it takes to begin. It appends its process id to `<file>.starts`.
+Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
+said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
+unanswered. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
+`<file>.subscriptions`.
 """
 
 import json
@@ -32,7 +34,7 @@ def send(message):
 
 
 def tools():
-    names = ["whoami", "die", "nap", "count", "fragile", "change", "complain", *script().get("tools", [])]
+    names = ["whoami", "die", "nap", "count", "fragile", "change", "update", "complain", *script().get("tools", [])]
     empty = {"type": "object", "properties": {}}
     words = script().get("describe", {})
     return [
@@ -61,6 +63,8 @@ def call(key, name, arguments):
     elif name == "change":
         for _ in range(int(arguments.get("times", 1))):
             send({"method": "notifications/tools/list_changed"})
+    elif name == "update":
+        send({"method": "notifications/resources/updated", "params": {"uri": "actor://clock"}})
     elif name == "complain":
         sys.stderr.write("this is stderr\n")
         sys.stderr.flush()
@@ -79,7 +83,7 @@ def main():
         message = json.loads(line)
         method, key, params = message.get("method"), message.get("id"), message.get("params") or {}
         if method == "initialize":
-            offered = {"tools": {"listChanged": True}, "logging": {}}
+            offered = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
             told = {
                 "protocolVersion": "2025-06-18",
                 "capabilities": offered,
@@ -89,6 +93,12 @@ def main():
         elif method == "tools/list":
             note("lists", time.time())
             send({"id": key, "result": {"tools": tools()}})
+        elif method == "resources/read":
+            send({"id": key, "result": {"contents": [{"uri": params["uri"], "text": str(time.time())}]}})
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            note("subscriptions", f"{method.partition('/')[2]}:{params['uri']}")
+            if not script().get("deaf"):
+                send({"id": key, "result": {}})
         elif method == "ping":
             send({"id": key, "result": {}})
         elif method == "tools/call":

@@ -1,11 +1,11 @@
 """The host from its door: real child processes, nothing replaced."""
 
 import asyncio
+import gc
 import json
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,28 +21,7 @@ from mooring.core.limits import Limits
 from mooring.core.status import Connected, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host import Host
-from support import Home
-
-ACTOR = str(Path(__file__).parent / "actor.py")
-
-
-class Actor:
-    """The script of one acting server, and what it has done so far."""
-
-    def __init__(self, path: Path, **script: Any) -> None:
-        self.path = path
-        self.tell(**script)
-
-    def tell(self, **script: Any) -> None:
-        self.path.write_text(json.dumps(script))
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        return {"command": sys.executable, "args": ["-S", ACTOR, str(self.path)]}
-
-    def done(self, kind: str) -> list[str]:
-        file = Path(f"{self.path}.{kind}")
-        return file.read_text().split() if file.exists() else []
+from support import Actor, Home
 
 
 @pytest.fixture
@@ -194,6 +173,22 @@ async def test_who_is_late_is_named_and_comes_in_the_background(home: Home, acto
         await until(lambda: any(entry.server == "late" for entry in host.tools))
 
 
+async def test_whoever_no_longer_waits_for_the_servers_leaves_no_task_and_no_unheard_error(
+    home: Home, actor: Actor, tmp_path: Path
+) -> None:
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    servers = {"late": Actor(tmp_path / "late.json", late=30).entry, "dies": Actor(tmp_path / "d.json", die=True).entry}
+    before = asyncio.all_tasks()
+    async with opened(home, servers=servers) as host:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await host.ready()
+    assert asyncio.all_tasks() == before
+    gc.collect()
+    assert unheard == []
+
+
 # --- healing --------------------------------------------------------------------------------------------------------
 
 
@@ -251,6 +246,14 @@ async def test_an_eager_server_comes_back_by_itself_and_says_so(home: Home, acto
         await until(lambda: listener.of(StatusChanged)[-1].status == host.status()["actor"])
         words = [word(event.status) for event in listener.of(StatusChanged)]
         assert words[-2:] == ["pending", "connected"]
+
+
+async def test_an_eager_server_that_is_begun_anew_is_brought_back_at_once(home: Home, actor: Actor) -> None:
+    async with opened(home, servers={"actor": {**actor.entry, "lifecycle": "eager"}}) as host:
+        first = await pid(host)
+        await host.reload("actor")
+        await until(lambda: isinstance(host.status()["actor"], Connected))
+        assert gone(first)
 
 
 async def test_the_last_known_tools_stay_offered_while_a_server_is_away(home: Home, actor: Actor) -> None:

@@ -12,8 +12,10 @@ from test_host import Actor, Listener, until
 
 import mooring
 from mooring.core.event import Updated
+from mooring.core.limits import Limits
 from mooring.core.question import Answer, Form, No, Question, Yes
 from mooring.core.result import Reading, Result
+from mooring.core.status import Idle
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host import Host
 from support import Home
@@ -182,3 +184,53 @@ async def test_tools_and_errors_come_side_by_side_for_programs_without_a_person(
         assert "mcp__demo__add" in [tool.name for tool in loaded.tools]
         with pytest.raises(mooring.Denied, match="nobody to ask"):
             await loaded.host.call("demo.add", {"a": 1, "b": 2})
+
+
+CLOCK = "actor://clock"
+
+
+async def test_a_server_is_asked_once_for_what_changes_often_and_told_when_nobody_listens_any_more(
+    home: Home, tmp_path: Path
+) -> None:
+    actor = Actor(tmp_path / "actor.json")
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0.01)
+
+    async with opened(home, {"actor": actor.entry}, sleep=sleep) as host:
+        listener = Listener(host)
+        watch, other = await host.subscribe("actor", CLOCK), await host.subscribe("actor", CLOCK)
+        for _ in range(5):
+            seen = len(listener.of(Updated))
+            await host.call("actor.update")
+            await until(lambda seen=seen: len(listener.of(Updated)) >= seen + 2)
+        assert await host.unsubscribe(other.id)
+        assert f"unsubscribe:{CLOCK}" not in actor.done("subscriptions")
+        assert await host.unsubscribe(watch.id)
+    asked = actor.done("subscriptions")
+    assert asked.count(f"subscribe:{CLOCK}") <= 4  # each of the two begins with one, and one more for its session
+    assert asked[-1] == f"unsubscribe:{CLOCK}"
+    assert asked.count(f"unsubscribe:{CLOCK}") == 1
+
+
+async def test_whoever_no_longer_waits_for_a_subscription_does_not_keep_its_server_open(
+    home: Home, tmp_path: Path
+) -> None:
+    deaf = Actor(tmp_path / "deaf.json", deaf=True)
+    async with opened(home, {"deaf": deaf.entry}, limits=Limits(unused=0.2)) as host:
+        waiting = asyncio.create_task(host.subscribe("deaf", CLOCK))
+        await until(lambda: bool(deaf.done("subscriptions")))
+        waiting.cancel()
+        await until(lambda: host.status() == {"deaf": Idle()})
+
+
+async def test_what_is_watched_of_a_new_server_outlives_the_end_of_the_old_one_of_its_name(home: Home) -> None:
+    async with opened(home) as host:
+        listener = Listener(host)
+        old = await host.poll("demo", uri="demo://clock", interval=1.0)
+        await host.apply({"demo": {**DEMO["demo"], "env": {"MODE": "new"}}})
+        new = await host.poll("demo", uri="demo://clock", interval=1.0)
+        await until(lambda: any(event.ended for event in listener.of(Updated)))
+        await until(lambda: any(event.watch == new.id for event in listener.of(Updated)))
+        assert host.watches == (new,)
+        assert {event.watch for event in listener.of(Updated) if event.ended} == {old.id}

@@ -5,10 +5,10 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import install
 import pytest
+from processes import marked
 
 SETTLING = 5.0
 
@@ -45,21 +45,9 @@ def nonce(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def _left(nonce: str) -> list[int]:
     until = time.monotonic() + SETTLING
-    while (left := _marked(nonce)) and time.monotonic() < until:
+    while (left := marked(nonce)) and time.monotonic() < until:
         time.sleep(0.02)
     return left
-
-
-def _marked(nonce: str) -> list[int]:
-    needle = f"MOORING_TEST={nonce}".encode()
-    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if needle in _environ(pid)]
-
-
-def _environ(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""
 
 
 def _descriptors() -> int:

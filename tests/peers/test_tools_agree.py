@@ -58,7 +58,8 @@ def codex(out: str) -> Seen:
 def copilot(out: str) -> Seen:
     kinds = {"local": "stdio"}
     servers = json.loads(out)["mcpServers"]
-    return {name: (kinds.get(row["type"], row["type"]), row["enabled"]) for name, row in servers.items()}
+    types = {name: row.get("type", "local") for name, row in servers.items()}
+    return {name: (kinds.get(types[name], types[name]), row["enabled"]) for name, row in servers.items()}
 
 
 def opencode(out: str) -> Seen:
@@ -76,7 +77,7 @@ def claude(out: str) -> Seen:
 
 
 def gemini(out: str) -> Seen:
-    rows = re.findall(r"^\S (\S+): .*? \((\w+)\) - (\w+)", out, re.M)
+    rows = re.findall(r"^\S (\S+)(?: \(from \S+\))?: .*? \((\w+)\) - (\w+)", out, re.M)
     return {name: (kind, state not in ("Disabled", "Blocked")) for name, kind, state in rows}
 
 
@@ -105,7 +106,11 @@ CASES = {
                 enabled = false
                 [projects."$PROJECT"]
                 trust_level = "trusted"
+                [plugins."kit@market"]
+                enabled = true
             """,
+            "home/.codex/plugins/cache/market/kit/1.0.0/.codex-plugin/plugin.json": {"name": "kit", "version": "1.0.0"},
+            "home/.codex/plugins/cache/market/kit/1.0.0/.mcp.json": {"mcpServers": {"of-a-plugin": {"command": PROGRAM}}},
             "project/.codex/config.toml": f'[mcp_servers.here]\ncommand = "{PROGRAM}"\n[mcp_servers."dotted.name"]\ncommand = "{PROGRAM}"\n',
         },
         {},
@@ -136,6 +141,8 @@ CASES = {
                     "web": {"type": "http", "url": ADDRESS},
                     "stream": {"type": "sse", "url": ADDRESS},
                     "untyped": {"url": ADDRESS},
+                    "denied": {"command": PROGRAM},
+                    "elsewhere": {"type": "http", "url": "http://127.0.0.1:10/mcp"},
                 },
                 "projects": {"$PROJECT": {
                     "mcpServers": {"private": {"command": PROGRAM}},
@@ -143,10 +150,16 @@ CASES = {
                     "hasTrustDialogAccepted": True,
                 }},
             },
+            "home/.claude/settings.json": {
+                "deniedMcpServers": [{"serverName": "denied"}],
+                "allowedMcpServers": [
+                    {"serverCommand": [PROGRAM]}, {"serverUrl": "http://127.0.0.1:9"}, {"serverName": "elsewhere"},
+                ],
+            },
             "project/.mcp.json": {"mcpServers": {"shared": {"command": PROGRAM}}},
         },
-        # Claude skips an address without a type; we use it, and ask for the type.
-        {"untyped": ("auto", True)},
+        # Claude skips an address without a type; we use it, and ask for the type. What a policy forbids we show as off.
+        {"untyped": ("auto", True), "denied": ("stdio", False), "elsewhere": ("http", False)},
     ),
     "copilot": Case(
         "copilot-cli", ["copilot", "mcp", "list", "--json"], copilot,
@@ -157,7 +170,12 @@ CASES = {
                 "stream": {"type": "sse", "url": ADDRESS, "tools": ["*"]},
                 "off": {"type": "local", "command": PROGRAM, "args": [], "tools": ["*"]},
             }},
-            "home/.copilot/settings.json": {"disabledMcpServers": ["off"]},
+            "home/.copilot/settings.json": {"disabledMcpServers": ["off"], "enabledPlugins": {"kit@market": True}},
+            "home/.copilot/config.json": {"installedPlugins": [
+                {"name": "kit", "marketplace": "market", "installed_at": "2026-01-01", "enabled": True},
+            ]},
+            "home/.copilot/installed-plugins/market/kit/plugin.json": {"name": "kit"},
+            "home/.copilot/installed-plugins/market/kit/.mcp.json": {"of-a-plugin": {"command": PROGRAM, "args": []}},
         },
         {},
     ),
@@ -174,9 +192,17 @@ CASES = {
                 "mcp": {"excluded": ["out"]},
             },
             "home/.gemini/trustedFolders.json": {"$PROJECT": "TRUST_FOLDER"},
+            "home/.gemini/extensions/kit/gemini-extension.json": {
+                "name": "kit", "version": "1.0.0", "mcpServers": {"of-an-extension": {"command": PROGRAM}},
+            },
+            "home/.gemini/extensions/quiet/gemini-extension.json": {
+                "name": "quiet", "version": "1.0.0", "mcpServers": {"quiet": {"command": PROGRAM}},
+            },
+            "home/.gemini/extensions/extension-enablement.json": {"quiet": {"overrides": ["!/*"]}},
             "project/.gemini/settings.json": {"mcpServers": {"here": {"command": PROGRAM}}},
         },
-        {},
+        # Gemini lists what lies in an extension that is off, though it does not start it.
+        {"quiet": ("stdio", False)},
     ),
 }  # fmt: skip
 

@@ -64,7 +64,7 @@ async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
     assert await outcome(gate, Call("github", "get_x")) == "allow"
     assert await outcome(gate, Call("github", "delete_x")) == (
         "delete_x of github was not called: your settings say: deny github.delete_*. "
-        "It will not be by trying again; only the person can change that rule."
+        "Trying again will not help; only the person can change that rule."
     )
     assert person.asked == []
 
@@ -102,6 +102,15 @@ async def test_without_anybody_to_ask_the_rule_to_add_is_named() -> None:
         "create_issue of github was not called: no rule speaks of it, and there is nobody to ask. To allow it, add to "
         '`permissions` in your settings.json: {"tool": "mcp__github__create_issue", "action": "allow"}'
     )
+
+
+async def test_without_anybody_to_ask_no_rule_is_named_that_would_not_help() -> None:
+    doubtful = await outcome(Gate(Policy((), "bypass", (), ("settings.json",))))
+    managed = await outcome(Gate(ruled(Rule("*", "ask"), level="managed")))
+    assert doubtful.endswith(
+        "rules in settings.json cannot be read, and could deny it, and there is nobody to ask. Mend that file first."
+    )
+    assert managed.endswith("The machine's settings want every such call to be asked about.")
 
 
 async def test_questions_about_the_same_tool_are_asked_one_at_a_time_and_a_session_settles_the_rest() -> None:
@@ -181,6 +190,7 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
         (lambda: ruled(Rule("*", "ask"), level="managed"), ("once",)),
         (lambda: ruled(Rule("*", "ask"), level="project"), ("once", "session", "always")),
         (lambda: Policy((), "bypass", (), ("settings.json",)), ("once", "session")),
+        (lambda: Policy([Layer("managed", (Rule("*", "allow"),))], doubts=["settings.json"]), ("once", "session")),
     ],
 )
 async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable[[], Policy], scopes: Any) -> None:

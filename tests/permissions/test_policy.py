@@ -1,6 +1,7 @@
 """What may be called: the matrix of levels, actions, modes, hints and trust, as tables."""
 
 import itertools
+import time
 import timeit
 
 import pytest
@@ -239,7 +240,7 @@ LARGE: dict[str, dict[str, object]] = {
 def test_no_pattern_and_no_arguments_make_a_verdict_slow(what: str, pattern: str, action: str) -> None:
     policy = Policy([layer("user", f"{action} mcp__x__* {pattern}")])
     call = Call("x", "t", LARGE[what])
-    assert min(timeit.repeat(lambda: policy.decide(call), number=1, repeat=4)) < 0.010
+    assert min(timeit.repeat(lambda: policy.decide(call), timer=time.thread_time, number=1, repeat=4)) < 0.010
 
 
 def test_the_verdict_about_a_tool_is_remembered_and_no_arguments_are_looked_at() -> None:

@@ -71,14 +71,16 @@ def test_every_pause_is_spread_and_a_server_that_asks_for_more_gets_it() -> None
     assert pause(2, remote=True, chance=0.5, asked=99) == 99
 
 
-def test_the_breaker_opens_after_too_many_reconnects_and_lets_one_through_when_it_has_rested() -> None:
+def test_the_breaker_opens_after_too_many_failures_and_closes_when_it_has_rested() -> None:
     breaker = Breaker()
-    assert [breaker.count(float(second)) for second in range(MOST + 2)] == [True] * MOST + [False, False]
-    assert not breaker.count(MOST + REST - 1)
+    assert [breaker.count(float(second)) for second in range(MOST + 1)] == [True] * MOST + [False]
+    assert breaker.is_open(MOST + REST - 1)
+    assert not breaker.is_open(MOST + REST + 1)
     assert breaker.count(MOST + REST + 1)
+    assert not breaker.is_open(MOST + REST + 2)
 
 
-def test_reconnects_far_apart_never_open_the_breaker() -> None:
+def test_failures_far_apart_never_open_the_breaker() -> None:
     breaker = Breaker()
     assert all(breaker.count(attempt * (SPAN / MOST + 1)) for attempt in range(100))
 

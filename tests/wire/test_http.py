@@ -216,8 +216,10 @@ async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: o
     ],
 )
 async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error: type[Exception]) -> None:
+    failed = asyncio.Event()
+
     async def slow(heard: Heard):
-        await asyncio.sleep(0.3)
+        await failed.wait()
         return said("fine")
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -228,6 +230,7 @@ async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error:
         with pytest.raises(error) as caught:
             await session.call_tool("echo", within=Timeout(5, 5))
         assert not isinstance(caught.value, TimedOut)
+        failed.set()
         assert (await other).text == "fine"
         site.answers["tools/call"] = lambda heard: said("still here")
         assert (await session.call_tool("echo")).text == "still here"
@@ -519,7 +522,7 @@ def bomb(encoding: str, size: int) -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_a_bomb_is_not_let_off(encoding: str) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(bomb(encoding, 300 * MIB), Content_Encoding=encoding)
+        site.answers["tools/call"] = response(bomb(encoding, 64 * MIB), Content_Encoding=encoding)
         with pytest.raises(TooLarge):
             await session.call_tool("echo")
         site.answers["tools/call"] = lambda heard: said("alive")
@@ -689,7 +692,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
 
     async def call(text: str) -> bool:
         try:
-            result = await session.call_tool("echo", {"text": text}, within=Timeout(1, 1))
+            result = await session.call_tool("echo", {"text": text}, within=Timeout(0.5, 0.5))
         except ServerError:
             return False
         assert result.text == text

@@ -394,15 +394,16 @@ def test_a_start_that_is_under_way_when_the_guard_dies_fails_at_once() -> None:
 
 
 def test_a_guard_that_was_begun_before_costs_the_host_next_to_nothing() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     begun = begin()
-    assert time.perf_counter() - start < 5 * 0.002
+    took = time.process_time() - start
 
     async def scene(guard: Guard) -> None:
         assert guard.pid == begun.pid
         assert await (await guard.spawn(["true"])).exited == 0
 
     play(scene, Guard(begun))
+    assert took < 5 * 0.002
 
 
 def test_on_windows_one_sentence_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,12 +167,15 @@ async def test_a_page_that_fails_leaves_the_pages_before_it():
 
 
 @pytest.mark.parametrize("page", [{}, {"tools": 5}, {"tools": {}}, [], None])
-async def test_a_first_page_that_makes_no_sense_fails_the_connection(page):
+async def test_a_server_whose_tools_cannot_be_listed_is_connected_without_any_and_says_why(page):
     server = Server()
     server.answer("tools/list", lambda params, call: page)
-    with pytest.raises(ProtocolError) as caught:
-        await server.session()
-    assert caught.value.stage == "list"
+    async with await server.session() as session:
+        assert session.tools.items == ()
+        assert "could not be listed" in session.tools.note
+        with pytest.raises(ProtocolError) as caught:
+            await session.list_tools()
+        assert caught.value.stage == "list"
 
 
 async def test_slow_pages_share_the_deadline_of_the_connection():
@@ -414,6 +417,17 @@ async def test_a_task_that_failed_fails_as_the_call_would_have():
     async with await server.session() as session:
         with pytest.raises(RpcError, match="it broke"):
             await session.call_tool("slow")
+
+
+@pytest.mark.parametrize(("told", "words"), [({"statusMessage": "out of tea"}, "out of tea"), ({}, "does not say why")])
+async def test_a_task_that_failed_without_a_result_has_failed_all_the_same(told, words):
+    server = tasked()
+    server.answer("tasks/get", lambda params, call: {"taskId": "t1", "status": "failed", **told})
+    server.answer("tasks/result", lambda params, call: {"_meta": {}})
+    async with await server.session() as session:
+        result = await session.call_tool("slow")
+        assert result.is_error
+        assert words in result.text
 
 
 async def test_a_task_that_makes_no_sense_fails_the_call():

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring import files
+from mooring.core.tool import Tool
 from mooring.errors import ConfigError, FileError
-from mooring.tools.arguments import loads
+from mooring.tools.arguments import check, loads
 from mooring.tools.shape import ALL, Shape, type_of
 
 LIMIT = 16 * files.MIB
@@ -26,6 +27,16 @@ def arguments(words: Sequence[str], schema: Mapping[str, Any], given: str | None
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value, or give all of them with --args.")
         made[key] = _value(key, _read(text), shape.types_at([key]))
+    return made
+
+
+def filled(server: str, tool: Tool, words: Sequence[str], given: str | None = None) -> dict[str, Any]:
+    """The arguments of one call; whatever can be found wrong with them is found here, before anything is sent.
+
+    Raises: as `arguments`; BadArguments where they do not fit the tool's schema.
+    """
+    made = arguments(words, tool.schema, given)
+    check(server, tool, made)
     return made
 
 

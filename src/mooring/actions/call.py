@@ -1,144 +1,57 @@
-"""`call` and `tools` on one server that a command starts, or that is reached by its address."""
+"""`call`: one tool of one configured server."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
-from difflib import get_close_matches
-from math import inf
-from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from msgspec import Struct
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import Setup, opened
+from mooring.actions.waiting import Fill, Watcher
+from mooring.core.result import Result
+from mooring.errors import BadArguments, ConfigError, UnknownTool
+from mooring.host import Host, older
+from mooring.tools.catalog import Entry
 
-from mooring.core.hello import Hello
-from mooring.core.limits import Limits, Timeout
-from mooring.core.result import Progress, Result
-from mooring.core.tool import Listing, Tool
-from mooring.errors import TimedOut, UnknownTool
-from mooring.single import connect
-from mooring.tools.arguments import check
-from mooring.wire.client import Client, Root
-from mooring.wire.process import Guard
-from mooring.wire.session import Session
-
-Kind: TypeAlias = Literal["auto", "http", "sse"]
-
-T = TypeVar("T")
+HOUR: Final = 3600.0
+"""A list of tools that is younger is believed when it lacks a tool or an argument."""
 
 
-class Target(Struct, frozen=True, kw_only=True):
-    """The server to talk to: a command, what to add to its environment and where to start it; or a URL."""
-
-    cwd: str
-    command: str = ""
-    env: Mapping[str, str] = {}
-    url: str | None = None
-    headers: Mapping[str, str] = {}
-    transport: Kind = "auto"
-    network: Mapping[str, str] = {}
-    timeout: float | None = None
-    """Seconds for everything, from the start to the result."""
-
-
-class Offer(Struct, frozen=True):
-    """What a server said of itself, and its tools."""
-
-    server: str
-    hello: Hello
-    tools: Listing[Tool]
-
-
-class Watcher(Protocol):
-    """What a face is told while it waits."""
-
-    def connected(self) -> None:
-        """The server is up."""
-
-    def progress(self, step: Progress) -> None:
-        """The call has come further."""
-
-
-async def tools(target: Target, guard: Guard, watcher: Watcher, show: Callable[[Offer], None]) -> None:
-    """Show what a server offers, before it is closed again.
+async def call(setup: Setup, name: str, fill: Fill, watcher: Watcher, show: Callable[[Result], None]) -> None:
+    """Call one tool and show its result, before its server is closed; `fill` makes its arguments from its schema.
 
     Raises:
-        ServerError: it could not be reached; TimedOut where it was not in time.
+        UnknownServer, UnknownTool: there is none of that name.
+        Disabled, NotApproved: its server may not be started.
+        ConfigError, BadArguments: the arguments do not fit; nothing was sent.
+        ServerError: the server, or the way to it, failed; TimedOut where it was not in time.
     """
-
-    async def look(session: Session, _: Timeout | None) -> Offer:
-        return Offer(session.server, session.hello, session.tools)
-
-    await _with(target, guard, "the list of its tools", watcher, look, show)
-
-
-async def call(
-    target: Target,
-    guard: Guard,
-    tool: str,
-    fill: Callable[[Tool], Mapping[str, Any]],
-    watcher: Watcher,
-    show: Callable[[Result], None],
-) -> None:
-    """Call one tool and show its result, before the server is closed; `fill` makes its arguments from its schema.
-
-    Raises:
-        UnknownTool: the server has no such tool.
-        BadArguments: the arguments do not fit its schema.
-        ServerError: it could not be reached or did not answer; TimedOut where it was not in time.
-    """
-
-    async def ask(session: Session, within: Timeout | None) -> Result:
-        found = _find(session, tool)
-        arguments = fill(found)
-        check(session.server, found, arguments)
-        return await session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
-
-    await _with(target, guard, tool, watcher, ask, show)
-
-
-async def _with(
-    target: Target,
-    guard: Guard,
-    about: str,
-    watcher: Watcher,
-    work: Callable[[Session, Timeout | None], Awaitable[T]],
-    show: Callable[[T], None],
-) -> None:
-    loop = asyncio.get_running_loop()
-    until = inf if target.timeout is None else loop.time() + target.timeout
-    limits = Limits() if target.timeout is None else Limits(connect=target.timeout, list=target.timeout)
-    try:
-        async with guard if target.url is None else nullcontext(), _session(target, guard, limits) as session:
+    deadline = Deadline(setup.timeout)
+    async with opened(setup, name) as host:
+        with deadline.wording(name):
+            entry = await _find(host, name, deadline)
+            entry, arguments = await _filled(host, entry, fill, deadline)
+            await host.server(entry.server).session(deadline.until)
             watcher.connected()
-            left = None if target.timeout is None else Timeout(None, max(0.0, until - loop.time()))
-            show(await work(session, left))
-    except TimedOut as error:
-        if target.timeout is None:
+            result = await host.call(entry, arguments, timeout=deadline.rest, on_progress=watcher.progress)
+        show(result)
+
+
+async def _find(host: Host, name: str, deadline: Deadline) -> Entry:
+    try:
+        return await host.find(name, deadline.left, trusted=HOUR)
+    except UnknownTool as error:
+        if error.server in host.servers or error.near:
             raise
-        # Which part of the time was spent on what is of no interest: it was given for all of it.
-        whole = TimedOut(error.server, about, target.timeout, stage=error.stage, may_have_run=error.may_have_run)
-        whole.stderr, whole.withheld = error.stderr, error.withheld
-        raise whole from None
+    raise ConfigError(f"{name} names no server; write SERVER.TOOL, or name a server with --server or --url.")
 
 
-def _session(target: Target, guard: Guard, limits: Limits) -> AbstractAsyncContextManager[Session]:
-    client = Client(roots=lambda: [Root(Path(target.cwd).as_uri())])
-    if target.url is not None:
-        return connect(
-            target.url,
-            headers=target.headers,
-            client=client,
-            limits=limits,
-            transport=target.transport,
-            network=target.network,
-        )
-    return connect(target.command, env=target.env, cwd=target.cwd, client=client, limits=limits, guard=guard)
-
-
-def _find(session: Session, name: str) -> Tool:
-    offered = {tool.name: tool for tool in session.tools.items}
-    if name in offered:
-        return offered[name]
-    rejected = next((other for other in session.tools.rejected if other.name == name), None)
-    near = get_close_matches(name, offered, 3)
-    raise UnknownTool(session.server, name, near, rejected.reason if rejected else "")
+async def _filled(host: Host, entry: Entry, fill: Fill, deadline: Deadline) -> tuple[Entry, Mapping[str, Any]]:
+    """The tool and its arguments; they are held against a list from long ago only if they fit it."""
+    try:
+        return entry, fill(entry.server, entry.definition)
+    except (BadArguments, ConfigError):
+        server = host.server(entry.server)
+        if server.is_connected or not older(server, HOUR):
+            raise
+        await server.session(deadline.until)
+    fresh = await host.find(f"{entry.server}.{entry.tool}", deadline.left)
+    return fresh, fill(fresh.server, fresh.definition)

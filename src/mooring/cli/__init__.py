@@ -2,8 +2,11 @@
 
 import sys
 
-STARTERS = ("call", "tools")
+STARTERS = ("call", "read", "prompt", "watch", "resources", "prompts", "mcp test", "mcp reload", "mcp reconnect")
 """Commands that start servers: their guard starts while the rest is loaded."""
+ASKED = ("tools", "mcp list", "mcp ls")
+"""Commands that start servers only where one of these options says so."""
+ASKING = ("--server", "--url", "--refresh", "--check")
 VALUED = ("--cwd", "--config")
 """Global options whose value is the next word."""
 
@@ -11,7 +14,7 @@ VALUED = ("--cwd", "--config")
 def main() -> None:
     """The command `mooring`."""
     try:
-        begun = _begin() if _command(sys.argv[1:]) in STARTERS else None
+        begun = _begin() if _starts(sys.argv[1:]) else None
         from mooring.cli.app import run
 
         code = run(sys.argv[1:], begun)
@@ -20,15 +23,23 @@ def main() -> None:
     sys.exit(code)
 
 
+def _starts(words: list[str]) -> bool:
+    command = _command(words)
+    return command in STARTERS or (command in ASKED and any(word in ASKING for word in words))
+
+
 def _command(words: list[str]) -> str:
-    """The first word that is neither an option nor the value of one."""
+    """The first word that is neither an option nor the value of one; after `mcp`, the one after it too."""
+    found: list[str] = []
     expected = iter(words)
     for word in expected:
         if not word.startswith("-"):
-            return word
-        if word in VALUED:
+            found.append(word)
+            if word != "mcp" or len(found) > 1:
+                break
+        elif word in VALUED:
             next(expected, None)
-    return ""
+    return " ".join(found)
 
 
 def _begin() -> object:

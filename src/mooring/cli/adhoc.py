@@ -1,33 +1,35 @@
-"""What `call` and `tools` share: the server named on the command line, the guard, and signs of progress on stderr."""
+"""The options of commands that talk to servers: a server named by its command or address, what to give it, how long."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from os import get_terminal_size
-from threading import Timer
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
-from mooring.actions.call import Target
+from mooring.actions.direct import Target
 from mooring.cli.base import Globals
-from mooring.core.result import Progress
 from mooring.errors import ConfigError
-from mooring.render import safe
 from mooring.settings import load
 from mooring.single import is_url
 from mooring.wire.process import Guard
 
-PATIENCE = 0.7
-"""So many seconds of silence are bearable."""
+if TYPE_CHECKING:
+    from mooring.actions.opening import Setup
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def timeout_option(command: F) -> F:
+    return click.option("--timeout", type=float, callback=_seconds, metavar="S", help="Seconds, from start to result.")(
+        command
+    )
 
 
 def server_options(command: F) -> F:
     """The options that name a server without any configuration."""
     for option in (
-        click.option("--timeout", type=float, callback=_seconds, metavar="S", help="Seconds, from start to result."),
+        timeout_option,
         click.option("--transport", type=click.Choice(["auto", "http", "sse"]), default="auto", help="For --url."),
         click.option("-H", "--header", multiple=True, metavar="'NAME: VALUE'", help="For --url: sent every time."),
         click.option("-e", "--env", multiple=True, metavar="NAME[=VALUE]", help="Give or pass on a variable."),
@@ -42,6 +44,47 @@ def _seconds(_: click.Context, __: click.Parameter, given: float | None) -> floa
     if given is not None and not (given > 0 and isfinite(given)):
         raise click.BadParameter("it should be a number of seconds above 0.")
     return given
+
+
+def is_adhoc(given: Mapping[str, Any]) -> bool:
+    """Whether the options name a server, so that nothing configured counts."""
+    return given["server"] is not None or given["url"] is not None
+
+
+def setup(options: Globals, given: Mapping[str, Any]) -> "Setup":
+    """What to open a host on. Raises: ConfigError."""
+    from mooring.actions.opening import adhoc  # more than a call by --server needs
+
+    if is_adhoc(given):
+        return replace(opening(options, given["timeout"]), adhoc=adhoc(target(options, given)))
+    if given["header"] or given["transport"] != "auto":
+        raise ConfigError("-H and --transport go with --url; a configured server has its own in its definition.")
+    plain = opening(options, given["timeout"])
+    return replace(plain, env=dict(_variable(text, plain.request.where.env) for text in given["env"]))
+
+
+def opening(options: Globals, timeout: float | None) -> "Setup":
+    """All that is configured, and no more than that."""
+    from mooring.actions.opening import Setup
+
+    keeper = guard(options) if options.begun is not None else None
+    return Setup(request=options.request(), timeout=timeout, guard=keeper)
+
+
+def first(setup: "Setup", words: Sequence[str], *more: str) -> tuple[str, ...]:
+    """The server and what else has to be named; the server is not, where the options name it.
+
+    Raises: click.UsageError.
+    """
+    wanted = more if setup.alone else ("SERVER", *more)
+    if len(words) < len(wanted):
+        raise click.UsageError(f"Name {' and '.join(wanted[len(words) :])}.")
+    return (setup.alone, *words) if setup.alone else tuple(words)
+
+
+def label(given: Mapping[str, Any], name: str) -> str:
+    """What to call the server while it starts."""
+    return str(given["server"] or given["url"] or name)
 
 
 def target(options: Globals, given: Mapping[str, Any]) -> Target:
@@ -86,53 +129,3 @@ def _variable(text: str, env: Mapping[str, str]) -> tuple[str, str]:
 def guard(options: Globals) -> Guard:
     """The guard that was begun before anything else was loaded."""
     return Guard(options.begun)
-
-
-class Ticker:
-    """Progress on stderr: one line that changes in a terminal, a line for each step elsewhere.
-
-    In a terminal, a start that takes its time is said as well: a first `npx` may download for a minute.
-    """
-
-    def __init__(self, options: Globals, server: Mapping[str, Any]) -> None:
-        command = server["server"] or server["url"]
-        self._quiet = options.quiet
-        self._live = sys.stderr.isatty() and not options.quiet
-        self._drawn = False
-        self._starting = Timer(PATIENCE, self._draw, [f"starting {command} …"])
-
-    def __enter__(self) -> Self:
-        if self._live:
-            self._starting.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Take the line away: something else is to be shown."""
-        self.connected()
-        if self._drawn:
-            self._draw("")
-        self._drawn = False
-
-    def connected(self) -> None:
-        """It has started."""
-        self._starting.cancel()
-        if self._starting.is_alive():
-            self._starting.join()
-
-    def progress(self, step: Progress) -> None:
-        if self._quiet:
-            return
-        total = f"/{step.total:g}" if step.total is not None else ""
-        text = f"{step.progress:g}{total} {step.message or ''}".strip()
-        if self._live:
-            self._draw(text)
-        else:
-            click.echo(safe(text), err=True)
-
-    def _draw(self, text: str) -> None:
-        self._drawn = True
-        width = get_terminal_size(2)[0] or 80
-        click.echo(f"\r\x1b[K{safe(text)[: width - 1]}", nl=False, err=True, color=True)

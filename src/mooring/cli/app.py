@@ -3,19 +3,26 @@
 import errno
 import os
 import sys
-from contextlib import suppress
 from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, LOGIN, OK, TIMEOUT, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
-from mooring.errors import MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
+from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
+from mooring.cli.failure import exit_code, explain, tell
+from mooring.errors import MooringError
 from mooring.render import safe
 
 TABLE: Table = {
     "mcp": ("mooring.cli.mcp:group", "See and judge the configured MCP servers."),
-    "tools": ("mooring.cli.tools:command", "The tools of a server."),
+    "tools": ("mooring.cli.tools:command", "The tools of all servers, or of one."),
     "call": ("mooring.cli.call:command", "Call a tool."),
+    "resources": ("mooring.cli.resources:command", "The resources of all servers, or of one."),
+    "read": ("mooring.cli.read:command", "Read a resource."),
+    "prompts": ("mooring.cli.prompts:command", "The prompts of all servers, or of one."),
+    "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
+    "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
+    "logs": ("mooring.cli.logs:command", "What a server wrote."),
+    "log": ("mooring.cli.log:command", "The log of calls: what was called, who let it, how it ended."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),
     "completion": ("mooring.cli.completion:command", "Print completion for bash, zsh or fish."),
 }
@@ -83,16 +90,12 @@ def run(args: list[str], begun: object = None) -> int:
         error.show()
         return USAGE
     except click.ClickException as error:
-        _tell(f"mooring: {safe(error.format_message())}")
+        tell(f"mooring: {safe(error.format_message())}")
         return error.exit_code
-    except TimedOut as error:
-        return _fail(error, TIMEOUT)
-    except NeedsLogin as error:
-        return _fail(error, LOGIN)
-    except ServerError as error:
-        return _fail(error, UNHEALTHY)
     except MooringError as error:
-        return _fail(error, USAGE)
+        tell(f"mooring: {safe(str(error))}")
+        explain(error)
+        return exit_code(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (_Gone, BrokenPipeError):
@@ -102,26 +105,10 @@ def run(args: list[str], begun: object = None) -> int:
     except OSError as error:
         # What files do is handled where they are read: here it is our own output, or a limit of the system.
         what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
-        _tell(f"mooring: {what}: {error.strerror}.")
+        tell(f"mooring: {what}: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNHEALTHY
     return code if isinstance(code, int) else OK
-
-
-def _fail(error: MooringError, code: int) -> int:
-    """One sentence, and below it what the server wrote last."""
-    _tell(f"mooring: {safe(str(error))}")
-    if isinstance(error, ServerError):
-        if error.withheld and error.stage != "call" and "not given" not in str(error):
-            _tell(f"  It was not given {safe(', '.join(error.withheld[:12]))}; -e NAME passes a variable on.")
-        for line in error.stderr if len(error.stderr) > 1 or not isinstance(error, ServerDied) else ():
-            _tell(f"  | {safe(line)}")
-    return code
-
-
-def _tell(text: str) -> None:
-    with suppress(OSError):  # where even stderr cannot be written, the exit code still tells
-        click.echo(text, err=True)
 
 
 def _open_closed_streams() -> None:

@@ -155,6 +155,23 @@ def print_json(value: Any) -> None:
 _A_WORD = re.compile(r"[\w.:@/+-]+\Z")
 
 
+def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """`server.tool`, as far as it is known without asking, for a shell."""
+    from mooring.actions.complete import tools
+
+    try:
+        options = current(ctx)
+        found = tools(options.inventory(remember=False), options.request().where, incomplete)
+    except MooringError:
+        return []
+    return [name for name in found if _A_WORD.match(name)]
+
+
+def complete_first_server(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The same where the server is the first of several words."""
+    return [] if ctx.params.get(parameter.name or "") else complete_server(ctx, parameter, incomplete)
+
+
 def complete_server(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The names of configured servers, for a shell."""
     try:

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from mooring import files
-from mooring.actions.arguments import LIMIT, arguments
-from mooring.actions.call import call
-from mooring.cli.adhoc import Ticker, guard, server_options, target
-from mooring.cli.base import UNHEALTHY, Command, Globals, current, print_json
+from mooring.actions import direct
+from mooring.actions.arguments import LIMIT, filled
+from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
+from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
+from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError
@@ -20,7 +21,7 @@ from mooring.results import as_bytes, as_data, as_text
 
 
 @click.command("call", cls=Command)
-@click.argument("tool")
+@click.argument("tool", metavar="SERVER.TOOL", shell_complete=complete_tool)
 @click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--args", "given", metavar="JSON", help="All arguments as one JSON object; - reads it from stdin.")
 @click.option("-o", "--output", metavar="FILE", help="Write the result's text, or its picture or sound, to a file.")
@@ -38,6 +39,7 @@ def command(
     """Call a tool. NAME=@FILE takes a value from a file; exits 1 if the tool says that it failed.
 
     \b
+    mooring call github.search_issues query=words
     mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
     mooring call --url https://example.com/mcp search query=words
     """
@@ -46,16 +48,21 @@ def command(
         words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
     results: list[Result] = []
 
-    def fill(found: Tool) -> Mapping[str, Any]:
-        return arguments(words, found.schema, given)
+    def fill(owner: str, found: Tool) -> Mapping[str, Any]:
+        return filled(owner, found, words, given)
 
     def show(result: Result) -> None:
         ticker.clear()
         results.append(result)
         _show(options, result, output)
 
-    with Ticker(options, server) as ticker:
-        asyncio.run(call(target(options, server), guard(options), tool, fill, ticker, show))
+    with Ticker(options, label(server, tool)) as ticker:
+        if is_adhoc(server):
+            asyncio.run(direct.call(target(options, server), guard(options), tool, fill, ticker, show))
+        else:
+            from mooring.actions.call import call  # loads the host, which a server named by its command needs not
+
+            asyncio.run(call(setup(options, server), tool, fill, ticker, show))
     ctx.exit(UNHEALTHY if any(result.is_error for result in results) else 0)
 
 

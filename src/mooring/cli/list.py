@@ -23,15 +23,27 @@ NOTHING = """No MCP servers are configured here.
 
 @click.command("list", cls=Command)
 @click.option("--all", "everything", is_flag=True, help="Also show shadowed definitions.")
+@click.option("--check", is_flag=True, help="Connect to every server; exits 1 if one is not there.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="With --check: seconds for all.")
 @click.pass_context
-def command(ctx: click.Context, everything: bool) -> None:
-    """Every server, where it comes from, and what is wrong. Nothing is started."""
-    show(current(ctx), everything)
-
-
-def show(options: Globals, everything: bool = False) -> None:
-    """Print the list as text or data."""
+def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:
+    """Every server, where it comes from, and what is wrong. Nothing is started without --check."""
+    options = current(ctx)
     listing = list_servers(options.inventory(), all=everything)
+    if check:
+        from mooring.cli.check import show_checked  # loads the host
+
+        ctx.exit(show_checked(options, listing, timeout))
+    print_listing(options, listing)
+
+
+def show(options: Globals) -> None:
+    """The list, as text or data."""
+    print_listing(options, list_servers(options.inventory()))
+
+
+def print_listing(options: Globals, listing: Listing) -> None:
+    """Rows on stdout, what a person should know besides on stderr."""
     if options.json:
         print_json(as_json(listing))
         return

@@ -6,15 +6,18 @@ TABLE: Table = {
     "list": ("mooring.cli.list:command", "Every server, where it comes from, and what is wrong."),
     "get": ("mooring.cli.get:command", "One server's definition in full, secrets masked."),
     "why": ("mooring.cli.why:command", "Which definitions of a name exist and why one counts."),
+    "test": ("mooring.cli.test:command", "Connect to a server, step by step, and say what fails."),
+    "reload": ("mooring.cli.reload:command", "Connect anew, and say what came, went and changed."),
     "approve": ("mooring.cli.approve:approve", "Let a project's server be started."),
     "reject": ("mooring.cli.approve:reject", "Refuse a project's server until it changes."),
+    "pins": ("mooring.cli.pins:command", "Which tools are held back because they are not what was approved."),
     "doctor": ("mooring.cli.doctor:command", "What to mend, each with the command that mends it."),
 }
 
 group = LazyGroup(
     "mcp",
     table=TABLE,
-    aliases={"ls": "list"},
+    aliases={"ls": "list", "reconnect": "reload"},
     help="See and judge the configured MCP servers.",
     no_args_is_help=True,
 )

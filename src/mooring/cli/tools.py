@@ -1,47 +1,97 @@
 """`mooring tools`."""
 
 import asyncio
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
-from mooring.actions.call import Offer, tools
-from mooring.cli.adhoc import Ticker, guard, server_options, target
-from mooring.cli.base import Command, Globals, current, print_json
-from mooring.core.tool import Tool
-from mooring.errors import ProtocolError
+from mooring.actions.direct import Offer
+from mooring.actions.direct import tools as direct_tools
+from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, current, print_json
+from mooring.cli.ticker import Ticker
+from mooring.core.tool import Listing, Tool
+from mooring.errors import ConfigError, ProtocolError
 from mooring.render import columns, safe
 from mooring.tools.names import names
 
 
 @click.command("tools", cls=Command)
+@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
+@click.option("--refresh", is_flag=True, help="Ask every server again, also those whose tools are known.")
 @server_options
 @click.pass_context
-def command(ctx: click.Context, /, **server: Any) -> None:
-    """The tools of a server.
+def command(ctx: click.Context, /, name: str | None, refresh: bool, **server: Any) -> None:
+    """The tools of all configured servers, or of one, as `mooring call` takes them.
+
+    What a server offered before is known; only those that were never asked are started.
 
     \b
+    mooring tools github
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
     options = current(ctx)
-    with Ticker(options, server) as ticker:
-        asyncio.run(tools(target(options, server), guard(options), ticker, lambda offer: _show(options, ticker, offer)))
+    if not is_adhoc(server):
+        ctx.exit(_configured(options, name, refresh, server))
+    if name is not None:
+        raise ConfigError(f"Name one server: {name}, or the one of --server or --url.")
+    ctx.exit(_adhoc(options, server))
 
 
-def _show(options: Globals, ticker: Ticker, offer: Offer) -> None:
-    ticker.clear()
+def _adhoc(options: Globals, server: dict[str, Any]) -> int:
+    offers: list[Offer] = []
+
+    def show(offer: Offer) -> None:
+        ticker.clear()
+        offers.append(offer)
+        _show(options, offer)
+
+    with Ticker(options, label(server, "")) as ticker:
+        asyncio.run(direct_tools(target(options, server), guard(options), ticker, show))
+    return UNHEALTHY if any(offer.tools.note and not offer.tools.items for offer in offers) else OK
+
+
+def _show(options: Globals, offer: Offer) -> None:
     if options.json:
-        print_json(_data(offer))
+        shown = names((offer.server, tool.name) for tool in offer.tools.items)
+        tools = [(shown[offer.server, tool.name], offer.server, tool) for tool in offer.tools.items]
+        info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
+        _print_data(tools, [_peer(offer.server, "connected", None, info, len(tools), offer.tools)])
         return
-    if offer.tools.items:
-        for line in columns([(safe(tool.name), safe(_summary(tool))) for tool in offer.tools.items]):
-            click.echo(line)
-    else:
+    _print_tools([(tool.name, tool) for tool in offer.tools.items])
+    if not offer.tools.items:
         click.echo(f"{safe(offer.server)} offers no tools.", err=True)
-    for rejected in offer.tools.rejected:
-        click.echo(f"{safe(rejected.name)} cannot be used: {safe(rejected.reason)}", err=True)
-    if offer.tools.note:
-        click.echo(safe(offer.tools.note), err=True)
+    _tell_lack("", offer.tools)
+
+
+def _configured(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+    from mooring.actions.tools import tools  # loads the host, which a server named by its command needs not
+    from mooring.cli.warn import warn
+
+    with Ticker(options, name or "the servers that are not known yet"):
+        found = asyncio.run(tools(setup(options, server), name, refresh=refresh))
+    if options.json:
+        peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
+        _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
+    else:
+        _print_tools([(f"{entry.server}.{entry.tool}", entry.definition) for entry in found.entries])
+        if not found.entries and not found.failed and not options.quiet and (name or sys.stderr.isatty()):
+            who = f"{safe(found.peers[0].name)} offers no" if name else "No server offers any"
+            click.echo(f"{who} tools.", err=True)
+        for peer in found.peers:
+            _tell_lack(f"{peer.name}.", peer.listing)
+    warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting)
+    return OK if found.healthy else UNHEALTHY
+
+
+# --- as text ------------------------------------------------------------------------------------------------
+
+
+def _print_tools(tools: Sequence[tuple[str, Tool]]) -> None:
+    for line in columns([(safe(name), safe(_summary(tool))) for name, tool in tools]) if tools else ():
+        click.echo(line)
 
 
 def _summary(tool: Tool) -> str:
@@ -49,18 +99,36 @@ def _summary(tool: Tool) -> str:
     return first
 
 
-def _data(offer: Offer) -> dict[str, object]:
-    rejected = [{"tool": other.name, "reason": other.reason} for other in offer.tools.rejected]
-    named = names((offer.server, tool.name) for tool in offer.tools.items)
+def _tell_lack(prefix: str, listing: Listing[Tool]) -> None:
+    """What is missing from a list that came; one that did not come at all is told elsewhere."""
+    for rejected in listing.rejected:
+        click.echo(f"{safe(prefix + rejected.name)} cannot be used: {safe(rejected.reason)}", err=True)
+    if listing.note and (listing.items or not prefix):
+        click.echo(safe(prefix.rstrip(".") + (": " if prefix else "") + listing.note), err=True)
+
+
+# --- as data ------------------------------------------------------------------------------------------------
+
+
+def _print_data(tools: Iterable[tuple[str, str, Tool]], peers: list[dict[str, Any]]) -> None:
+    """Every tool whose schema can be read; the others are counted with those that cannot be used."""
+    by_name = {peer["name"]: peer for peer in peers}
     listed = []
-    for tool in offer.tools.items:
+    for name, server, tool in tools:
         try:
-            listed.append(_tool(named[offer.server, tool.name], offer.server, tool))
+            listed.append(_tool(name, server, tool))
         except ProtocolError as error:
-            rejected.append({"tool": tool.name, "reason": str(error)})
-    info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
-    server = {"name": offer.server, "status": "connected", "serverInfo": info, "tools": len(listed)}
-    return {"tools": listed, "servers": [{**server, "rejected": rejected, "note": offer.tools.note or None}]}
+            by_name[server]["tools"] -= 1
+            by_name[server]["rejected"].append({"tool": tool.name, "reason": str(error)})
+    print_json({"tools": listed, "servers": peers})
+
+
+def _peer(
+    name: str, status: str, error: str | None, info: object, tools: int | None, listing: Listing[Tool]
+) -> dict[str, Any]:
+    rejected = [{"tool": other.name, "reason": other.reason} for other in listing.rejected]
+    told = {"name": name, "status": status, "error": error, "serverInfo": info, "tools": tools}
+    return {**told, "rejected": rejected, "note": listing.note or None}
 
 
 def _tool(name: str, server: str, tool: Tool) -> dict[str, object]:

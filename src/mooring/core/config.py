@@ -87,6 +87,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     required: bool = False
     start_timeout: float | None = None
     call_timeout: float | None = None
+    idle_timeout: float | None = None
+    """How long it may run unused."""
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: OAuth | None = None

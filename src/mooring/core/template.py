@@ -50,10 +50,14 @@ class Known(Struct, frozen=True, tag=True):
     place: Literal["workspace", "workspace-name", "home", "separator"]
 
 
-class Secret(Struct, frozen=True, tag=True):
+class Secret(Struct, frozen=True, tag=True, omit_defaults=True):
     """A secret that a tool keeps under a name of its own, as in `${{ secrets.TOKEN }}`."""
 
     name: str
+    keeper: str = ""
+    """In whose store it is: a tool, or one plugin of a tool."""
+    variable: bool = False
+    """An environment variable of its name counts before the store."""
 
 
 class Foreign(Struct, frozen=True, tag=True):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing, in_force
-from mooring.discovery.scan import Definition
+from mooring.discovery.scan import DORMANT, Definition
 
 
 class Choice(Struct, frozen=True):
@@ -50,6 +50,8 @@ def rule(winner: Definition, loser: Definition, loser_standing: Standing) -> str
             "rejected": "you rejected it for this project",
             "changed": "it changed since you decided about it",
         }.get(loser_standing, "it comes from the project and is not approved")
+    if loser.rank[0] == DORMANT:
+        return "the plugin it lies in is switched off"
     if winner.rank[0] != loser.rank[0]:
         return f"{_SCOPES[winner.origin.scope]} counts before {_SCOPES[loser.origin.scope]}"
     if winner.rank[1] != loser.rank[1]:

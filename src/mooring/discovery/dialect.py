@@ -35,6 +35,10 @@ class Dialect(Struct, frozen=True):
     commands: bool = False
     names: bool = False
     tilde: bool = False
+    env_pattern: str | None = None
+    """The pattern in env, where that is another."""
+    on_windows: "Dialect | None" = None
+    """What holds there instead."""
 
 
 PLAIN = Dialect()
@@ -68,10 +72,11 @@ _ENV = rf"\$\{{env:(?P<name>{_NAME})\}}"
 VARS = Dialect(rf"\$\{{(?P<name>{_NAME})\}}")
 """`${VAR}` and nothing more; an unset variable stays as it is written. The way of Amp, Kiro and Warp."""
 
-PLUGIN = Dialect(
-    r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error", fields=frozenset({"command", "args", "env", "cwd"})
-)
+PLUGIN = Dialect(r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error", fields=frozenset({"args", "env", "cwd"}))
 """`${PLUGIN_ROOT}` and `${PLUGIN_DATA}` for what a plugin starts. The way of Agent Plugins."""
+
+ASKED = Dialect(rf"{_BRACED}|\$\{{(?P<secret>user_config\.[^}}]{{1,256}}+)\}}")
+"""`BRACES`, and `${user_config.NAME}` for what a plugin asked the person. The way of Claude Code's plugins."""
 
 WHOLE = Dialect(rf"\A\$\{{(?P<name>{_NAME})\}}\Z")
 """`${VAR}` as the whole value. mcpm's way."""
@@ -85,8 +90,14 @@ WORKSPACE = Dialect(rf"{_ENV}|\$\{{(?P<known>workspaceFolder)\}}")
 FILES = Dialect(rf"{_ENV}|\$\{{file:(?P<file>[^}}]{{1,4096}}+)\}}", unset="empty")
 """`${env:VAR}` and `${file:path}`. Windsurf's way."""
 
-LOOSE = Dialect(rf"{_BRACED}|\$(?P<bare>{_NAME})", unset_in={"env": "empty"})
-"""`$VAR`, `${VAR}` and `${VAR:-default}` everywhere; unset stays as written, but is empty in env. Gemini's way."""
+_LOOSE = rf"{_BRACED}|\$(?P<bare>{_NAME})"
+_WINDOWS = Dialect(_LOOSE, unset_in={"env": "empty"}, env_pattern=rf"{_LOOSE}|%(?P<percent>{_NAME})%")
+
+LOOSE = Dialect(_LOOSE, unset_in={"env": "empty"}, on_windows=_WINDOWS)
+"""`$VAR`, `${VAR}` and `${VAR:-default}` everywhere; unset stays as written, but is empty in env. Gemini's way.
+
+On Windows `%VAR%` is one in env, too.
+"""
 
 SECRETS = Dialect(
     r"\$\{\{\s{0,8}+secrets\.(?P<secret>[^\s}]{1,256}+)\s{0,8}+\}\}|(?P<foreign>\$\{\{\s{0,8}+inputs\.[^}]{1,256}+\}\})"

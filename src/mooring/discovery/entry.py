@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
 from mooring.core.problem import Level, Problem
-from mooring.core.template import Template, Text, Variable
+from mooring.core.template import Secret, Template, Text, Variable, literal
 from mooring.discovery import dialect, values
 from mooring.discovery.format import NO_SERVER, Entry, Field, Format, Slot
 from mooring.discovery.rewrite import is_ours, native
@@ -21,10 +21,16 @@ from mooring.discovery.values import NoServer, Refused
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
+_LEADS = r"[/\\~$%{]|[A-Za-z]:"
+"""How a path begins that is not relative, or not known yet."""
+
+PLAIN = 64
+"""A name of letters, digits and hyphens below this length is one that every tool takes."""
+
 _NOTHING: tuple[str, ...] = ()
 _EMPTY: Mapping[str, str] = {}
 
-Loose: TypeAlias = Literal["env_file", "cwd", "headers_helper"]
+Loose: TypeAlias = Literal["env_file", "headers_helper"]
 
 T = TypeVar("T")
 
@@ -76,12 +82,15 @@ class _Reader:
             raise Refused(f"should be an object, but is {values.kind(raw)}")
         self._check_name()
         self._collect(raw)
-        if self.format.prepare:
-            self._collect(self.format.prepare(raw))
+        if prepare := self.entry.prepare or self.format.prepare:
+            self._collect(prepare(raw))
+        if self.format.remarks:
+            for key, message, hint in self.format.remarks(raw):
+                self.problems.append(self.problem(f"`{key}` {message}", hint, key, "warning"))
         self.disabled_by = self.disabled_by or (None if self.forced else self._switched_off())
         timeout = self._time("timeout")
         written = self._connection()
-        connection = written if self.keep else native(written)
+        connection = written if self.keep else native(written, self.entry.given)
         return ServerConfig(
             name=self.entry.name,
             origin=self.entry.origin,
@@ -91,9 +100,10 @@ class _Reader:
             required=self._soft("required", values.boolean, False),
             start_timeout=self._either("start_timeout", timeout),
             call_timeout=self._either("call_timeout", timeout),
+            idle_timeout=self._time("idle_timeout"),
             tools_allow=self._allowed(),
             tools_deny=self._soft("tools_deny", values.names, _NOTHING) + self._policy("always_deny"),
-            oauth=self._oauth(),
+            oauth=self._oauth() if isinstance(written, Http) else None,
             always_load=self._soft("always_load", values.boolean, False),
             lifecycle=self._soft("lifecycle", values.lifecycle, "lazy"),
             auto_approve=self._soft("auto_approve", values.approvals, _NOTHING) + self._policy("always_allow"),
@@ -101,7 +111,10 @@ class _Reader:
         )
 
     def _check_name(self) -> None:
-        if self.format.names and not re.fullmatch(self.format.names, self.entry.name):
+        name = self.entry.name
+        if name.isascii() and name.replace("-", "").isalnum() and len(name) < PLAIN:
+            return
+        if self.format.names and not re.fullmatch(self.format.names, name):
             message = f"has a name that {self.format.title} does not take, so it is left out there and here"
             raise NoServer(message, "rename it")
 
@@ -124,7 +137,7 @@ class _Reader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self.values.clear()
         for key, field in self.format.fields.items():
-            value = _inside(raw, key)
+            value = _inside(raw, key) if "." in key else raw.get(key)
             if value is None and key in self.format.defaults:
                 value = _under(self.entry.document.data, self.format.defaults[key])
             if value is not None:
@@ -138,6 +151,8 @@ class _Reader:
 
     def _soft(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A key whose fault costs only itself."""
+        if slot not in self.values:
+            return default
         try:
             return self._hard(slot, read, default)
         except Refused as refusal:
@@ -223,16 +238,35 @@ class _Reader:
         return self.format.untyped if "url" in self.values else None
 
     def _stdio(self) -> Stdio:
-        command = self._hard("command", values.text, "")
+        command = self._based(self._hard("command", values.text, ""), ("./", ".\\"))
         args = self._hard("args", values.arguments, _NOTHING)
         return Stdio(
             command=self._template(command, "command"),
             args=tuple(self._template(arg, "args") for arg in args),
-            env={name: self._template(text, "env") for name, text in self._hard("env", values.mapping, _EMPTY).items()},
+            env=dict(self._env()),
             pass_env=self._hard("pass_env", values.variable_names, _NOTHING),
             env_file=self._optional("env_file"),
-            cwd=self._optional("cwd"),
+            cwd=self._cwd(),
         )
+
+    def _env(self) -> Iterator[tuple[str, Template]]:
+        yield from ((name, literal(value)) for name, value in self.entry.given.items())
+        for name, text in self._hard("env", values.mapping, _EMPTY).items():
+            yield name, self._template(text, "env")
+        for name in self._hard("env_secrets", values.variable_names, _NOTHING):
+            yield name, Template(f"${{{name}}}", (Secret(name, self.format.tool, variable=True),))
+
+    def _cwd(self) -> Template | None:
+        text = self._hard("cwd", values.text, "")
+        if not text:
+            return literal(self.entry.base) if self.entry.base and self.format.at_home else None
+        return self._template(self._based(text, ("",)), "cwd")
+
+    def _based(self, path: str, beginnings: tuple[str, ...]) -> str:
+        """A relative path, from where it is meant."""
+        if not self.entry.base or not path.startswith(beginnings) or re.match(_LEADS, path):
+            return path
+        return self.entry.base if path in (".", "./") else f"{self.entry.base}/{path.removeprefix('./')}"
 
     def _http(self, transport: Transport) -> Http:
         return Http(
@@ -265,7 +299,7 @@ class _Reader:
         return self._template(text, slot) if text else None
 
     def _template(self, text: str, field: dialect.Field) -> Template:
-        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed)
+        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed, self.entry.keeper)
 
     # --- the rest -------------------------------------------------------------------------------------------
 
@@ -301,6 +335,8 @@ class _Reader:
         return None if allowed is None or "*" in allowed else allowed
 
     def _policy(self, wanted: str) -> tuple[str, ...]:
+        if "tools_policy" not in self.values:
+            return _NOTHING
         policies = self._soft("tools_policy", values.policies, _EMPTY)
         return tuple(name for name, policy in policies.items() if policy == wanted)
 
@@ -323,11 +359,15 @@ class _Reader:
 
     def _oauth_from(self, block: dict[str, Any]) -> OAuth:
         secret, port = block.get("clientsecret"), block.get("callbackport", block.get("redirectport"))
+        uri = values.maybe_text(block.get("redirecturi"))
+        if uri and (found := re.fullmatch(r"[^/]*:(\d{1,5})", uri)):
+            uri, port = None, int(found[1])
         return OAuth(
+            enabled=block.get("enabled") is not False,
             client_id=values.maybe_text(block.get("clientid")),
             client_secret=self._template(secret, "oauth") if isinstance(secret, str) else None,
             callback_port=port if isinstance(port, int) and not isinstance(port, bool) else None,
-            redirect_uri=values.maybe_text(block.get("redirecturi")),
+            redirect_uri=uri,
             scopes=values.scopes(block.get("scopes", block.get("scope"))),
             metadata_url=values.maybe_text(block.get("authservermetadataurl")),
             resource=values.maybe_text(block.get("resource")),
@@ -336,8 +376,6 @@ class _Reader:
 
 
 def _inside(raw: Mapping[str, Any], key: str) -> Any:
-    if "." not in key:
-        return raw.get(key)
     outer, _, inner = key.partition(".")
     return value.get(inner) if isinstance(value := raw.get(outer), Mapping) else None
 

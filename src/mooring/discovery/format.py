@@ -1,6 +1,5 @@
 """The vocabulary in which a tool's configuration is a row: where it lies, how an entry reads, what switches it off."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -8,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.core.config import Origin, Scope, Transport
+from mooring.core.template import Secret
 from mooring.core.where import Platform, Where
 from mooring.discovery.dialect import BRACES, Dialect, Inputs
 from mooring.syntax import Document, Kind
@@ -17,6 +17,7 @@ PROJECT = "<project>"
 
 SECONDS = 1.0
 MILLISECONDS = 0.001
+MINUTES = 60.0
 MIB = 1024 * 1024
 
 
@@ -25,8 +26,9 @@ class Place(Struct, frozen=True):
 
     A project's path is relative, and looked for in each folder from the one we stand in up to the project's root.
     Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}`, `{mooring}` (see `Where`),
-    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`.
-    A place whose variable is unset and has no fallback does not exist. Any path may hold one `*`.
+    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`;
+    one variable may also stand inside. A place whose variable is unset and has no fallback does not exist. Any path
+    may hold one `*`.
     """
 
     scope: Scope
@@ -46,6 +48,16 @@ class Place(Struct, frozen=True):
     limit: int = MIB
     pick: Callable[[bytes], Any] | None = None
     """How to take the wanted part out of a file that is larger than `MIB`."""
+    unless: tuple[str, ...] = ()
+    """Variables that, where one of them is set, put other places in this one's stead."""
+    several: bool = False
+    """The path is that of several files, as in `$PATH`; the last counts first."""
+    off: "tuple[Switch, ...]" = ()
+    """Where the folder that a file lies in is switched off by its name."""
+    leads: bool = False
+    """What stands under the key may also be the path of a file inside the folder, or a list of such."""
+    prepare: "Prepare | None" = None
+    """Counts instead of the format's for what stands here."""
 
 
 def kind(path: str) -> Kind:
@@ -55,22 +67,51 @@ def kind(path: str) -> Kind:
             return "toml"
         case "yaml" | "yml":
             return "yaml"
+        case "plist":
+            return "plist"
         case _:
             return "json"
 
 
+class Folder(Struct, frozen=True):
+    """One folder that some other file names, such as that of an installed plugin."""
+
+    path: str = ""
+    """May end in `/*`: the newest version in it."""
+    id: str = ""
+    prefix: str = ""
+    """Stands before the names of its servers."""
+    fixed: "Mapping[str, str]" = {}
+    """Variables, and answers to its questions, whose values are known."""
+    off: str | None = None
+    """Where all of it is switched off."""
+
+
 class Folders(Struct, frozen=True):
-    """Folders that some other file names, such as those of installed plugins."""
+    """Folders that some other file names; how, is known by whose they are."""
 
-    places: tuple[Place, ...]
-    named: "Callable[[Any, Context], Iterable[tuple[str, str, str]]]"
-    """From that file's data: the name of each folder, a prefix for the names of what lies in it, and its path."""
+    whose: Literal["claude-code", "omp", "codex", "copilot-cli", "factory", "roo"]
+    """The tool. They are not looked for where its files are not to be read."""
+    listed: "tuple[Switch, ...]"
+    """Where they are named."""
     off: "tuple[Switch, ...]" = ()
-    """Where folders are switched off by their names."""
+    """Where folders are switched off by their ids."""
+    answers: "tuple[Switch, ...]" = ()
+    """Where the person's answers to the questions of plugins are kept, by their ids."""
 
 
-def user(path: str, *key: str, only: Platform | None = None) -> Place:
-    return Place("user", path, key or None, only=only)
+def user(path: str, *key: str, only: Platform | None = None, unless: tuple[str, ...] = ()) -> Place:
+    return Place("user", path, key or None, only=only, unless=unless)
+
+
+def inside(folders: Folders, *paths: str, here: tuple[str, ...] = ()) -> tuple[Place, ...]:
+    """Files in each of the folders. A manifest holds servers among other things, or names the files that do."""
+    return tuple(
+        Place("user", f"{{each}}/{path}", ("mcpServers",), each=folders, here=here, leads=True)
+        if path.endswith("plugin.json")
+        else Place("user", f"{{each}}/{path}", each=folders, here=here)
+        for path in paths
+    )
 
 
 def project(path: str, *key: str) -> Place:
@@ -87,18 +128,24 @@ def system(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place,
     return tuple(Place(scope, path, only=platform) for platform, path in paths)
 
 
+Says: TypeAlias = Literal[
+    "names", "only", "states", "true", "trusted", "denied", "allowed", "rules",
+    "chosen", "paths", "folders", "approved", "rejected", "servers",
+]  # fmt: skip
+
+
 class Switch(Struct, frozen=True):
     """A word on servers kept in some other file. One in a project's file concerns the project's own servers alone.
 
     It says `names` in a list, the `only` names that may run, `states` as a map of names to false or
     `{"enabled": false}`, a plain `true` or the word `trusted`; `denied`, `allowed` and `rules` are lists that go by
-    what a server would start.
+    what a server would start. The rarer forms are in `marks`.
     `fold` compares names without regard to case.
     """
 
     place: Place
     key: tuple[str, ...]
-    says: Literal["names", "only", "states", "true", "trusted", "denied", "allowed", "rules"] = "names"
+    says: Says = "names"
     fold: bool = False
 
 
@@ -108,6 +155,7 @@ class Policy(Struct, frozen=True):
     says: str
     rules: tuple[Mapping[str, Any], ...]
     where: str
+    scope: Scope = "user"
 
 
 class Unreadable(Struct, frozen=True):
@@ -120,9 +168,9 @@ class Unreadable(Struct, frozen=True):
 
 
 Slot: TypeAlias = Literal[
-    "type", "command", "args", "env", "pass_env", "env_file", "cwd",
+    "type", "command", "args", "env", "pass_env", "env_secrets", "env_file", "cwd",
     "url", "headers", "env_headers", "bearer", "bearer_env", "headers_helper",
-    "enabled", "disabled", "required", "timeout", "start_timeout", "call_timeout",
+    "enabled", "disabled", "required", "timeout", "start_timeout", "call_timeout", "idle_timeout",
     "tools_allow", "tools_deny", "tools_policy", "oauth", "oauth_client_id", "oauth_scopes", "oauth_resource",
     "oauth_grant", "oauth_client_secret", "oauth_port", "always_load", "lifecycle", "auto_approve",
 ]  # fmt: skip
@@ -193,12 +241,8 @@ class Sheet(Struct, frozen=True):
     place: Place
     path: str
     document: Document
-    prefix: str = ""
-    """Stands before the names of its servers."""
-    folder: str = ""
-    """The folder among those another file names."""
-    off: str | None = None
-    """Where all of it is switched off."""
+    folder: Folder = Folder()
+    """The one among those another file names."""
 
 
 class Context(Struct, frozen=True):
@@ -208,6 +252,8 @@ class Context(Struct, frozen=True):
     cwd: str
     folders: tuple[str, ...]
     """Nearest first; the last is the project's root. Empty where projects are left out."""
+    real: tuple[str, ...] = ()
+    """The same folders, where links lead to."""
 
     @property
     def root(self) -> str:
@@ -228,9 +274,18 @@ class Entry(Struct, frozen=True):
     """Variables whose values the configuration itself gives."""
     off: str | None = None
     """Where the file as a whole is switched off."""
+    given: Mapping[str, str] = {}
+    """Variables that its tool gives to a plugin's programs."""
+    base: str = ""
+    """Where relative folders are meant from, if not from the project's."""
+    keeper: str = ""
+    """In whose store its secrets are."""
+    prepare: "Prepare | None" = None
 
 
 Prepare: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Remark: TypeAlias = tuple[str, str, str]
+"""A key, what is odd about it, and what to do."""
 
 
 class Format(Struct, frozen=True, kw_only=True):
@@ -240,7 +295,9 @@ class Format(Struct, frozen=True, kw_only=True):
     map of servers itself, `listed` lets the map be a list of entries with names, `single` lets a file be one entry.
     `untyped` is what an address without a type means (`None`: the entry is refused), `ask_for_type` says that its tool
     would not take it, and `typed` that no entry goes without one. `names` is a pattern; others are left out.
-    `prepare` may rewrite an entry into the common shape; `gather` replaces the way entries are collected.
+    `prepare` may rewrite an entry into the common shape; `gather` replaces the way entries are collected; `remarks`
+    are warnings about what an entry says. With `relative`, folders in an entry are meant from its file or its plugin,
+    and with `at_home` its program starts there.
     `user_first` says that in this tool a person's own entry counts before a project's of the same name.
     """
 
@@ -260,9 +317,12 @@ class Format(Struct, frozen=True, kw_only=True):
     typed: bool = False
     dialect: Dialect = BRACES
     prepare: Prepare | None = None
+    remarks: Callable[[Mapping[str, Any]], Iterable[Remark]] | None = None
+    relative: bool = False
+    at_home: bool = False
     defaults: Mapping[str, tuple[str, ...]] = {}
     """Where in its file a key of an entry stands once for all entries."""
-    fixed: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    fixed: Callable[[Mapping[str, Any]], Mapping[str, str | Secret]] | None = None
     """The variables whose values an entry gives itself."""
     user_first: bool = False
     gather: Callable[..., Iterable[Entry]] | None = None
@@ -289,9 +349,6 @@ _MARKS = {
     "mooring": "config",
     "system": "system",
 }
-_MARK = re.compile(rf"(?<!\$)\{{({'|'.join(_MARKS)})\}}")
-_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 
 
 def locate(place: Place, where: Where) -> str | None:
@@ -305,18 +362,27 @@ def locate(place: Place, where: Where) -> str | None:
         return f"${place.path}" if where.env.get(place.path) else None
     if place.only is not None and place.only != where.platform:
         return None
-    missing = False
-
-    def value(found: re.Match[str]) -> str:
-        nonlocal missing
-        given = where.env.get(found[1]) or found[2]
-        missing = missing or given is None
-        return given or ""
-
-    path = _MARK.sub(lambda found: getattr(where, _MARKS[found[1]]), place.path)
-    path = _VARIABLE.sub(value, path) if "$" in path else path
-    if missing:
+    if place.unless and any(map(where.env.get, place.unless)):
         return None
-    if path.startswith("~/"):
+    path = place.path
+    if path[0] == "{":
+        mark, _, rest = path[1:].partition("}")
+        path = getattr(where, _MARKS[mark]) + rest if mark in _MARKS else ""
+    if "$" in place.path:
+        path = _filled(path, where.env)
+    if path[:2] == "~/":
         path = where.home + path[1:]
-    return path if _ABSOLUTE.match(path) else None
+    return path if _is_absolute(path) else None
+
+
+def _filled(path: str, env: Mapping[str, str]) -> str:
+    """A path with the value of its one variable, or what stands for it where it is not set; nothing without either."""
+    before, _, rest = path.partition("${")
+    inside, _, after = rest.partition("}")
+    name, _, fallback = inside.partition(":-")
+    value = env.get(name) or fallback
+    return f"{before}{value}{after}" if value else ""
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] == "/" or path[1:3] in (":/", ":\\") or path.startswith("\\\\")

@@ -1,6 +1,7 @@
 """Programs that stand for something else: one that only leads to an address, and Mooring itself."""
 
 import re
+from collections.abc import Collection
 
 from mooring.core.config import Connection, Http, Stdio
 from mooring.core.template import Template, Text
@@ -9,10 +10,13 @@ _REMOTE = r"mcp-remote(?:@[\w.^~-]+)?"
 _PYTHON = r"python[\d.]*w?"
 
 
-def native(connection: Connection) -> Connection:
-    """`npx [-y] mcp-remote[@v] URL`, in exactly that form and with nothing given to it, as the address it leads to."""
+def native(connection: Connection, given: Collection[str] = ()) -> Connection:
+    """`npx [-y] mcp-remote[@v] URL`, in exactly that form, as the address it leads to.
+
+    With nothing given to it, that is, but for variables that a tool gives to all of a plugin's programs.
+    """
     match connection:
-        case Stdio(command, (*words, url), env={}, pass_env=(), env_file=None, cwd=None) if not connection.env:
+        case Stdio(command, (*words, url), env, (), None, None) if env.keys() <= set(given):
             package = [word for word in (word.plain for word in words) if word not in ("-y", "--yes")]
             exact = len(package) == 1 and len(words) - len(package) <= 1 and words[-1].plain == package[0]
             if _program(command) == "npx" and exact and re.fullmatch(_REMOTE, package[0] or "") and _is_address(url):

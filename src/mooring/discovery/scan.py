@@ -1,41 +1,25 @@
 """Every definition found, and every problem: reads files by each tool's own rules, and nothing else."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
-from mooring.discovery import format as shapes
 from mooring.discovery.dialect import Inputs
-from mooring.discovery.format import (
-    MIB,
-    PROJECT,
-    Context,
-    Entry,
-    Folders,
-    Format,
-    Place,
-    Policy,
-    Sheet,
-    Switch,
-    Unreadable,
-    locate,
-)
+from mooring.discovery.format import Context, Entry, Format, Policy, Sheet, Switch, Unreadable
+from mooring.discovery.shelf import Shelf, dig, said, told
 from mooring.discovery.values import kind
-from mooring.errors import FileError, ParseError
-from mooring.syntax import Document, parse
 
 MOST_SERVERS = 1000
-MOST_MATCHES = 256
 SCOPES: tuple[Scope, ...] = ("cli", "managed", "project", "user")
+DORMANT = len(SCOPES)
+"""The rank of what lies in a plugin that is switched off: it keeps nothing out."""
 
 
 class Definition(Struct, frozen=True):
@@ -76,9 +60,10 @@ def context(where: Where, cwd: str, with_project: bool = True) -> Context:
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])
         if parent == folders[-1]:
-            return Context(where, cwd, (cwd,))
+            folders = [cwd]
+            break
         folders.append(parent)
-    return Context(where, cwd, tuple(folders))
+    return Context(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 
 def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> Scan:
@@ -86,7 +71,7 @@ def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> 
 
     With `keep`, programs that only lead to an address stay programs.
     """
-    shelf = _Shelf(context, formats)
+    shelf = Shelf(context, formats)
     found: list[Definition] = []
     for order, format in enumerate(formats):
         found.extend(_definitions(shelf, format, order, keep))
@@ -96,130 +81,28 @@ def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> 
     return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen), tuple(shelf.looked))
 
 
-class _Shelf:
-    """The files of one scan, each read once, with the problems they gave."""
-
-    def __init__(self, context: Context, formats: Sequence[Format]) -> None:
-        self.context = context
-        self.problems: list[Problem] = []
-        self.seen: list[str] = []
-        self.looked: set[str] = set()
-        self._documents: dict[str, Document | None] = {}
-        self._personal = frozenset(_personal(context, formats))
-        self._real = {folder: os.path.realpath(folder) for folder in context.folders}
-
-    def sheets(self, format: Format) -> tuple[Sheet, ...]:
-        plain = (place for place in format.places if place.each is None)
-        once = {(place.scope, place.key, path): place for place, path in reversed([*self._paths(plain)])}
-        found: list[tuple[Place, str, tuple[Any, ...]]] = [(place, path, ()) for (*_, path), place in once.items()][
-            ::-1
-        ]
-        found += [row for place in format.places if place.each for row in self._inside(place, place.each)]
-        return tuple(
-            Sheet(place, path, document, *rest)
-            for place, path, rest in found
-            if (document := self.document(place, path)) is not None
-        )
-
-    def _inside(self, place: Place, folders: Folders) -> Iterator[tuple[Place, str, tuple[Any, ...]]]:
-        """A place in each of the folders that another file names."""
-        documents = [document for listing in folders.places for _, document in self.all(listing)]
-        off = _said(self, folders.off).everywhere if documents else {}
-        for document in documents:
-            for name, prefix, folder in folders.named(document.data, self.context):
-                if os.path.isabs(folder):
-                    yield place, place.path.replace("{each}", folder, 1), (prefix, folder, off.get(name))
-
-    def text(self, place: Place, path: str) -> bytes | None:
-        """The bytes of a file that is not configuration but a program; `None` where there is none to be read."""
-        try:
-            return files.read(path, place.limit)
-        except FileError:
-            return None
-
-    def paths(self, place: Place) -> Iterator[str]:
-        return (path for _, path in self._paths((place,)))
-
-    def all(self, place: Place) -> Iterator[tuple[str, Document]]:
-        """The files of one place, nearest first."""
-        for _, path in self._paths((place,)):
-            if (document := self.document(place, path)) is not None:
-                yield path, document
-
-    def present(self, places: Iterable[Place]) -> str | None:
-        """The first of these places where something stands, readable or not."""
-        return next((path for _, path in self._paths(places) if os.path.lexists(path)), None)
-
-    def document(self, place: Place, path: str) -> Document | None:
-        if path not in self._documents:
-            self._documents[path] = self._open(place, path)
-        return self._documents[path]
-
-    def _paths(self, places: Iterable[Place]) -> Iterator[tuple[Place, str]]:
-        """Where the places are on this machine: a nearer folder first, and in it the places in their order."""
-        places = tuple(places)
-        for place in places:
-            if not _walked(place) and (path := locate(place, self.context.where)):
-                yield from ((place, match) for match in self._matches(place, path))
-        for folder in self.context.folders:
-            for place in filter(_walked, places):
-                path = os.path.join(folder, place.path)
-                if os.path.join(self._real[folder], place.path) not in self._personal:
-                    yield from ((place, match) for match in self._matches(place, path))
-
-    def _matches(self, place: Place, path: str) -> Iterable[str]:
-        many = "*" in place.path and not place.literal
-        self.looked.add(os.path.dirname(path.partition("*")[0]) if many else path)
-        return files.matches(path, MOST_MATCHES) if many else (path,)
-
-    def _open(self, place: Place, path: str) -> Document | None:
-        try:
-            data = self._inline(place) if place.inline else files.read(path, place.limit)
-            if data is None:
-                return None
-            if not place.inline:
-                self.seen.append(path)
-            document = _picked(data, place.pick) if place.pick and len(data) > MIB else parse(data, shapes.kind(path))
-        except FileError as error:
-            self.problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
-            return None
-        except ParseError as error:
-            hint = "mend it there; until then none of its servers are known"
-            self.problems.append(Problem(path, f"The file {error.reason}", hint, line=error.line))
-            return None
-        self._report_duplicates(path, document)
-        return document
-
-    def _inline(self, place: Place) -> bytes:
-        return self.context.where.env[place.path].encode("utf-8", "surrogateescape")[: place.limit]
-
-    def _report_duplicates(self, path: str, document: Document) -> None:
-        for key in document.duplicates[:8]:
-            name = ".".join(map(str, key))
-            message, line = f"The key `{name}` is written more than once; the last one counts", document.line(key)
-            self.problems.append(Problem(path, message, "keep one of them", line=line, level="warning"))
-
-
-def _definitions(shelf: _Shelf, format: Format, order: int, keep: bool) -> Iterator[Definition]:
+def _definitions(shelf: Shelf, format: Format, order: int, keep: bool) -> Iterator[Definition]:
+    if shelf.context.where.platform == "win32" and (other := format.dialect.on_windows):
+        format = replace(format, dialect=other)
     sheets = shelf.sheets(format)
-    off, on = _said(shelf, format.off), _said(shelf, format.on)
+    off, on = said(shelf, format.off), said(shelf, format.on)
     policies = tuple(_policies(shelf, format.policies))
-    approved = _said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
-    trusted = _said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
+    approved = said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
+    trusted = said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
     owner = shelf.present(format.exclusive)
     found = tuple((format.gather or maps)(format, sheets, shelf.context))
     mine = {entry.name for entry in found if entry.origin.scope == "user"} if format.user_first else frozenset()
     for entry in found:
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        said = blocked or off.about(entry) or entry.off
-        result = entries.read(entry, format, said, keep=keep, forced=on.about(entry) is not None)
+        disabled_by = blocked or off.of(entry) or entry.off
+        result = entries.read(entry, format, disabled_by, keep=keep, forced=on.of(entry) is not None)
         shelf.problems.extend(result.problems)
         if result.definition is not None:
-            scope, place = SCOPES.index(entry.origin.scope), entry.order
+            scope, place = DORMANT if entry.off else SCOPES.index(entry.origin.scope), entry.order
             if entry.origin.scope == "project" and entry.name in mine:
                 scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
-            words = (approved.about(entry), trusted.about(entry)) if foreign else (None, None)
+            words = (approved.of(entry), trusted.of(entry)) if foreign else (None, None)
             yield Definition(_under(policies, result.definition), (scope, order, place), *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
 
@@ -232,19 +115,19 @@ def _under(policies: tuple[Policy, ...], config: ServerConfig | Broken) -> Serve
     return replace(config, disabled_by=refused(config, policies))
 
 
-def _policies(shelf: _Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
+def _policies(shelf: Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
     managed_only = False
     for switch in switches:
         managed = switch.place.scope == "managed"
-        for path, document in shelf.all(switch.place):
-            for _, value in dig(document.data, switch.key, shelf.context):
-                managed_only = managed_only or (managed and value is True)
-                if isinstance(value, list) and not (switch.says == "allowed" and managed_only and not managed):
-                    rules = tuple(rule for rule in value if isinstance(rule, Mapping))
-                    yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}")
+        for path, value in told(shelf, switch):
+            managed_only = managed_only or (switch.says == "true" and managed and value is True)
+            if switch.says != "true" and not (switch.says == "allowed" and managed_only and not managed):
+                # What is no list allows nothing, as in Claude Code.
+                rules = tuple(rule for rule in value if isinstance(rule, Mapping)) if isinstance(value, list) else ()
+                yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}", switch.place.scope)
 
 
-def _out_of_reach(shelf: _Shelf, program: Unreadable) -> Iterator[Problem]:
+def _out_of_reach(shelf: Shelf, program: Unreadable) -> Iterator[Problem]:
     for path in shelf.paths(program.place):
         text = shelf.text(program.place, path)
         if text is not None and all(word in text for word in program.words):
@@ -287,11 +170,20 @@ def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[An
             yield _entry(format, sheet, (*key, index), name, raw, order)
 
 
+_GIVEN = ("PLUGIN_ROOT", "PLUGIN_DATA")
+
+
 def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
-    fixed = dict.fromkeys(sheet.place.here, sheet.folder or os.path.dirname(sheet.path))
+    folder = sheet.folder
+    base = folder.path or os.path.dirname(sheet.path)
+    fixed = {**dict.fromkeys(sheet.place.here, base), **folder.fixed}
+    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.each else {}
     inputs = _inputs(sheet.document.data, key)
-    return Entry(sheet.prefix + name, raw, origin, sheet.document, order, inputs, fixed, sheet.off)
+    return Entry(
+        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off, given,
+        base if format.relative else "", folder.id, sheet.place.prepare,
+    )  # fmt: skip
 
 
 def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
@@ -301,82 +193,6 @@ def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
     listed = data.get("inputs") if isinstance(data, Mapping) else None
     asked = listed if isinstance(listed, list) else []
     return {item["id"]: item for item in asked if isinstance(item, Mapping) and isinstance(item.get("id"), str)}
-
-
-def dig(data: Any, key: tuple[str, ...], context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What stands under a key path. `PROJECT` in it is each of the project's folders in turn, nearest first."""
-    if PROJECT not in key:
-        yield from _reached(data, key)
-        return
-    both = ((folder, os.path.realpath(folder)) for folder in context.folders)
-    for name in dict.fromkeys(name for pair in both for name in pair):
-        yield from _reached(data, tuple(name if step == PROJECT else step for step in key))
-
-
-def _reached(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for step in key:
-        if not isinstance(data, Mapping) or step not in data:
-            return
-        data = data[step]
-    yield key, data
-
-
-# --- words on servers in other files ------------------------------------------------------------------------
-
-
-class _Words(Struct, frozen=True):
-    """Which servers some lists name, or all of them, and where that stands."""
-
-    everywhere: Mapping[str, str]
-    in_project: Mapping[str, str]
-    """What a project's own files say, which concerns the project's own servers alone."""
-    all: str | None
-    only: tuple[tuple[bool, frozenset[str], str], ...] = ()
-    """Lists of the names that may run: whether a project's, the names, and where they stand."""
-    fold: bool = False
-
-    def about(self, entry: Entry) -> str | None:
-        name = entry.name.casefold() if self.fold else entry.name
-        foreign = entry.origin.scope == "project" and not entry.origin.owned
-        word = self.everywhere.get(name) or self.all or (self.in_project.get(name) if foreign else None)
-        lists = ((names, where) for projects, names, where in self.only if foreign or not projects)
-        return word or next((where for names, where in lists if name not in names), None)
-
-
-def _said(shelf: _Shelf, switches: Iterable[Switch]) -> _Words:
-    words = _Words({}, {}, None)
-    for switch in switches:
-        for path, document in shelf.all(switch.place):
-            for _, value in dig(document.data, switch.key, shelf.context):
-                word = f"`{switch.key[-1]}` in {path}" if switch.key else path
-                words = _heard(replace(words, fold=switch.fold), switch, value, word)
-    return words
-
-
-def _heard(words: _Words, switch: Switch, value: Any, where: str) -> _Words:
-    if switch.says in ("true", "trusted"):
-        meant = value is True if switch.says == "true" else value == "trusted"
-        return replace(words, all=words.all or where) if meant else words
-    names = [name.casefold() if switch.fold else name for name in _listed(switch, value)]
-    projects = switch.place.scope == "project"
-    if switch.says == "only":
-        limit = ((projects, frozenset(names), where),) if isinstance(value, list) and value else ()
-        return replace(words, only=words.only + limit)
-    named = dict.fromkeys(names, where)
-    if projects:
-        return replace(words, in_project={**named, **words.in_project})
-    return replace(words, everywhere={**named, **words.everywhere})
-
-
-def _listed(switch: Switch, value: Any) -> list[str]:
-    if switch.says == "states":
-        states = value if isinstance(value, Mapping) else {}
-        return [name for name, state in states.items() if state is False or _is_off(state)]
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-
-
-def _is_off(state: Any) -> bool:
-    return isinstance(state, Mapping) and state.get("enabled") is False
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
@@ -432,27 +248,3 @@ def _holds_entries(data: Any) -> bool:
     return isinstance(data, Mapping) and any(
         isinstance(raw, Mapping) and ("command" in raw or "url" in raw) for raw in data.values()
     )
-
-
-def _walked(place: Place) -> bool:
-    return place.scope == "project" and not place.owned
-
-
-def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:
-    """The wanted part of a file too large to be read whole; the rest is skipped, not built."""
-    try:
-        return Document(pick(data))
-    except (msgspec.DecodeError, RecursionError):
-        reason = "is not the JSON it should be"
-    raise ParseError(reason)
-
-
-def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
-    """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
-    where = context.where
-    home = os.path.realpath(where.home)
-    for machine in (where, replace(where, env={})):
-        for format in formats:
-            for place in format.places:
-                if place.scope == "user" and (path := locate(place, machine)):
-                    yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path

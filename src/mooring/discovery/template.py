@@ -7,9 +7,8 @@ from functools import cache
 from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Unset, Variable
 from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant as it is.
-_SURELY_A_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_SURELY_A_NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
 
 _PLACES: dict[str, Known] = {
     "workspaceFolder": Known("workspace"),
@@ -21,35 +20,50 @@ _PLACES: dict[str, Known] = {
 
 
 def template(
-    text: str, dialect: Dialect, field: Field, inputs: Inputs | None = None, fixed: Mapping[str, str] | None = None
+    text: str,
+    dialect: Dialect,
+    field: Field,
+    inputs: Inputs | None = None,
+    fixed: Mapping[str, str | Secret] | None = None,
+    keeper: str = "",
 ) -> Template:
-    """What a string means where it stands. `fixed` are variables whose values the configuration itself gives."""
+    """What a string means where it stands.
+
+    `fixed` are variables and secrets whose values the configuration itself gives, `keeper` is who has other secrets.
+    """
     made = _template(text, dialect, field, inputs)
-    return Template(text, tuple(_settled(made.parts, fixed))) if fixed else made
+    return Template(text, tuple(_settled(made.parts, fixed or {}, keeper))) if fixed or keeper else made
 
 
-def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str]) -> Iterator[Part]:
+def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str | Secret], keeper: str) -> Iterator[Part]:
     settled, last = "", None
     for part in parts:
-        match part:
-            case Text(text):
-                settled += text
-            case Variable(name) if name in fixed:
-                settled += fixed[name]
-            case _:
-                yield from [Text(settled)] if settled else []
-                yield part
-                settled, last = "", part
+        known = _known(part, fixed, keeper)
+        if isinstance(known, Text):
+            settled += known.text
+        else:
+            yield from [Text(settled)] if settled else []
+            yield known
+            settled, last = "", known
     if settled or last is None:
         yield Text(settled)
+
+
+def _known(part: Part, fixed: Mapping[str, str | Secret], keeper: str) -> Part:
+    if not isinstance(part, Variable | Secret):
+        return part
+    value = fixed.get(part.name)
+    if value is None:
+        return Secret(part.name, keeper) if isinstance(part, Secret) else part
+    return Text(value) if isinstance(value, str) else value
 
 
 def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> Template:
     if field in VALUES:
         if dialect.commands and text.startswith("!"):
             return Template(text, (Command(_parts(text[1:], dialect, field, inputs)),))
-        if dialect.names and _BARE.match(text):
-            unset: Unset = "omit" if _SURELY_A_NAME.match(text) else "literal"
+        if dialect.names and text.isascii() and text.isidentifier():
+            unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
             return Template(text, (Variable(text, unset=unset),))
     if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
         return Template(text, (Known("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
@@ -59,12 +73,15 @@ def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) 
 def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
     if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
         return (Text(text),)
+    if "$" not in text and "{" not in text and "%" not in text:
+        return (Text(text),)  # no dialect has a placeholder without one of them, and a pattern takes long to compile
     return tuple(_split(text, dialect, field, inputs or {})) or (Text(""),)
 
 
 def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterator[Part]:
     end, unset = 0, dialect.unset_in.get(field, dialect.unset)
-    for found in _compiled(dialect.pattern or "").finditer(text):
+    pattern = (dialect.env_pattern if field == "env" else None) or dialect.pattern or ""
+    for found in _compiled(pattern).finditer(text):
         if found.start() > end:
             yield Text(text[end : found.start()])
         yield _part(found, unset, inputs)
@@ -89,7 +106,7 @@ def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
             return Foreign(found[0])
         case {"name": name, **rest}:
             return Variable(name, rest.get("default"), unset)
-        case {"bare": name}:
+        case {"bare": name} | {"percent": name}:
             return Variable(name, None, unset)
         case _:
             return Text(found[0])

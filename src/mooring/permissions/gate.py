@@ -193,7 +193,7 @@ def _what(call: Call) -> str:
 
 def _refusal(call: Call, verdict: Verdict) -> str:
     way = "change that rule" if verdict.rule else "leave that mode"
-    return f"{_what(call)} was not called: {verdict.why}. It will not be by trying again; only the person can {way}."
+    return f"{_what(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
 
 
 def _said_no(call: Call, answer: No) -> str:
@@ -202,7 +202,10 @@ def _said_no(call: Call, answer: No) -> str:
 
 
 def _nobody(call: Call, verdict: Verdict) -> str:
-    add = f"To allow it, add to `permissions` in your settings.json: {_silencing(call)}"
-    if verdict.level == "managed":
-        add = "The machine's settings want every such call to be asked about."
-    return f"{_what(call)} was not called: {verdict.why}, and there is nobody to ask. {add}"
+    if verdict.doubtful:
+        way = "Mend that file first."
+    elif verdict.level == "managed":
+        way = "The machine's settings want every such call to be asked about."
+    else:
+        way = f"To allow it, add to `permissions` in your settings.json: {_silencing(call)}"
+    return f"{_what(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"

@@ -154,13 +154,21 @@ class Policy:
                 return Verdict("deny", _because(level, rule), level, rule)
         if self.mode == "plan" and not self._reads(call):
             return Verdict("deny", "in plan mode only tools of trusted servers that say they only read are called")
-        allowed = bool(found) and found[0][1].action == "allow"
-        if self.mode == "bypass" and not allowed:
-            return self._sure(Verdict("allow", "permissions are bypassed"))
-        if not found:
-            return self._sure(self._unspoken(call))
-        level, rule = found[0]
-        return self._sure(Verdict(rule.action, _because(level, rule), level, rule))
+        verdict = self._plain(call, found)
+        answered = any(level == "session" and rule.action == "allow" for level, rule in found)
+        if verdict.action == "allow" and self.doubts and not answered:
+            why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
+            return Verdict("ask", why, doubtful=True)
+        return verdict
+
+    def _plain(self, call: Call, found: list[tuple[Level, Rule]]) -> Verdict:
+        """What becomes of a call that is not denied, if every rule can be read."""
+        level, rule = found[0] if found else (None, None)
+        if self.mode == "bypass" and (rule is None or rule.action == "ask"):
+            return Verdict("allow", "permissions are bypassed")
+        if level is None or rule is None:
+            return self._unspoken(call)
+        return Verdict(rule.action, _because(level, rule), level, rule)
 
     def _unspoken(self, call: Call) -> Verdict:
         """What the mode makes of a call that no rule speaks of."""
@@ -174,11 +182,6 @@ class Policy:
         if call.server is None:
             return True
         return call.hints is not None and _only_reads(call.hints) and call.server in self.trusted
-
-    def _sure(self, verdict: Verdict) -> Verdict:
-        if verdict.action != "allow" or verdict.level == "session" or not self.doubts:
-            return verdict
-        return Verdict("ask", f"rules in {', '.join(self.doubts)} cannot be read, and could deny it", doubtful=True)
 
 
 def _first(hits: tuple[_Hit, ...], level: Level, values: Values) -> Rule | None:

@@ -81,6 +81,15 @@ class Cache:
         text = json.dumps(_meaning(approved, where, roots, credential), sort_keys=True)
         return _digest(self._own_secret(), b"key", text.encode())
 
+    def own_key(self, approved: Approved, where: Where) -> bytes:
+        """The key of a server that has its own folder for a root, as every server of a host has."""
+        return self.key(approved, where, roots=(approved.folder,))
+
+    def known(self, approved: Iterable[Approved], where: Where) -> dict[str, Offer]:
+        """What is known of these servers, by name; see `load`."""
+        names = {self.own_key(each, where): each.name for each in approved}
+        return {names[key]: offer for key, offer in self.load(names).items()}
+
     def load(self, keys: Iterable[bytes]) -> dict[bytes, Offer]:
         """What is known under each of the keys, and no older than `offer.LIFE`."""
         asked = list(keys)

@@ -12,16 +12,20 @@ from mooring.servers.plan import Plan, plan
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 
+SOON = 1.0
+"""Seconds until what was learned is on disk: much is learned at once, and not every host lives to be closed."""
+
 
 class Fleet:
     """Servers by name. `retired` is awaited for each that is no longer wanted, before it ends."""
 
-    def __init__(self, shared: Shared, cache: Cache, retired: Callable[[Server], Awaitable[None]]) -> None:
+    def __init__(self, shared: Shared, cache: Cache | None, retired: Callable[[Server], Awaitable[None]]) -> None:
         self.servers: dict[str, Server] = {}
         self._shared = shared
         self._cache = cache
         self._retired = retired
         self._leaving: set[asyncio.Task[None]] = set()
+        self._writing: asyncio.TimerHandle | None = None
         shared.remember = self._remember
 
     @property
@@ -48,18 +52,19 @@ class Fleet:
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
         wanted = [server for server in servers if refresh or unknown(server)]
-        tasks = {server.name: asyncio.ensure_future(server.refresh()) for server in wanted}
-        if tasks:
-            await asyncio.wait(tasks.values(), timeout=within)
+        tasks = {server.name: asyncio.ensure_future(_outcome(server)) for server in wanted}
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=within)
+        finally:
+            for task in tasks.values():
+                task.cancel()
         errors: dict[str, MooringError] = {}
         for name, task in tasks.items():
             if not task.done():
-                task.cancel()
                 errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
-            elif isinstance(error := task.exception(), MooringError):
+            elif (error := task.result()) is not None:
                 errors[name] = error
-            elif error is not None:
-                raise error
         return errors
 
     async def close(self) -> None:
@@ -68,7 +73,16 @@ class Fleet:
         for task in self._leaving:
             task.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
-        await asyncio.to_thread(self._cache.close)
+        if self._writing is not None:
+            self._writing.cancel()
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.close)
+
+    def forget(self, server: Server) -> None:
+        """Know nothing of what a server offered."""
+        server.offer = None
+        if self._cache is not None:
+            self._cache.forget(self._cache.own_key(server.approved, self._shared.where))
 
     def _retire(self, server: Server) -> None:
         """What a server that is no longer wanted has begun, it may end."""
@@ -85,14 +99,27 @@ class Fleet:
         task.add_done_callback(self._leaving.discard)
 
     def _known(self, approved: list[Approved]) -> dict[str, Offer]:
-        keys = {self._key(each): each.name for each in approved}
-        return {keys[key]: offer for key, offer in self._cache.load(keys).items()}
+        return self._cache.known(approved, self._shared.where) if self._cache is not None else {}
 
     def _remember(self, approved: Approved, offer: Offer) -> None:
-        self._cache.put(self._key(approved), offer)
+        if self._cache is None:
+            return
+        self._cache.put(self._cache.own_key(approved, self._shared.where), offer)
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().call_later(SOON, self._write, self._cache)
 
-    def _key(self, approved: Approved) -> bytes:
-        return self._cache.key(approved, self._shared.where, roots=(approved.folder,))
+    def _write(self, cache: Cache) -> None:
+        self._writing = None
+        asyncio.get_running_loop().run_in_executor(None, cache.flush)
+
+
+async def _outcome(server: Server) -> MooringError | None:
+    """Why a server cannot be connected, if it cannot."""
+    try:
+        await server.refresh()
+    except MooringError as error:
+        return error
+    return None
 
 
 def unknown(server: Server) -> bool:

@@ -12,6 +12,7 @@ from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
+from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
 from mooring.servers.launch import Context, Launch, Reach, prepare
 from mooring.servers.shared import Shared
@@ -29,22 +30,37 @@ async def connection(
         ServerError: no session came of it, or it was lost.
         NotApproved: it is no longer what was approved.
     """
-    name = approved.name
-    ready = await prepare(approved, _context(shared))
+    ready = await prepare(approved, context(shared))
     for omission in ready.omitted:
-        shared.note(name, LogMessage("warning", str(omission)))
-    match ready:
-        case Launch():
+        shared.note(approved.name, LogMessage("warning", str(omission)))
+    async with prepared(ready, approved.name, shared, client, limits, known) as session:
+        yield session
 
-            def wrote(line: str) -> None:
-                shared.note(name, LogMessage("stderr", line))
 
-            way = dial(ready, shared.guard, server=name, client=client, limits=limits, known=known, on_line=wrote)
-            async with way as session:
-                yield session
-        case Reach():
-            async with await _reached(ready, name, shared, client, limits, known) as session:
-                yield session
+@asynccontextmanager
+async def prepared(
+    ready: Launch | Reach, name: str, shared: Shared, client: Client, limits: Limits, known: EraName | None = None
+) -> AsyncIterator[Session]:
+    """The same, once everything in the definition is filled in; no error repeats the secrets that it was given.
+
+    Raises: ServerError.
+    """
+    try:
+        match ready:
+            case Launch():
+
+                def wrote(line: str) -> None:
+                    shared.note(name, LogMessage("stderr", line))
+
+                way = dial(ready, shared.guard, server=name, client=client, limits=limits, known=known, on_line=wrote)
+                async with way as session:
+                    yield session
+            case Reach():
+                async with await _reached(ready, name, shared, client, limits, known) as session:
+                    yield session
+    except ServerError as error:
+        error.args = (ready.redacted(str(error)), *error.args[1:])
+        raise
 
 
 async def _reached(
@@ -66,7 +82,8 @@ async def _reached(
     )
 
 
-def _context(shared: Shared) -> Context:
+def context(shared: Shared) -> Context:
+    """What all servers of a host are prepared with."""
     return Context(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
 
 

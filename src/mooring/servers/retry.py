@@ -13,7 +13,9 @@ SPREAD = 0.2
 """A pause is up to this much shorter or longer than it says."""
 
 MOST, SPAN = 5, 30.0
-"""More reconnects than this within so many seconds are too many."""
+"""More failures than this within so many seconds are too many."""
+GAP = 1.0
+"""Whoever needs a server that is waited for has it tried at once, but for the last attempt being younger than this."""
 REST = 60.0
 """So long a server that failed too often is left alone; then whoever needs it may have it tried once more."""
 
@@ -33,24 +35,26 @@ def pause(attempt: int, *, remote: bool, chance: float, asked: float | None = No
 
 
 class Breaker:
-    """Counts reconnects, and opens where there were too many."""
+    """Counts failures, and opens where there were too many."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=MOST + 1)
         self._opened: float | None = None
 
+    def is_open(self, now: float) -> bool:
+        """Whether the server is to be left alone."""
+        return self._opened is not None and now - self._opened < REST
+
     def count(self, now: float) -> bool:
-        """Note a reconnect that is about to happen; whether it may."""
-        if self._opened is not None and now - self._opened < REST:
-            return False
+        """Note a failure; whether it may be tried again."""
         if self._opened is not None:
-            self._times.clear()
+            self.reset()
         self._times.append(now)
-        too_many = len(self._times) > MOST and now - self._times[0] < SPAN
-        self._opened = now if too_many else None
-        return not too_many
+        if len(self._times) > MOST and now - self._times[0] < SPAN:
+            self._opened = now
+        return self._opened is None
 
     def reset(self) -> None:
-        """A person said to try again."""
+        """A person said to try again, or it has rested long enough."""
         self._times.clear()
         self._opened = None

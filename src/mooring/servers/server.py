@@ -45,7 +45,7 @@ from mooring.errors import (
 )
 from mooring.servers.asking import client
 from mooring.servers.reach import connection, installs, limits_of
-from mooring.servers.retry import MOST, SPAN, Breaker, pause
+from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
 from mooring.servers.shared import Shared
 from mooring.wire.client import Client, List
 from mooring.wire.session import Session
@@ -72,6 +72,8 @@ class Server:
         self._up: asyncio.Future[Session] | None = None
         self._breaker = Breaker()
         self._bell: asyncio.Future[None] | None = None
+        self._alarm: asyncio.Future[None] | None = None
+        self._tried = 0.0
         self._dirty: set[List] = set()
         self._listeners: set[Callable[[str], None]] = set()
         self._calls = 0
@@ -135,8 +137,8 @@ class Server:
         if self._leaving:
             self._fail(Closed(self.name, "its connection", stage="connect"))
         elif self._owner is not None and not self._owner.done():
-            return up
-        elif self._cause is not None and not self._breaker.count(self._loop.time()):
+            self._hurry()
+        elif self._breaker.is_open(self._loop.time()):
             self._suspend()
         else:
             self._owner = self._loop.create_task(self._own(), name=f"mooring server {self.name}")
@@ -271,6 +273,8 @@ class Server:
         self._cause = None
         self._leaving = False
         self._set(Idle())
+        if self._persistent:
+            self.start()
 
     async def close(self, *, finish: bool = False) -> None:
         """End the connection for good; with `finish`, once the calls under way have an outcome."""
@@ -294,11 +298,13 @@ class Server:
     async def _own(self) -> None:
         attempt = 1
         while True:
-            error: MooringError | None
+            self._tried = self._loop.time()
             self._set(Connecting(time(), attempt, self._installing(), str(self._cause) if self._cause else None))
+            error: MooringError | None
+            lost = False
             try:
                 async with self._connection() as session:
-                    attempt = 1
+                    attempt, lost = 1, True
                     self._arrived(session)
                     ending = await self._stay(session)
                     self._departed()
@@ -312,15 +318,27 @@ class Server:
                     return
                 continue
             self._cause = error
+            if (lost or self._local) and not self._breaker.count(self._loop.time()):
+                self._suspend()
+                return
             seconds = self._pause(attempt, error)
             if seconds is None:
                 return
             attempt += 1
             self._set(Connecting(time(), attempt, error=str(error)))
-            await asyncio.sleep(seconds)
-            if not self._breaker.count(self._loop.time()):
-                self._suspend()
-                return
+            await self._wait(seconds)
+
+    async def _wait(self, seconds: float) -> None:
+        """Let some time pass, less of it if somebody comes who needs the server now."""
+        self._alarm = self._loop.create_future()
+        try:
+            await asyncio.wait({self._alarm}, timeout=seconds)
+        finally:
+            self._alarm = None
+
+    def _hurry(self) -> None:
+        if self._alarm is not None and not self._alarm.done() and self._loop.time() - self._tried >= GAP:
+            self._alarm.set_result(None)
 
     def _pause(self, attempt: int, error: MooringError) -> float | None:
         """How long to wait before the next attempt; `None`, with everyone told, where there is to be none."""

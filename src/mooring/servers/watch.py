@@ -7,6 +7,7 @@ less often, and a failure is told once. What is denied is watched no longer.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from itertools import count
 from typing import Any, Literal, TypeAlias
@@ -40,6 +41,14 @@ class Watch(Struct, frozen=True):
     reason: str = ""
 
 
+class _Live(Struct, frozen=True):
+    """A watch, the very server it looks at, and what looks."""
+
+    watch: Watch
+    server: Server
+    task: asyncio.Task[None]
+
+
 class Watches:
     """Everything that one host watches."""
 
@@ -47,11 +56,11 @@ class Watches:
         self._emit = emit
         self._sleep = sleep
         self._numbers = count(1)
-        self._tasks: dict[str, tuple[Watch, asyncio.Task[None]]] = {}
+        self._live: dict[str, _Live] = {}
 
     @property
     def all(self) -> tuple[Watch, ...]:
-        return tuple(watch for watch, _ in self._tasks.values())
+        return tuple(live.watch for live in self._live.values())
 
     async def subscribe(self, server: Server, uri: str, reason: str = "") -> Watch:
         """Hear of changes to a resource: from the server, or, where it cannot tell, by looking now and then.
@@ -69,10 +78,10 @@ class Watches:
         except RpcError:
             release()
             return await self.poll(server, uri=uri, reason=reason)
-        except MooringError:
+        except BaseException:  # nobody may be waiting any more
             release()
             raise
-        return self._begin(watch, self._listen(watch, server, told), release)
+        return self._begin(watch, server, self._listen(watch, server, told), release)
 
     async def poll(
         self,
@@ -100,45 +109,56 @@ class Watches:
         kind: Literal["resource", "tool"] = "resource" if uri is not None else "tool"
         look = call or (_reading(server, target) if kind == "resource" else _calling(server, target, arguments))
         watch = Watch(self._id(), server.name, target, kind, interval, reason)
-        return self._begin(watch, self._look(watch, look), server.hold(lambda _: None))
+        return self._begin(watch, server, self._look(watch, look), server.hold(lambda _: None))
 
     async def end(self, *, id: str | None = None, server: str | None = None, target: str | None = None) -> bool:
         """End what goes by this id, or all that watches this target of this server; whether there was any."""
-        wanted = [watch for watch in self.all if _meant(watch, id, server, target)]
-        for watch in wanted:
-            await self._stop(watch.id)
+        wanted = [live for live in self._live.values() if _meant(live.watch, id, server, target)]
+        for live in wanted:
+            await self._stop(live)
+            await self._leave(live.watch, live.server)
         return bool(wanted)
 
-    async def drop(self, server: str, reason: str) -> None:
+    async def drop(self, server: Server, reason: str) -> None:
         """End all that watches a server that is gone, and say so."""
-        for watch in [watch for watch in self.all if watch.server == server]:
-            await self._stop(watch.id)
-            self._emit(Updated(watch.id, watch.server, watch.target, error=reason, ended=True))
+        for live in [live for live in self._live.values() if live.server is server]:
+            await self._stop(live)
+            self._emit(Updated(live.watch.id, server.name, live.watch.target, error=reason, ended=True))
 
     async def close(self) -> None:
-        for id in tuple(self._tasks):
-            await self._stop(id)
+        for live in tuple(self._live.values()):
+            await self._stop(live)
 
-    async def _stop(self, id: str) -> None:
-        _, task = self._tasks.pop(id, (None, None))
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+    async def _stop(self, live: "_Live") -> None:
+        self._live.pop(live.watch.id, None)
+        live.task.cancel()
+        await asyncio.wait({live.task})
 
-    def _begin(self, watch: Watch, work: Coroutine[Any, Any, None], release: Callable[[], None]) -> Watch:
+    async def _leave(self, watch: Watch, server: Server) -> None:
+        """Have a server tell no more of what nobody listens to; it is not waited for long."""
+        others = [other for other in self.all if (other.server, other.target) == (watch.server, watch.target)]
+        if watch.interval is None and server.is_connected and not others:
+            with suppress(MooringError, TimeoutError):
+                async with asyncio.timeout(FLOOR):
+                    await server.ask(lambda session: session.unsubscribe(watch.target))
+
+    def _begin(
+        self, watch: Watch, server: Server, work: Coroutine[Any, Any, None], release: Callable[[], None]
+    ) -> Watch:
         task = asyncio.get_running_loop().create_task(work, name=f"mooring watch {watch.id}")
         task.add_done_callback(lambda _: release())
-        self._tasks[watch.id] = watch, task
+        self._live[watch.id] = _Live(watch, server, task)
         return watch
 
     async def _listen(self, watch: Watch, server: Server, told: asyncio.Event) -> None:
         """Read the resource whenever the server says that it changed, or may have changed while it was away."""
         last: bytes | None = None
+        session: Session | None = None
         look = _reading(server, watch.target)
         while True:
             told.clear()
             last = await self._tell(watch, look, last)
-            session = await self._subscribed(watch, server)
+            session = await self._subscribed(watch, server, session)
             gone = asyncio.ensure_future(session.ended())
             heard = asyncio.ensure_future(told.wait())
             try:
@@ -148,13 +168,14 @@ class Watches:
                 heard.cancel()
             await self._sleep(FLOOR)  # what changes all the time is told of once a second
 
-    async def _subscribed(self, watch: Watch, server: Server) -> Session:
-        """The session, subscribed to the resource; a server that is away is waited for."""
+    async def _subscribed(self, watch: Watch, server: Server, before: Session | None) -> Session:
+        """The session, subscribed to the resource as it may be from before; a server that is away is waited for."""
         pause = FLOOR
         while True:
             try:
                 session = await server.session()
-                await session.subscribe(watch.target)
+                if session is not before:
+                    await session.subscribe(watch.target)
             except MooringError:
                 await self._sleep(pause)
                 pause = min(pause * 2, CEILING)
@@ -194,7 +215,7 @@ class Watches:
         return now
 
     def _room(self) -> None:
-        if len(self._tasks) >= MOST:
+        if len(self._live) >= MOST:
             raise ConfigError(f"{MOST} things are watched already; end one of them first.")
 
     def _id(self) -> str:

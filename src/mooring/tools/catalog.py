@@ -30,6 +30,8 @@ class Source(Struct, frozen=True):
     """Tools that are not what the person approved."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
+    note: str = ""
+    """Why there is no tool at all, where that is known."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
@@ -85,13 +87,13 @@ class Catalog:
         self.entries: tuple[Entry, ...] = tuple(
             Entry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
         )
-        self._by_name = {entry.name: entry for entry in self.entries}
         self._by_pair: dict[Pair, Entry] = {(entry.server, entry.tool): entry for entry in self.entries}
-        self._by_words = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
+        self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
+        self._exact |= {entry.name: entry for entry in self.entries}
 
     def get(self, name: str) -> Entry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
-        return self._by_name.get(name) or self._by_words.get(name)
+        return self._exact.get(name)
 
     def find(self, name: str) -> Entry | Cold:
         """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
@@ -160,17 +162,17 @@ class Catalog:
     def _reason(self, source: Source, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
             return "its configuration leaves it out"
-        return source.rejected.get(tool, "")
+        return source.rejected.get(tool, source.note.rstrip("."))
 
     def _near(self, server: str, tool: str) -> list[str]:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
 
     def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
-        written = {f"{entry.server}.{entry.tool}" for entry in self.entries} | set(self._by_name)
-        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(written))
+        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
-        if dot and not near:
-            return UnknownServer(server, _close(server, self._sources))
+        like = _close(server, self._sources) if dot else []
+        if dot and (like or not near) and not alike:
+            return UnknownServer(server, like)
         return UnknownTool("Mooring", name, near)
 
 

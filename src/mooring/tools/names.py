@@ -61,8 +61,8 @@ def _digested(name: str, pair: Pair) -> str:
 
 def _folded(text: str) -> str:
     """Words joined by single underscores, so that the double ones can only be ours."""
-    return re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9-]", "_", text)).strip("_") or "x"
+    return re.sub(r"[^A-Za-z0-9-]+", "_", text).strip("_") or "x"
 
 
 def _lowered(text: str) -> str:
-    return re.sub(r"_+", "_", re.sub(r"[^a-z_]", "_", text.lower())).strip("_") or "x"
+    return re.sub(r"[^a-z]+", "_", text.lower()).strip("_") or "x"

@@ -10,7 +10,7 @@ from msgspec.json import Decoder
 from mooring.core.hello import Implementation
 from mooring.core.raw import read, read_as
 from mooring.core.result import LogMessage
-from mooring.errors import RpcError
+from mooring.errors import RpcError, Stage
 from mooring.wire.inbound import Answer
 from mooring.wire.message import INVALID_PARAMS
 from mooring.wire.notes import LOG, Note
@@ -43,8 +43,14 @@ class Client(Struct, frozen=True, kw_only=True):
     on_change: Callable[[List], None] | None = None
     on_update: Callable[[str], None] | None = None
     on_log: Callable[[LogMessage], None] | None = None
+    on_stage: Callable[[Stage], None] | None = None
+    """A connection that is being opened has come through this stage."""
     on_elicited: Callable[[str], None] | None = None
     """An elicitation that went by a URL is complete; the id says which."""
+
+    def passed(self, stage: Stage) -> None:
+        if self.on_stage is not None:
+            self.on_stage(stage)
 
     @property
     def capabilities(self) -> dict[str, Any]:

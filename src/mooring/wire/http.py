@@ -21,13 +21,14 @@ a body that trickles                   the call fails at its deadline
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from math import inf
 from typing import Final
 
 from aiohttp import ClientResponse
+from multidict import CIMultiDict
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
@@ -40,7 +41,9 @@ from mooring.wire.post import post as make_post
 from mooring.wire.transport import Receiver, Withdrawal
 from mooring.wire.web import EVENTS, JSON, Body, Web, leave
 
+_ACCEPT: Final = {"Accept": f"{JSON}, {EVENTS}"}
 _LASTING: Final = ("resources/subscribe", "resources/unsubscribe", "logging/setLevel")
+_LISTS: Final = ("tools", "resources", "prompts")
 _PAUSE: Final = 1.0
 _PAUSE_CAP: Final = 60.0
 _PATIENCE: Final = 5.0
@@ -60,6 +63,8 @@ class Http:
         self._limits = limits
         self._session = ""
         self._version = ""
+        self._spoken = ("", "")
+        self._said: CIMultiDict[str] = CIMultiDict(_ACCEPT)
         self._initialize: Post | None = None
         self._lasting: dict[str, Message] = {}
         self._opening = False
@@ -213,16 +218,19 @@ class Http:
                 raise
         return await self._web.ask("POST", headers, post.body)
 
-    def _headers(self, post: Post | None) -> dict[str, str]:
-        headers = {"Accept": f"{JSON}, {EVENTS}", "Content-Type": JSON}
+    def _headers(self, post: Post | None) -> Mapping[str, str]:
         if post is None or not (post.is_stateless or post.method == INITIALIZE):
-            if self._session:
-                headers["Mcp-Session-Id"] = self._session
-            if self._version:
-                headers["MCP-Protocol-Version"] = self._version
-        elif post.headers:
-            headers |= post.headers
-        return headers
+            return self._session_headers()
+        return {**_ACCEPT, **post.headers}
+
+    def _session_headers(self) -> Mapping[str, str]:
+        """The same for every request of a session, so they are made once."""
+        spoken = self._session, self._version
+        if self._spoken != spoken:
+            named = zip(("Mcp-Session-Id", "MCP-Protocol-Version"), spoken, strict=True)
+            self._spoken = spoken
+            self._said = CIMultiDict({**_ACCEPT, **{name: value for name, value in named if value}})
+        return self._said
 
     def _pause_before_another(self, post: Post, error: ServerError) -> float | None:
         """How long to wait before the request is made again; `None` if it must not be, or if time is too short."""
@@ -375,8 +383,7 @@ class Http:
         return True
 
     def _stream_headers(self, events: Events) -> dict[str, str]:
-        headers = self._headers(None) | {"Accept": EVENTS}
-        del headers["Content-Type"]
+        headers = {**self._headers(None), "Accept": EVENTS}
         if events.last_id:
             headers["Last-Event-ID"] = events.last_id
         return headers
@@ -398,6 +405,8 @@ class Http:
             self._over(Ending(f"it ended its session and began no other: {error}"))
             raise ServerDied(self._server, "initialize", cause="it ended its session and began no other") from error
         self._listen()
+        # What the server offers may be another than before it forgot us: as if it had said so.
+        self._receiver.received([encode(Notification(f"notifications/{what}/list_changed")) for what in _LISTS])
 
     async def _initialize_again(self) -> None:
         assert self._initialize is not None

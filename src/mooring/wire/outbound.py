@@ -95,7 +95,7 @@ class Outbound:
 
         Raises: BadArguments, Clogged, and what the connection ended with.
         """
-        key = self.new_key()
+        self._last_key = key = self._last_key + 1
         if on_progress is not None:
             params = with_progress_token(params, key)
         now = self._loop.time()
@@ -105,7 +105,7 @@ class Outbound:
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         request = Request(key, method, params)
         pending = Pending(future, request, stage, now, due, until, within.idle, on_progress, standing)
-        # In line, as in `_has_room`: with many calls under way a method more is felt.
+        # In line, as in `_has_room` and `new_key`: with many calls under way a method more is felt.
         if self._gone is None and (standing or len(self.pending) - self._standing < self._most):
             self._send(key, pending)
         else:

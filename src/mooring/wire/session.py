@@ -13,6 +13,7 @@ from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, Filled, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.errors import ProtocolError, RpcError
 from mooring.wire import answers
 from mooring.wire.client import Client
 from mooring.wire.handshake import Handshake
@@ -64,7 +65,7 @@ async def connect(
     opened = False
     try:
         session = Session(peer, era, await era.open(peer, until), tasks)
-        await session.list_tools(until)
+        await session.list_first(until)
         opened = True
     finally:
         if not opened:
@@ -128,14 +129,25 @@ class Session:
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         if meta is not None:
             params["_meta"] = meta
-        call = self._call_as_task if name in self._as_tasks else self._ask
-        return call("tools/call", params, answers.result, name, within, on_progress)
+        within = within or self._limits.call
+        if name in self._as_tasks:
+            return self._call_as_task(params, within, on_progress)
+        # Neither a coroutine nor a method of its own: with many calls under way, each layer is felt.
+        return self._request("tools/call", params, answers.result, name, within=within, on_progress=on_progress)
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """Everything the server can do, also kept in `tools`. `until` bounds all pages."""
         self.tools = self._era.admitted(await self._list("tools", TOOLS, until))
         self._as_tasks = self._callable_as_tasks()
         return self.tools
+
+    async def list_first(self, until: float) -> None:
+        """List the tools of a connection that opens; where the server refuses, it has none and the note says why."""
+        try:
+            await self.list_tools(until)
+        except (RpcError, ProtocolError) as error:
+            # Known for no longer than this connection: it is asked again the next time.
+            self.tools = Listing(note=f"Its tools could not be listed: {error}", ttl=0.0)
 
     async def list_resources(self) -> Listing[Resource]:
         return await self._list("resources", RESOURCES)
@@ -207,21 +219,10 @@ class Session:
         read: Read[T],
         about: str = "",
         within: Timeout | None = None,
-        on_progress: OnProgress | None = None,
     ) -> Reply[T]:
-        # No coroutine of its own: with many calls under way, each layer would cost a twentieth of the whole.
-        return self._request(method, params, read, about, within=within or self._limits.call, on_progress=on_progress)
+        return self._request(method, params, read, about, within=within or self._limits.call)
 
-    async def _call_as_task(
-        self,
-        method: str,
-        params: dict[str, Any],
-        read: Read[T],
-        about: str = "",
-        within: Timeout | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> T:
-        within = within or self._limits.call
+    async def _call_as_task(self, params: dict[str, Any], within: Timeout, on_progress: OnProgress | None) -> Result:
         until = inf if within.total is None else self._loop.time() + within.total
         task = {} if within.total is None else {"ttl": round(within.total * 1000)}
 
@@ -229,9 +230,9 @@ class Session:
             return await self._request(method, params, answers.unread, within=Timeout(idle, None), until=until)
 
         with self._peer.following(on_progress, params) as followed:
-            created = await ask(method, {**followed, "task": task}, within.idle)
+            created = await ask("tools/call", {**followed, "task": task}, within.idle)
             raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
-        return read(self.server, about, raw)
+        return answers.result(self.server, params["name"], raw)
 
     async def _list(self, capability: str, kind: Kind[T], until: float = inf) -> Listing[T]:
         if not self.hello.offers(capability):

@@ -15,10 +15,10 @@ from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.events import TOO_LARGE, Event, Events
 from mooring.wire.message import Message, Notification, Request, claim, encode
 from mooring.wire.transport import Receiver, Withdrawal
-from mooring.wire.web import EVENTS, JSON, Body, Web
+from mooring.wire.web import EVENTS, Body, Web
 
 _HEAR: Final = {"Accept": EVENTS}
-_SPEAK: Final = {"Content-Type": JSON, "Accept": "*/*"}
+_SPEAK: Final = {"Accept": "*/*"}
 _INITIALIZED: Final = "notifications/initialized"
 
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
-from msgspec.json import Decoder
+from msgspec.json import Decoder, encode
 
-from mooring.core.raw import read_as
+from mooring.core.raw import ABSENT, read_as
 from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.peer import Peer
 
@@ -25,6 +25,7 @@ class Task(Struct, rename="camel"):
     task_id: str
     status: str
     poll_interval: float | None = None
+    status_message: str | None = None
 
     @property
     def pause(self) -> float:
@@ -36,7 +37,13 @@ class _Created(Struct):
     task: Task | None = None
 
 
+class _Told(Struct, rename="camel"):
+    content: Raw = ABSENT
+    structured_content: Raw = ABSENT
+
+
 _created = Decoder(_Created)
+_told = Decoder(_Told)
 _task = Decoder(Task)
 
 
@@ -69,7 +76,10 @@ class Tasks:
                 await self._pause(task, until)
                 task = _read(peer.server, _task, await ask("tasks/get", named, idle))
             # A task that waits for a person's input answers when it has it: only the whole deadline counts.
-            return await ask("tasks/result", named, None)
+            result = await ask("tasks/result", named, None)
+            if task.status == "failed" and _is_empty(peer.server, result):
+                return _failure(task)
+            return result
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", named)
             raise
@@ -93,6 +103,17 @@ class Tasks:
 def _wake(sleeper: "asyncio.Future[None]") -> None:
     if not sleeper.done():
         sleeper.set_result(None)
+
+
+def _is_empty(server: str, result: Raw) -> bool:
+    told = _read(server, _told, result)
+    return not (told.content or told.structured_content)
+
+
+def _failure(task: Task) -> Raw:
+    """What a tool would have said: some servers know of a failure only in the status of its task."""
+    words = task.status_message or "the task failed, and does not say why"
+    return Raw(encode({"content": [{"type": "text", "text": words}], "isError": True}))
 
 
 def _read(server: str, decoder: Decoder[Any], raw: Raw) -> Any:

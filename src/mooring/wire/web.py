@@ -1,22 +1,24 @@
 """HTTP to one origin, within budgets: whatever goes wrong comes out as one of our own errors."""
 
+import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import inf
 from os import strerror
-from socket import gaierror
 from time import time
 
 import aiohttp
-from aiohttp import ClientResponse
+from aiohttp import AddrInfoType, BytesPayload, ClientResponse
 from msgspec import DecodeError
+from multidict import CIMultiDict
 from yarl import URL
 
 from mooring.core.limits import Limits
 from mooring.core.raw import read
 from mooring.errors import ConnectError, HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.wire.challenge import parse
+from mooring.wire.cookies import Cookies
 from mooring.wire.inflate import Bomb, Inflate, Unknown
 from mooring.wire.network import Address, checked
 
@@ -27,6 +29,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HOPS = 5
 _UNDONE = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 428, 429, 431})
 """Whoever answers so has done nothing."""
+_READ = 64 * 1024
 _WORDS = 64 * 1024
 _SHOWN = 200
 _ENCODINGS = "gzip, deflate"
@@ -50,9 +53,14 @@ class Web:
         self.limits = limits
         self._server = server
         self._proxy = proxy
+        defaults = _defaults(program, headers)
+        self._cookies = Cookies(defaults.get("Cookie", ""))
+        # aiohttp says its defaults to a proxy too, which is not to know what is meant for the server.
+        self._unsaid = None if proxy is None else defaults
+        self._to_proxy = {"User-Agent": program}
         self._client = aiohttp.ClientSession(
             connector=_connector(address, tls),
-            headers={"User-Agent": program, **checked(headers), "Accept-Encoding": _ENCODINGS},
+            headers=defaults if proxy is None else None,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
             auto_decompress=False,
@@ -87,7 +95,14 @@ class Web:
             length = response.content_length
             if length is not None and length > self.limits.line:
                 raise TooLarge(self._server, self.limits.line)
-            return await _joined(self.body(response), response)
+            body = self.body(response)
+            whole = await body.read()
+            if response.content.at_eof():
+                return whole
+            pieces = [whole]
+            while piece := await body.read():
+                pieces.append(piece)
+            return b"".join(pieces)
         finally:
             leave(response)
 
@@ -130,9 +145,18 @@ class Web:
         await self._client.close()
 
     async def _ask_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> ClientResponse:
+        data = None if body is None else BytesPayload(body, content_type=JSON)
+        if self._cookies:
+            headers = {**headers, "Cookie": self._cookies.header(url)}
         try:
-            return await self._client.request(
-                method, url, headers=headers, data=body, allow_redirects=False, proxy=self._proxy
+            response = await self._client.request(
+                method,
+                url,
+                headers=headers if self._unsaid is None else _merged(self._unsaid, headers),
+                data=data,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._to_proxy,
             )
         except (
             aiohttp.ClientConnectorError,
@@ -141,12 +165,15 @@ class Web:
         ) as error:
             raise ConnectError(self._server, _words_of(error)) from error
         except aiohttp.ClientHttpProxyError as error:
-            raise ConnectError(self._server, f"its proxy answered with HTTP status {error.status}") from error
+            raise ConnectError(self._server, _refusal_of_proxy(error.status)) from error
         except aiohttp.ClientResponseError as error:
             reason = f"its answer is no HTTP, or its head is over the budget: {_first_line(error.message)}"
             raise ProtocolError(self._server, reason) from error
         except (aiohttp.ClientError, OSError) as error:
             raise self._died(method, error) from error
+        if "Set-Cookie" in response.headers:
+            self._cookies.take(response.headers.getall("Set-Cookie"), url)
+        return response
 
     def _died(self, method: str, error: BaseException) -> ServerDied:
         return ServerDied(self._server, f"a {method}", may_have_run=method == "POST", cause=_words_of(error))
@@ -223,14 +250,13 @@ def leave(response: ClientResponse) -> None:
         response.close()
 
 
-async def _joined(body: Body, response: ClientResponse) -> bytes:
-    whole = await body.read()
-    if response.content.at_eof():
-        return whole
-    pieces = [whole]
-    while piece := await body.read():
-        pieces.append(piece)
-    return b"".join(pieces)
+def _defaults(program: str, headers: Mapping[str, str]) -> CIMultiDict[str]:
+    """What every request says; what is sent is for us alone to describe."""
+    defaults = CIMultiDict({"User-Agent": program})
+    defaults.update(checked(headers))
+    defaults["Accept-Encoding"] = _ENCODINGS
+    defaults.popall("Content-Type", None)
+    return defaults
 
 
 def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConnector:
@@ -238,7 +264,31 @@ def _connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConn
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=0)
     # aiohttp makes a context with the system's authorities when it is imported: the one for whoever wants no other.
-    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls)
+    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls, socket_factory=_socket)
+
+
+class _Socket(socket.socket):
+    """Reads no more at once than the heap has room for: the loop's 256 KiB are mapped and cleared for every answer."""
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        return super().recv(min(size, _READ), flags)
+
+
+def _socket(to: AddrInfoType) -> socket.socket:
+    family, kind, protocol, _, _ = to
+    return _Socket(family, kind, protocol)
+
+
+def _merged(defaults: CIMultiDict[str], headers: Mapping[str, str]) -> CIMultiDict[str]:
+    merged = defaults.copy()
+    merged.update(headers)
+    return merged
+
+
+def _refusal_of_proxy(status: int) -> str:
+    if status == 407:
+        return "its proxy wants to know who asks; name the proxy as http://USER:PASSWORD@HOST:PORT"
+    return f"its proxy answered with HTTP status {status}"
 
 
 def _retry_after(value: str) -> float | None:
@@ -274,7 +324,7 @@ def _said(words: bytes) -> str:
 def _words_of(error: BaseException) -> str:
     """What went wrong, as the system says it."""
     cause = getattr(error, "os_error", None) or error
-    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | gaierror) and cause.errno:
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError | socket.gaierror) and cause.errno:
         return strerror(cause.errno)
     return _first_line(getattr(cause, "strerror", None) or str(cause) or type(cause).__name__)
 

@@ -20,4 +20,5 @@ FORMAT = Format(
     fields={**COMMON, **fields(includeTools="tools_allow")},
     dialect=VARS,
     policies=tuple(Switch(place, ("amp.mcpPermissions",), "rules") for place in (*_MANAGED, *_USER)),
+    trust_marks=tuple(Switch(place, ("amp.mcpTrustedServers",), "servers") for place in _USER),
 )

@@ -1,11 +1,13 @@
 """Claude Code's own folders and `~/.claude.json`, where it also keeps each project's private servers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from mooring.discovery.format import COMMON, PROJECT, Format, Place, Switch, fields, project, system, user
+from mooring.discovery.values import Refused
 
 HOME = "${CLAUDE_CONFIG_DIR:-~/.claude}"
 STATE = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
@@ -17,16 +19,17 @@ MANAGED = system(
     darwin="/Library/Application Support/ClaudeCode/managed-mcp.json",
     win32="C:/Program Files/ClaudeCode/managed-mcp.json",
 )
-_DROP_INS = tuple(
+MANAGED_SETTINGS = tuple(
     Place("managed", place.path.replace("managed-mcp.json", name), only=place.only)
     for name in ("managed-settings.json", "managed-settings.d/*.json")
     for place in MANAGED
 )
-_SETTINGS = (*_DROP_INS, user(f"{HOME}/settings.json"))
+SETTINGS = user(f"{HOME}/settings.json")
+PROJECT_SETTINGS = (project(".claude/settings.json"), project(".claude/settings.local.json"))
 POLICIES = (
-    *(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in _DROP_INS),
-    *(Switch(place, ("deniedMcpServers",), "denied") for place in _SETTINGS),
-    *(Switch(place, ("allowedMcpServers",), "allowed") for place in _SETTINGS),
+    *(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in MANAGED_SETTINGS),
+    *(Switch(p, ("deniedMcpServers",), "denied") for p in (*MANAGED_SETTINGS, SETTINGS, *PROJECT_SETTINGS)),
+    *(Switch(place, ("allowedMcpServers",), "allowed") for place in (*MANAGED_SETTINGS, SETTINGS)),
 )
 FIELDS = {**COMMON, **fields(timeout="call_timeout", tools="tools_policy")}
 
@@ -48,6 +51,7 @@ class _Project(Struct, rename="camel"):
     disabled_mcp_servers: Any = UNSET
     enabled_mcpjson_servers: Any = UNSET
     disabled_mcpjson_servers: Any = UNSET
+    has_trust_dialog_accepted: Any = UNSET
 
 
 def _projects(state: _State) -> dict[str, Raw]:
@@ -64,6 +68,15 @@ def _project(raw: Raw) -> Any:
         return {}
 
 
+def _managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a machine's settings hand out are addresses alone, reached safely and with nothing to fill in."""
+    if "command" in raw or not str(raw.get("url")).lower().startswith("https://"):
+        raise Refused("is no https address, and Claude Code takes nothing else here", "use managed-mcp.json", "url")
+    if "${" in str(raw):
+        raise Refused("holds `${`, and Claude Code fills nothing in here", "write what is meant")
+    return raw
+
+
 OWN = Place("user", STATE, limit=LARGE, pick=pick)
 OFF = Switch(OWN, ("projects", PROJECT, "disabledMcpServers"))
 
@@ -72,7 +85,10 @@ FORMAT = Format(
     title="Claude Code",
     places=(
         *MANAGED,
-        *(Place("managed", place.path, ("managedMcpServers",), only=place.only) for place in _DROP_INS),
+        *(
+            Place("managed", place.path, ("managedMcpServers",), only=place.only, prepare=_managed)
+            for place in MANAGED_SETTINGS
+        ),
         Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True, limit=LARGE, pick=pick),
         project(".claude/.mcp.json"),
         project(".claude/mcp.json"),

@@ -19,8 +19,8 @@ FORMAT = Format(
     title="Cline",
     places=(
         user("${CLINE_MCP_SETTINGS_PATH}"),
-        user(f"${{CLINE_DATA_DIR}}/settings/{_NAME}"),
-        user(f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}"),
+        user(f"${{CLINE_DATA_DIR}}/settings/{_NAME}", unless=("CLINE_MCP_SETTINGS_PATH",)),
+        user(f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}", unless=("CLINE_MCP_SETTINGS_PATH", "CLINE_DATA_DIR")),
         user(f"{{app}}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/{_NAME}"),
         user(f"~/Documents/Cline/MCP/{_NAME}"),
     ),

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, fields, project, system, user
+from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, Unreadable, fields, project, system, user
 from mooring.discovery.values import Refused
 
-_CONFIG = user("${CODEX_HOME:-~/.codex}/config.toml")
-
+_HOME = "${CODEX_HOME:-~/.codex}"
+CONFIG = user(f"{_HOME}/config.toml")
 
 _STDIO_ONLY = frozenset({"args", "env", "env_vars", "cwd"})
 _HTTP_ONLY = frozenset(
@@ -34,10 +34,10 @@ FORMAT = Format(
             "managed",
             linux="/etc/codex/managed_config.toml",
             darwin="/etc/codex/managed_config.toml",
-            win32="${CODEX_HOME:-~/.codex}/managed_config.toml",
+            win32=f"{_HOME}/managed_config.toml",
         ),
         project(".codex/config.toml"),
-        _CONFIG,
+        CONFIG,
         *system(
             "user",
             linux="/etc/codex/config.toml",
@@ -68,9 +68,19 @@ FORMAT = Format(
         oauth="oauth",
         scopes="oauth_scopes",
         oauth_resource="oauth_resource",
+        mcp_oauth_callback_port="oauth_port",
     ),
+    defaults={"mcp_oauth_callback_port": ("mcp_oauth_callback_port",)},
     untyped="http",
     dialect=PLAIN,
     prepare=_prepare,
-    trust_marks=(Switch(_CONFIG, ("projects", PROJECT, "trust_level"), "trusted"),),
+    trust_marks=(Switch(CONFIG, ("projects", PROJECT, "trust_level"), "trusted"),),
+    unreadable=(
+        Unreadable(
+            user(f"{_HOME}/*.config.toml"),
+            "The file is a profile, which Codex reads only when it is asked for, so its servers are left out",
+            "move those that you always want into config.toml",
+            (b"mcp_servers",),
+        ),
+    ),
 )

@@ -3,7 +3,7 @@
 from mooring.discovery.dialect import DOLLAR
 from mooring.discovery.format import COMMON, STANDARD_TYPES, Format, Switch, fields, project, user
 
-_HOME = "${COPILOT_HOME:-~/.copilot}"
+HOME = "${COPILOT_HOME:-~/.copilot}"
 
 FORMAT = Format(
     tool="copilot-cli",
@@ -13,9 +13,10 @@ FORMAT = Format(
         project(".copilot/mcp-config.json"),
         project(".github/mcp.json"),
         user("~/.github/mcp-config.json"),
-        user(f"{_HOME}/mcp-config.json"),
+        user(f"{HOME}/mcp-config.json"),
     ),
     bare=True,
+    names=r"[^\x00-\x1f\x7f}]+",
     fields={
         **COMMON,
         **fields(
@@ -26,7 +27,8 @@ FORMAT = Format(
     ask_for_type=True,
     dialect=DOLLAR,
     off=(
-        Switch(user(f"{_HOME}/settings.json"), ("disabledMcpServers",)),
+        Switch(user(f"{HOME}/settings.json"), ("disabledMcpServers",)),
         Switch(project(".github/copilot/settings.json"), ("disabledMcpServers",)),
     ),
+    trust_marks=(Switch(user(f"{HOME}/config.json"), ("trusted_folders",), "folders"),),
 )

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import SHELL
-from mooring.discovery.format import SECONDS, Field, Format, Unreadable, fields, project, system, user
+from mooring.discovery.format import SECONDS, Field, Format, Place, Unreadable, fields, project, system, user
 from mooring.discovery.values import NoServer
 
-_GLOBAL = "${CRUSH_GLOBAL_CONFIG:-{xdg}/crush}"
-_SCRIPTS = (project(".crushrc"), project("crushrc"), user(f"{_GLOBAL}/crushrc"))
+
+def _global(variable: str, usual: str, name: str) -> tuple[Place, Place]:
+    return user(f"${{{variable}}}/{name}"), user(f"{usual}/crush/{name}", unless=(variable,))
+
+
+_CONFIG = ("CRUSH_GLOBAL_CONFIG", "{xdg}")
+_SCRIPTS = (project(".crushrc"), project("crushrc"), *_global(*_CONFIG, "crushrc"))
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -30,8 +35,8 @@ FORMAT = Format(
     places=(
         project(".crush.json"),
         project("crush.json"),
-        user("${CRUSH_GLOBAL_DATA:-{data}/crush}/crush.json"),
-        user(f"{_GLOBAL}/crush.json"),
+        *_global("CRUSH_GLOBAL_DATA", "{data}", "crush.json"),
+        *_global(*_CONFIG, "crush.json"),
         *system(
             "user",
             linux="/etc/crush/crush.json",

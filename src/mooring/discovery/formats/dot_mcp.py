@@ -4,8 +4,6 @@ from mooring.discovery.dialect import SHARED
 from mooring.discovery.format import COMMON, PROJECT, Format, Switch, fields, project, user
 from mooring.discovery.formats import claude
 
-_SETTINGS = user(f"{claude.HOME}/settings.json")
-
 FORMAT = Format(
     tool="claude-code",
     title="Claude Code (.mcp.json)",
@@ -17,15 +15,17 @@ FORMAT = Format(
     off=(
         claude.OFF,
         Switch(claude.OWN, ("projects", PROJECT, "disabledMcpjsonServers")),
-        Switch(_SETTINGS, ("disabledMcpjsonServers",)),
-        Switch(project(".claude/settings.json"), ("disabledMcpjsonServers",)),
-        Switch(project(".claude/settings.local.json"), ("disabledMcpjsonServers",)),
+        *(
+            Switch(place, ("disabledMcpjsonServers",))
+            for place in (claude.SETTINGS, *claude.MANAGED_SETTINGS, *claude.PROJECT_SETTINGS)
+        ),
     ),
     approved_in=(
         Switch(claude.OWN, ("projects", PROJECT, "enabledMcpjsonServers")),
-        Switch(_SETTINGS, ("enabledMcpjsonServers",)),
-        Switch(_SETTINGS, ("enableAllProjectMcpServers",), "true"),
+        Switch(claude.SETTINGS, ("enabledMcpjsonServers",)),
+        Switch(claude.SETTINGS, ("enableAllProjectMcpServers",), "true"),
     ),
+    trust_marks=(Switch(claude.OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),),
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,
 )

@@ -1,27 +1,70 @@
 """Gemini CLI: an old word for HTTP, names compared without regard to case, servers switched off in three places."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from mooring.core.config import Origin
 from mooring.discovery.dialect import LOOSE
-from mooring.discovery.format import COMMON, NO_SERVER, Format, Place, Switch, fields, project, system, user
+from mooring.discovery.format import (
+    COMMON,
+    NO_SERVER,
+    Context,
+    Entry,
+    Format,
+    Place,
+    Remark,
+    Sheet,
+    Switch,
+    fields,
+    project,
+    system,
+    user,
+)
+from mooring.discovery.scan import maps
+from mooring.discovery.shelf import dig
 from mooring.discovery.values import NoServer
 
-_HOME = "${GEMINI_CLI_HOME:-~}/.gemini"
-_OVER = system(
-    "managed",
-    linux="/etc/gemini-cli/settings.json",
-    darwin="/Library/Application Support/GeminiCli/settings.json",
-    win32="{programdata}/gemini-cli/settings.json",
-)
-_UNDER = system(
-    "user",
-    linux="/etc/gemini-cli/system-defaults.json",
-    darwin="/Library/Application Support/GeminiCli/system-defaults.json",
-    win32="{programdata}/gemini-cli/system-defaults.json",
-)
-_PLACES = (*_OVER, project(".gemini/settings.json"), user(f"{_HOME}/settings.json"), *_UNDER)
-_EXTENSIONS = Place("user", f"{_HOME}/extensions/*/gemini-extension.json", here=("extensionPath",))
+
+def machine(linux: str, darwin: str, variable: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """The machine's own settings over the person's, and its defaults under them; variables may move both."""
+
+    def file(scope: Any, name: str, kind: str) -> tuple[Place, ...]:
+        moved = f"{variable}_{kind}_PATH"
+        places = system(
+            scope,
+            linux=f"/etc/{linux}/{name}",
+            darwin=f"/Library/Application Support/{darwin}/{name}",
+            win32=f"{{programdata}}/{linux}/{name}",
+        )
+        fixed = (Place(scope, place.path, only=place.only, unless=(moved,)) for place in places)
+        return (Place(scope, f"${{{moved}}}"), *fixed)
+
+    return file("managed", "settings.json", "SYSTEM_SETTINGS"), file("user", "system-defaults.json", "SYSTEM_DEFAULTS")
+
+
+def gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+    """The usual maps, and the older `mcp.serverCommand`: one command line for one server."""
+    yield from maps(format, sheets, context)
+    for order, sheet in enumerate(sheets):
+        for key, line in dig(sheet.document.data, ("mcp", "serverCommand"), context):
+            if isinstance(line, str) and line.split():
+                program, *args = line.split()
+                origin = Origin(format.tool, sheet.place.scope, sheet.path, key)
+                yield Entry("mcp", {"command": program, "args": args}, origin, sheet.document, order)
+
+
+def switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:
+    places = tuple(places)
+    return (
+        *(Switch(place, ("mcp", "excluded"), fold=True) for place in places),
+        *(Switch(place, ("mcp", "allowed"), "only", fold=True) for place in places),
+        Switch(user(f"{home}/mcp-server-enablement.json"), (), "states", fold=True),
+    )
+
+
+def extensions(home: str, name: str) -> Place:
+    states = Switch(user(f"{home}/extensions/extension-enablement.json"), (), "paths")
+    return Place("user", f"{home}/extensions/*/{name}", here=("extensionPath",), off=(states,))
 
 
 def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -31,22 +74,29 @@ def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**raw, "url": None, "type": "http"} if raw.get("httpUrl") else raw
 
 
+def remarks(raw: Mapping[str, Any]) -> Iterable[Remark]:
+    if raw.get("authProviderType") not in (None, "dynamic_discovery"):
+        yield "authProviderType", "names a login with Google, which only its tool has", "give it a token in `headers`"
+
+
 FIELDS = {
     **fields(httpUrl="url"),
     **COMMON,
     **fields(timeout="call_timeout", includeTools="tools_allow", excludeTools="tools_deny"),
 }
+_HOME = "${GEMINI_CLI_HOME:-~}/.gemini"
+_OVER, _UNDER = machine("gemini-cli", "GeminiCli", "GEMINI_CLI")
+_PLACES = (*_OVER, project(".gemini/settings.json"), user(f"{_HOME}/settings.json"), *_UNDER)
 
 FORMAT = Format(
     tool="gemini",
     title="Gemini CLI",
-    places=(*_PLACES, _EXTENSIONS),
+    places=(*_PLACES, extensions(_HOME, "gemini-extension.json")),
     fields=FIELDS,
     dialect=LOOSE,
     prepare=prepare,
-    off=(
-        *(Switch(place, ("mcp", "excluded"), fold=True) for place in _PLACES),
-        *(Switch(place, ("mcp", "allowed"), "only", fold=True) for place in _PLACES),
-        Switch(user(f"{_HOME}/mcp-server-enablement.json"), (), "states", fold=True),
-    ),
+    remarks=remarks,
+    gather=gather,
+    off=switches(_PLACES, _HOME),
+    trust_marks=(Switch(user(f"{_HOME}/trustedFolders.json"), (), "folders"),),
 )

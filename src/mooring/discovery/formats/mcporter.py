@@ -1,6 +1,5 @@
 """mcporter: two spellings of every key, a command as a line, a list or a word; an unset variable stops the start."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,7 +37,7 @@ _NAMES: dict[str, Slot] = {
     "bearerTokenEnv": "bearer_env", "allowedTools": "tools_allow", "blockedTools": "tools_deny",
     "oauthClientId": "oauth_client_id", "oauthClientSecret": "oauth_client_secret", "oauthScope": "oauth_scopes",
 }  # fmt: skip
-_SNAKE = {re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): slot for name, slot in _NAMES.items()}
+_SNAKE = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name): slot for name, slot in _NAMES.items()}
 _FIELDS = {**without("timeout"), **fields({**_NAMES, **_SNAKE})}
 
 FORMAT = Format(
@@ -47,10 +46,15 @@ FORMAT = Format(
     places=(
         user("${MCPORTER_CONFIG}"),
         project("config/mcporter.json"),
-        *(user(f"{home}/mcporter.{kind}") for home in ("~/.mcporter", "{xdg}/mcporter") for kind in ("json", "jsonc")),
+        *(
+            user(f"{home}/mcporter.{kind}", unless=("MCPORTER_CONFIG",))
+            for home in ("~/.mcporter", "{xdg}/mcporter")
+            for kind in ("json", "jsonc")
+        ),
     ),
     fields=_FIELDS,
     untyped="http",
     dialect=STRICT,
     prepare=_prepare,
+    relative=True,
 )

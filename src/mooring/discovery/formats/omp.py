@@ -15,6 +15,7 @@ FORMAT = Format(
     tool="omp",
     title="oh-my-pi",
     places=(project(".omp/mcp.json"), project(".omp/.mcp.json"), *_USER),
+    names=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
     untyped="http",
     dialect=OWN,
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),

@@ -1,5 +1,7 @@
 """OpenCode: layers merged key by key, as it does itself; a person's own layers, then a project's over them."""
 
+import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,7 +32,11 @@ _MANAGED = tuple(
         win32=f"{{programdata}}/opencode/opencode.{suffix}",
     )
 )
-_PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED)
+_PREFERENCES = tuple(
+    Place("managed", f"{{system}}/Library/Managed Preferences/{whose}ai.opencode.managed.plist", only="darwin")
+    for whose in ("", "${USER}/")
+)
+_PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED, *_PREFERENCES)
 _SEEN: Mapping[Scope, frozenset[Scope]] = {
     "user": frozenset({"user"}),
     "project": frozenset({"user", "project", "managed"}),
@@ -45,6 +51,7 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
     layers = [(s, *_servers(s)) for s in pile if not (without_project and s.place.scope == "project")]
     for scope, seen in _SEEN.items():
         merged: dict[str, Any] = {}
+        tools: dict[str, Any] = {}
         limit: Any = None
         last: dict[str, tuple[Sheet, tuple[str, ...]]] = {}
         paths: dict[str, list[str]] = {}
@@ -52,6 +59,7 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
             if sheet.place.scope in seen:
                 merged = _merge(merged, servers)
                 limit = _limit(sheet.document.data, limit)
+                tools |= _tools(sheet.document.data)
                 for name in servers:
                     paths.setdefault(name, []).append(sheet.path)
             if sheet.place.scope == scope:
@@ -61,6 +69,8 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
                 others = tuple(path for path in paths[name] if path != sheet.path)
                 origin = Origin(format.tool, scope, sheet.path, (*key, name), layers=others)
                 raw = _merge({"timeout": limit}, merged[name]) if limit is not None else merged[name]
+                if tools and isinstance(raw, Mapping) and (denied := _denied(name, tools)):
+                    raw = {**raw, "denied": denied}
                 yield Entry(name, raw, origin, sheet.document, 0)
 
 
@@ -81,11 +91,46 @@ def _servers(sheet: Sheet) -> tuple[tuple[str, ...], dict[str, Any]]:
     mcp = data.get("mcp") if isinstance(data, Mapping) else None
     if not isinstance(mcp, Mapping):
         return ("mcp",), {}
+    if "{file:" in sheet.document.text and os.path.isabs(sheet.path):
+        mcp = _rooted(mcp, os.path.dirname(sheet.path))
     inner = mcp.get("servers")
     if isinstance(inner, Mapping) and not {"type", "command", "url", "enabled"} & inner.keys():
         default = {"timeout": mcp["timeout"]} if isinstance(mcp.get("timeout"), Mapping) else {}
         return ("mcp", "servers"), {name: _merge(default, raw) for name, raw in inner.items()}
     return ("mcp",), dict(mcp)
+
+
+_FILE = r"\{file:(?![~/\\]|[A-Za-z]:)(?:\./)?"
+
+
+def _rooted(value: Any, folder: str) -> Any:
+    """Files are meant from the layer that names them, whichever it is merged with."""
+    if isinstance(value, Mapping):
+        return {key: _rooted(inner, folder) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_rooted(inner, folder) for inner in value]
+    return re.sub(_FILE, lambda _: f"{{file:{folder}/", value) if isinstance(value, str) else value
+
+
+def _tools(data: Any) -> dict[str, Any]:
+    """What is said of tools by their whole names; `tools` is the older word."""
+    maps = (data.get(key) for key in ("tools", "permission")) if isinstance(data, Mapping) else ()
+    return {name: said for listed in maps if isinstance(listed, Mapping) for name, said in listed.items()}
+
+
+def _denied(server: str, tools: Mapping[str, Any]) -> list[str]:
+    """The tools of a server that are switched off; a later word on the same counts."""
+    beginning, denied = re.sub(r"[^A-Za-z0-9_-]", "_", server) + "_", list[str]()
+    for pattern, said in tools.items():
+        if pattern.startswith(beginning):
+            tool = pattern[len(beginning) :]
+        elif pattern.endswith("*") and beginning.startswith(pattern[:-1]):
+            tool = "*"
+        else:
+            continue
+        denied = [] if tool == "*" else [other for other in denied if other != tool]
+        denied += [tool] if said is False or said == "deny" else []
+    return denied
 
 
 def _limit(data: Any, default: Any) -> Any:
@@ -131,7 +176,11 @@ FORMAT = Format(
     title="OpenCode",
     places=_PLACES,
     key=("mcp",),
-    fields={**fields(environment="env"), **COMMON, **fields(startup="start_timeout", request="call_timeout")},
+    fields={
+        **fields(environment="env"),
+        **COMMON,
+        **fields(startup="start_timeout", request="call_timeout", denied="tools_deny"),
+    },
     types={"local": "stdio", "remote": "auto", "stdio": "stdio", "http": "http", "sse": "sse"},
     dialect=CURLY,
     prepare=_prepare,

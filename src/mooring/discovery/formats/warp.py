@@ -9,7 +9,7 @@ FORMAT = Format(
     places=(project(".warp/.mcp.json"), user("~/.warp/.mcp.json")),
     also=(("servers",), ("mcp", "servers"), ("mcp_servers",)),
     fields={
-        **fields(serverUrl="url", working_directory="cwd"),
+        **fields(serverUrl="url", working_directory="cwd", workingDirectory="cwd"),
         **without("timeout"),
     },
     dialect=VARS,

@@ -1,0 +1,22 @@
+"""`logs`: what a server wrote."""
+
+import os
+
+from mooring.core.where import Where
+from mooring.errors import UnknownServer
+from mooring.inventory import Inventory
+from mooring.servers.log import path
+
+
+def server_of(inventory: Inventory, name: str, where: Where) -> str:
+    """The server whose log is meant; one that is no longer configured may have left one.
+
+    Raises:
+        UnknownServer: nothing goes by that name, and nothing is left of it.
+    """
+    try:
+        return inventory.find(name).name
+    except UnknownServer:
+        if os.path.exists(path(where, name)):
+            return name
+        raise

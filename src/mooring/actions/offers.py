@@ -1,0 +1,124 @@
+"""`resources`, `read`, `prompts` and `prompt`: what servers offer besides tools."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from time import time
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import Setup, opened
+from mooring.core.result import Filled, Reading
+from mooring.core.tool import Prompt
+from mooring.errors import ConfigError, MooringError
+from mooring.host import Host, Item
+from mooring.servers.server import Server
+
+What: TypeAlias = Literal["resources", "templates", "prompts"]
+
+
+class Offered(Struct, frozen=True):
+    """What was found, by whom it is offered, and why some could not be asked, by server."""
+
+    items: tuple[Item, ...]
+    failed: Mapping[str, str] = {}
+
+
+async def listed(setup: Setup, what: What, name: str | None = None) -> Offered:
+    """The resources, templates or prompts of one server, or of all that have any.
+
+    Raises: as `Host.server`, and ServerError, for one; for all, that is in `failed`.
+    """
+    deadline = Deadline(setup.timeout)
+    name = name or setup.alone or None
+    async with opened(setup, name or "") as host:
+        if name is not None:
+            server = host.server(name)
+            async with deadline.covering(server.name, f"the list of its {what}"):
+                return Offered(tuple(await _ask(host, what, server.name)))
+        servers = [server for name, server in sorted(host.servers.items()) if server.name == name]
+        asked = [server for server in servers if _may_have(server, what)]
+        answers = await asyncio.gather(*(_attempt(host, what, server.name, deadline) for server in asked))
+    found = [item for answer in answers if isinstance(answer, list) for item in answer]
+    pairs = zip(asked, answers, strict=True)
+    return Offered(tuple(found), {server.name: str(why) for server, why in pairs if isinstance(why, MooringError)})
+
+
+async def read(setup: Setup, name: str, uri: str, show: Callable[[Reading], None]) -> None:
+    """Show what stands in a resource, before its server is closed. Raises: as `Host.server`, and ServerError."""
+    deadline = Deadline(setup.timeout)
+    async with opened(setup, name) as host:
+        async with deadline.covering(name, uri):
+            reading = await host.read(name, uri)
+        show(reading)
+
+
+async def prompt(setup: Setup, server: str, name: str, words: Sequence[str]) -> Filled:
+    """A prompt with its arguments, `name=value`, filled in.
+
+    Raises:
+        ConfigError: there is no such prompt, or its arguments do not fit; nothing was asked for.
+        UnknownServer, Disabled, NotApproved, ServerError: as `Host.prompt`.
+    """
+    given = _pairs(words)
+    deadline = Deadline(setup.timeout)
+    async with opened(setup, server) as host, deadline.covering(server, name):
+        known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
+        _check(host.server(server).name, _find(host.server(server).name, known, name), given)
+        return await host.prompt(server, name, given)
+
+
+async def _ask(host: Host, what: What, name: str) -> list[Item]:
+    match what:
+        case "resources":
+            return await host.resources(name)
+        case "templates":
+            return await host.templates(name)
+        case "prompts":
+            return await host.prompts(name)
+
+
+async def _attempt(host: Host, what: What, name: str, deadline: Deadline) -> list[Item] | MooringError:
+    try:
+        async with deadline.covering(name, f"the list of its {what}"):
+            return await _ask(host, what, name)
+    except MooringError as error:
+        return error
+
+
+def _may_have(server: Server, what: What) -> bool:
+    """Whether it must be asked: one that said lately that it has none need not be started."""
+    capability = "prompts" if what == "prompts" else "resources"
+    offer = server.offer
+    return offer is None or not offer.fresh(time()) or offer.hello.offers(capability)
+
+
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    made = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{word!r} is no argument; write it as name=value.")
+        made[key] = value
+    return made
+
+
+def _find(server: str, known: Sequence[Prompt], name: str) -> Prompt:
+    found = next((prompt for prompt in known if prompt.name == name), None)
+    if found is None:
+        near = get_close_matches(name, [prompt.name for prompt in known], 3)
+        guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring prompts` shows what it has."
+        raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
+    return found
+
+
+def _check(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
+    known = [argument.name for argument in prompt.arguments or ()]
+    for missing in (a.name for a in prompt.arguments or () if a.required and a.name not in given):
+        raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {missing}; add {missing}=VALUE.")
+    for extra in (name for name in given if name not in known):
+        near = get_close_matches(extra, known, 1)
+        guess = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known) or 'none'}."
+        raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {extra}. {guess}")

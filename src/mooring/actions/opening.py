@@ -1,0 +1,134 @@
+"""How a command opens a host: on all that is configured, or on the one server that was named for it alone."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.actions.deadline import SLACK, Deadline
+from mooring.actions.direct import Target
+from mooring.admission import Admitted
+from mooring.core.approved import Approved
+from mooring.core.config import Http, Origin, ServerConfig, Stdio
+from mooring.core.template import literal
+from mooring.core.where import Request
+from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
+from mooring.host import Host
+from mooring.single import name_of, words
+from mooring.tools.catalog import Catalog, Source
+from mooring.wire.process import Guard
+
+BEGIN = 0.95
+"""The part of all the time that a server may take to begin: its own error tells more than the end of the whole."""
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """What the command line says of the servers to talk to."""
+
+    request: Request
+    adhoc: ServerConfig | None = None
+    """The one server, where it was named by its command or address."""
+    env: Mapping[str, str] = {}
+    """What the person gives to the server they name, on top of what its definition says."""
+    timeout: float | None = None
+    """Seconds for everything, from the start to the result."""
+    guard: Guard | None = None
+
+    def __repr__(self) -> str:
+        return f"<Setup of {self.alone or self.request.cwd}>"
+
+    @property
+    def alone(self) -> str:
+        """The name of the one server, where it needs not be named."""
+        return self.adhoc.name if self.adhoc is not None else ""
+
+
+async def connected(
+    host: Host, setup: Setup, servers: Iterable[str] | None = None, *, refresh: bool = True
+) -> dict[str, MooringError]:
+    """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`."""
+    deadline = Deadline(setup.timeout)
+    errors = await host.ready(
+        None if setup.timeout is None else setup.timeout + SLACK, servers=servers, refresh=refresh
+    )
+    return {name: deadline.worded(error, "to being connected") for name, error in errors.items()}
+
+
+@asynccontextmanager
+async def opened(setup: Setup, named: str = "", *, required: bool = False) -> AsyncIterator[Host]:
+    """A host on which nothing starts by itself, but what is `required` where that is wanted.
+
+    `named` is the server, or the `server.tool`, that the person named.
+
+    Raises: ConfigError; UnknownServer where something is given to a server that nobody knows.
+    """
+    adhoc = [setup.adhoc] if setup.adhoc is not None else None
+    host = Host(
+        setup.request,
+        servers=adhoc,
+        policy="allow",  # whoever types a call has allowed it; what is denied stays so
+        guard=setup.guard,
+        remember=adhoc is None,
+        adapt=partial(_adapted, setup=setup, named=named or setup.alone, required=required),
+    )
+    async with setup.guard or nullcontext(), host:
+        yield host
+
+
+def adhoc(target: Target) -> ServerConfig:
+    """The definition of a server that is named by its command or its address. Raises: ConfigError."""
+    origin = Origin("mooring", "cli", None)
+    if target.url is not None:
+        from mooring.wire.network import address  # only where there is an address
+
+        headers = {name: literal(value) for name, value in target.headers.items()}
+        reached = Http(literal(target.url), headers, transport=target.transport)
+        return ServerConfig(name=address(target.url).name, origin=origin, connection=reached)
+    command, *args = argv = words(target.command)
+    env = {name: literal(value) for name, value in target.env.items()}
+    program = Stdio(literal(command), tuple(map(literal, args)), env)
+    return ServerConfig(name=name_of(argv), origin=origin, connection=program)
+
+
+def _adapted(admitted: Admitted, *, setup: Setup, named: str, required: bool) -> Admitted:
+    given = _named(admitted, named) if setup.env and setup.adhoc is None else ""
+    wanted = {
+        name: _for_once(approved, setup.timeout, setup.env if name == given else {}, required)
+        for name, approved in admitted.wanted.items()
+    }
+    return replace(admitted, wanted=wanted)
+
+
+def _for_once(approved: Approved, timeout: float | None, env: Mapping[str, str], required: bool) -> Approved:
+    """The same server for one command: started when it is needed, with what was given for it, in the time there is."""
+    config = replace(approved.config, lifecycle="lazy", required=approved.config.required and required)
+    if timeout is not None:
+        config = replace(config, start_timeout=timeout * BEGIN)
+    if env:
+        config = replace(config, connection=_given(config, env))
+    return replace(approved, config=config)
+
+
+def _given(config: ServerConfig, env: Mapping[str, str]) -> Stdio:
+    if not isinstance(config.connection, Stdio):
+        raise ConfigError(f"{config.name} is reached by its address; -e is for servers that are programs.")
+    added = {name: literal(value) for name, value in env.items()}
+    return replace(config.connection, env={**config.connection.env, **added})
+
+
+def _named(admitted: Admitted, named: str) -> str:
+    """The server that the person means, by the name under which it is started."""
+    known = (*admitted.wanted, *admitted.aliases, *admitted.refused)
+    catalog = Catalog(Source(name, (), None, known=False) for name in known)
+    if not named:
+        raise ConfigError("-e gives a variable to one server; name the server.")
+    try:
+        name = catalog.server(named)
+    except UnknownServer:
+        try:
+            name = catalog.find(named).server
+        except UnknownTool:
+            raise ConfigError("-e gives a variable to one server; write the tool as SERVER.TOOL.") from None
+    return admitted.aliases.get(name, name)

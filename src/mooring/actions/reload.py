@@ -1,0 +1,70 @@
+"""`reload`: forget what servers offered, connect them anew, and say what is different."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mooring.actions.opening import Setup, connected, opened
+from mooring.core.problem import Problem
+from mooring.core.tool import Tool
+from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.servers.server import Server
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What is different about one server; names of tools, sorted."""
+
+    name: str
+    known: bool
+    """Whether anything was known of it before."""
+    tools: int | None = None
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Reloaded(Struct, frozen=True):
+    changes: tuple[Change, ...]
+    problems: tuple[Problem, ...]
+    waiting: tuple[str, ...]
+
+
+async def reload(setup: Setup, name: str | None = None) -> Reloaded:
+    """Begin anew with one server, or with all.
+
+    Raises:
+        UnknownServer, Disabled, NotApproved, ConfigError: the named one cannot be started.
+        ServerError: it could be, and failed; without a name, that is in its change.
+    """
+    async with opened(setup, name or "") as host:
+        servers = {server.name: server for server in ([host.server(name)] if name else host.servers.values())}
+        before = {each: _tools(server) for each, server in servers.items()}
+        for each in servers:
+            host.forget(each)
+        errors = await connected(host, setup, [name] if name else None)
+        if name and errors:
+            raise next(iter(errors.values()))
+        changes = tuple(_change(server, before[each], errors.get(each)) for each, server in sorted(servers.items()))
+        waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
+        problems = tuple(problem for problem in host.problems if problem.level == "error" and not name)
+        return Reloaded(changes, problems, waiting)
+
+
+def _tools(server: Server) -> Mapping[str, Tool] | None:
+    return None if server.offer is None else {tool.name: tool for tool in server.tools}
+
+
+def _change(server: Server, before: Mapping[str, Tool] | None, failure: MooringError | None) -> Change:
+    now = _tools(server)
+    if failure is not None or now is None:
+        return Change(name=server.name, known=before is not None, error=str(failure or ConfigError("It is not there.")))
+    was = before or {}
+    return Change(
+        name=server.name,
+        known=before is not None,
+        tools=len(now),
+        added=tuple(sorted(now.keys() - was.keys())),
+        removed=tuple(sorted(was.keys() - now.keys())),
+        changed=tuple(sorted(name for name in now.keys() & was.keys() if now[name] != was[name])),
+    )

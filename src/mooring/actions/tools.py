@@ -1,0 +1,112 @@
+"""`tools`: what all servers offer, or one, as far as it is known; those that are not known are asked."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from mooring.actions.opening import Setup, connected, opened
+from mooring.core.problem import Problem
+from mooring.core.status import Word, error, word
+from mooring.core.tool import Listing, Tool
+from mooring.errors import MooringError, NotApproved
+from mooring.host import Host
+from mooring.servers.server import Server
+from mooring.tools.catalog import Entry
+
+
+class Peer(Struct, frozen=True, kw_only=True):
+    """How one server stands, and what it listed."""
+
+    name: str
+    status: Word
+    error: str | None = None
+    server_info: Mapping[str, str] | None = None
+    tools: int | None = None
+    listing: Listing[Tool] = Listing()
+
+
+class Tools(Struct, frozen=True):
+    """What is offered, by whom, and what is missing."""
+
+    entries: tuple[Entry, ...]
+    peers: tuple[Peer, ...]
+    failed: Mapping[str, str]
+    """Why a server could not be asked, by name."""
+    waiting: tuple[str, ...] = ()
+    """The project's servers that nobody has let start."""
+    problems: tuple[Problem, ...] = ()
+    healthy: bool = True
+    """Whether everything that was named, or is required, is there."""
+
+
+async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False) -> Tools:
+    """The tools of one server, or of all; with `refresh`, every server is asked again.
+
+    Raises:
+        UnknownServer, Disabled, NotApproved, ConfigError: the named server cannot be asked.
+        ServerError: it could be, and failed; TimedOut where it was not in time. Without a name, that is in `failed`.
+    """
+    async with opened(setup, name or "", required=name is None) as host:
+        if name is None:
+            return _all(host, await _asked(host, setup, refresh))
+        server = host.server(name)
+        for failure in (await connected(host, setup, [name], refresh=refresh)).values():
+            raise failure
+        return _one(host, server)
+
+
+async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringError]:
+    """What failed; those that are required are asked in any case."""
+    required = [name for name, server in host.servers.items() if server.config.required]
+    first, rest = await asyncio.gather(connected(host, setup, required), connected(host, setup, refresh=refresh))
+    return {**first, **rest}
+
+
+def _one(host: Host, server: Server) -> Tools:
+    unlisted = _unlisted(server)
+    entries = tuple(_entries(host, server))
+    peer = _peer(server.name, server, host, None)
+    return Tools(entries, (peer,), {server.name: unlisted} if unlisted else {}, healthy=not unlisted)
+
+
+def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
+    servers = dict(sorted(host.servers.items()))
+    failed = {name: str(why) for name, why in errors.items() if name in servers and not isinstance(why, NotApproved)}
+    failed |= {name: why for name, server in servers.items() if (why := _unlisted(server))}
+    own = (server for name, server in servers.items() if server.name == name)
+    return Tools(
+        entries=tuple(entry for server in own for entry in _entries(host, server)),
+        peers=tuple(_peer(name, servers.get(name), host, errors.get(name)) for name in host.status()),
+        failed=dict(sorted(failed.items())),
+        waiting=tuple(name for name, why in errors.items() if isinstance(why, NotApproved)),
+        problems=tuple(problem for problem in host.problems if problem.level == "error"),
+        healthy=not any(server.config.required and name in failed for name, server in servers.items()),
+    )
+
+
+def _entries(host: Host, server: Server) -> Iterator[Entry]:
+    """Its tools in its own order: whoever wrote it may have put what belongs together side by side."""
+    offered = {entry.tool: entry for entry in host.tools if entry.server == server.name}
+    return (offered[tool.name] for tool in server.tools if tool.name in offered)
+
+
+def _unlisted(server: Server) -> str:
+    """Why it has no tools, where it could not list them."""
+    return server.offer.tools.note if server.offer is not None and not server.tools else ""
+
+
+def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> Peer:
+    status = host.status()[name]
+    why = str(failure) if failure is not None else error(status)
+    if server is None or server.offer is None:
+        return Peer(name=name, status=word(status), error=why)
+    info = server.offer.hello.server_info
+    return Peer(
+        name=name,
+        status=word(status),
+        error=why,
+        server_info={"name": info.name, "version": info.version},
+        tools=len(tuple(_entries(host, server))),
+        listing=server.offer.tools,
+    )

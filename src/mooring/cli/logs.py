@@ -1,0 +1,50 @@
+"""`mooring logs NAME`."""
+
+import asyncio
+import json
+import sys
+
+import click
+import msgspec
+
+from mooring.actions.logs import server_of
+from mooring.cli.base import Command, Globals, complete_server, current
+from mooring.core.where import Where
+from mooring.render import safe
+from mooring.servers.log import LINES, Entry, follow, read
+
+
+@click.command("logs", cls=Command)
+@click.argument("name", metavar="SERVER", shell_complete=complete_server)
+@click.option("-f", "--follow", "on", is_flag=True, help="Go on with each line as it is written.")
+@click.option(
+    "-n", "--lines", type=click.IntRange(0), default=LINES, metavar="LINES", help="So many of the last lines."
+)
+@click.pass_context
+def command(ctx: click.Context, name: str, on: bool, lines: int) -> None:
+    """What a server wrote on stderr and in log messages, whichever mooring started it."""
+    options = current(ctx)
+    where = options.request().where
+    server = server_of(options.inventory(), name, where)
+    if on:
+        asyncio.run(_follow(options, where, server, lines))
+        return
+    entries = read(where, server, lines)
+    for entry in entries:
+        _print(options, entry)
+    if not entries and lines and not options.quiet:
+        click.echo(f"{safe(server)} has written nothing yet.", err=True)
+
+
+async def _follow(options: Globals, where: Where, server: str, lines: int) -> None:
+    async for entry in follow(where, server, lines):
+        _print(options, entry)
+        sys.stdout.flush()
+
+
+def _print(options: Globals, entry: Entry) -> None:
+    if options.json:
+        click.echo(json.dumps(msgspec.to_builtins(entry)))
+        return
+    line = f"{entry.time} {entry.level:7} {entry.text}"
+    click.echo(safe(line) if sys.stdout.isatty() else line.encode(errors="replace"))

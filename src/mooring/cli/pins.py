@@ -1,0 +1,52 @@
+"""`mooring mcp pins`."""
+
+import asyncio
+
+import click
+
+from mooring.actions.pins import Pinned, approve, pinned
+from mooring.cli.base import Command, Globals, complete_server, current, print_json
+from mooring.host import open
+from mooring.render import argument, safe
+
+
+@click.command("pins", cls=Command)
+@click.argument("server", required=False, shell_complete=complete_server)
+@click.option("--approve", "agreed", is_flag=True, help="Let the tools of SERVER be called as they are now.")
+@click.option("--refresh", is_flag=True, help="Ask the servers for their tools first.")
+@click.pass_context
+def command(ctx: click.Context, server: str | None, agreed: bool, refresh: bool) -> None:
+    """Which tools were approved, and which are held back because they changed or are new."""
+    if agreed and server is None:
+        raise click.UsageError("Name the server whose tools you approve; `mooring mcp pins` shows what waits.")
+    asyncio.run(_run(current(ctx), server, agreed, refresh))
+
+
+async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool) -> None:
+    request = options.request()
+    async with open(request=request) as host:
+        if refresh:
+            await host.ready(servers=[server] if server else None, refresh=True)
+        rows = pinned(host, request.where, server)
+        if agreed and server is not None:
+            approved = approve(host, server)
+            rows = pinned(host, request.where, server)
+            click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
+    if options.json:
+        print_json({"servers": rows})
+    else:
+        _show(rows)
+
+
+def _show(rows: tuple[Pinned, ...]) -> None:
+    if not rows:
+        click.echo("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
+    for row in rows:
+        since = f", approved {row.at}" if row.at else ", none approved yet"
+        click.echo(f"{safe(row.server)}: {row.tools} tools{since}")
+        for held in row.held:
+            click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"))
+            for line in held.diff.splitlines():
+                click.echo(f"    {safe(line)}")
+        if row.held:
+            click.echo(f"  To let them be called: mooring mcp pins --approve {argument(row.server)}")

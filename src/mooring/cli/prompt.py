@@ -1,0 +1,43 @@
+"""`mooring prompt SERVER NAME`."""
+
+import asyncio
+import sys
+from typing import Any
+
+import click
+
+from mooring.actions.offers import prompt
+from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.base import Command, complete_first_server, current, print_json
+from mooring.cli.ticker import Ticker
+from mooring.core.result import Filled
+from mooring.render import safe, safe_text
+from mooring.results import block_text, filled_data
+
+
+@click.command("prompt", cls=Command)
+@click.argument("words", nargs=-1, metavar="SERVER PROMPT [NAME=VALUE]...", shell_complete=complete_first_server)
+@server_options
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> None:
+    """Fill in a prompt and show its messages. SERVER is left out with --server or --url.
+
+    \b
+    mooring prompt demo explain topic=tides
+    """
+    options = current(ctx)
+    opening = setup(options, server)
+    name, wanted, *arguments = first(opening, words, "PROMPT")
+    with Ticker(options, label(server, name)):
+        filled = asyncio.run(prompt(opening, name, wanted, arguments))
+    if options.json:
+        print_json(filled_data(name, filled))
+    else:
+        _print(filled)
+
+
+def _print(filled: Filled) -> None:
+    for message in filled.messages:
+        text = block_text(message.content)
+        click.echo(click.style(f"{safe(message.role)}:", bold=True))
+        click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())

@@ -1,0 +1,29 @@
+"""`mooring prompts`."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from mooring.actions.offers import listed
+from mooring.cli.adhoc import label, server_options, setup
+from mooring.cli.base import Command, complete_server, current, print_json
+from mooring.cli.resources import data, print_items
+from mooring.cli.ticker import Ticker
+from mooring.cli.warn import warn
+
+
+@click.command("prompts", cls=Command)
+@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
+@server_options
+@click.pass_context
+def command(ctx: click.Context, /, name: str | None, **server: Any) -> None:
+    """The prompts of all configured servers, or of one: what `mooring prompt` takes."""
+    options = current(ctx)
+    with Ticker(options, label(server, name or "the servers")):
+        found = asyncio.run(listed(setup(options, server), "prompts", name))
+    if options.json:
+        print_json({"prompts": [data(item) for item in found.items], "failed": found.failed})
+    else:
+        print_items(found.items)
+    warn(options, failed=found.failed)

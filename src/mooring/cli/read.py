@@ -1,0 +1,52 @@
+"""`mooring read SERVER URI`."""
+
+import asyncio
+import sys
+from typing import Any
+
+import click
+
+from mooring import files
+from mooring.actions.offers import read
+from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
+from mooring.cli.ticker import Ticker
+from mooring.core.result import Reading
+from mooring.errors import ConfigError
+from mooring.render import safe_text
+from mooring.results import is_text, reading_bytes, reading_data
+
+
+@click.command("read", cls=Command)
+@click.argument("words", nargs=-1, metavar="SERVER URI", shell_complete=complete_first_server)
+@click.option("-o", "--output", metavar="FILE", help="Write what stands in it to a file.")
+@server_options
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, **server: Any) -> None:
+    """Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."""
+    options = current(ctx)
+    opening = setup(options, server)
+    name, uri, *rest = first(opening, words, "URI")
+    if rest:
+        raise click.UsageError("One resource is read at a time.")
+
+    def show(reading: Reading) -> None:
+        ticker.clear()
+        _show(options, name, uri, reading, output)
+
+    with Ticker(options, label(server, name)) as ticker:
+        asyncio.run(read(opening, name, uri, show))
+
+
+def _show(options: Globals, server: str, uri: str, reading: Reading, output: str | None) -> None:
+    if output is not None:
+        files.write(output, reading_bytes(server, reading), 0o644)
+    elif options.json:
+        print_json(reading_data(server, reading))
+    elif not sys.stdout.isatty():
+        # To a program, byte for byte.
+        click.echo(reading_bytes(server, reading), nl=False)
+    elif is_text(reading):
+        click.echo(safe_text(reading_bytes(server, reading).decode()))
+    else:
+        raise ConfigError(f"{uri} is no text; -o FILE keeps it.")

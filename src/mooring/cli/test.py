@@ -1,0 +1,67 @@
+"""`mooring mcp test NAME`."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from mooring.actions.test import Found, Step, test
+from mooring.cli.adhoc import opening, timeout_option
+from mooring.cli.base import Command, Globals, complete_server, current, print_json
+from mooring.cli.failure import exit_code, explain, tell
+from mooring.cli.ticker import Ticker
+from mooring.errors import HttpError, MooringError, NeedsLogin, ServerError, TimedOut
+from mooring.inventory import Inventory
+from mooring.render import safe, short_path
+
+
+@click.command("test", cls=Command)
+@click.argument("name", metavar="SERVER", shell_complete=complete_server)
+@timeout_option
+@click.pass_context
+def command(ctx: click.Context, name: str, timeout: float | None) -> None:
+    """Connect to a server, step by step and timed, and say what fails and what may help."""
+    options = current(ctx)
+    inventory = options.inventory()
+    steps: list[Step] = []
+
+    def show(step: Step) -> None:
+        ticker.clear()
+        steps.append(step)
+        if not options.json:
+            _print(step)
+
+    try:
+        with Ticker(options, name) as ticker:
+            found = asyncio.run(test(opening(options, timeout), inventory, name, show))
+    except ServerError as error:
+        if options.json:
+            print_json(_data(name, steps, None, error))
+        tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
+        explain(error)
+        _help(options, inventory, name, error)
+        ctx.exit(exit_code(error))
+    if options.json:
+        print_json(_data(name, steps, found, None))
+
+
+def _print(step: Step) -> None:
+    mark, color = ("✓", "green") if step.ok else ("✗", "red")
+    detail = f"  {safe(step.detail)}" if step.detail and step.ok else ""
+    click.echo(click.style(f"{mark} {step.step:10} {step.seconds * 1000:7.0f} ms", fg=color) + detail)
+
+
+def _data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
+    return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
+
+
+def _help(options: Globals, inventory: Inventory, name: str, error: ServerError) -> None:
+    """What a person may do about it."""
+    path = inventory.find(name).definition.origin.path
+    where = short_path(path, options.request().where.home) if path else "its definition"
+    if isinstance(error, TimedOut):
+        tell(f'It may need longer: raise "timeout" in {where}, or try with --timeout.')
+    elif isinstance(error, NeedsLogin) or (isinstance(error, HttpError) and error.status in (401, 403)):
+        tell(f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {where}.')
+    elif error.stage in ("spawn", "handshake") and not error.stderr:
+        tell("`mooring mcp get` shows how it is started, `mooring logs` what it wrote before.")

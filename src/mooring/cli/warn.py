@@ -1,0 +1,27 @@
+"""What is missing from an answer, a line for each thing, on stderr."""
+
+from collections.abc import Iterable, Mapping
+
+import click
+
+from mooring.cli.base import Globals
+from mooring.cli.list import problem_line
+from mooring.core.problem import Problem
+from mooring.render import safe
+
+
+def warn(
+    options: Globals, *, failed: Mapping[str, str], problems: Iterable[Problem] = (), waiting: Iterable[str] = ()
+) -> None:
+    """Name the servers that are not there, and what is wrong with the configuration."""
+    home = options.request().where.home
+    for problem in problems:
+        click.echo(f"Warning: MCP config error: {problem_line(problem, home).strip()}", err=True)
+    for name, why in failed.items():
+        click.echo(f"Warning: MCP startup error: {safe(_naming(name, why))}", err=True)
+    if (names := ", ".join(map(safe, waiting))) and not options.quiet:
+        click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
+
+
+def _naming(name: str, why: str) -> str:
+    return why if why.startswith(name) else f"{name}: {why}"

@@ -1,0 +1,69 @@
+"""`mooring watch SERVER URI|TOOL`."""
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import click
+
+from mooring.actions.watch import watch
+from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.base import Command, Globals, complete_first_server, current
+from mooring.cli.ticker import Ticker
+from mooring.core.event import Updated
+from mooring.core.result import Reading
+from mooring.render import safe
+from mooring.results import as_data, as_text, reading_bytes, reading_data
+
+
+@click.command("watch", cls=Command)
+@click.argument("words", nargs=-1, metavar="SERVER URI|TOOL [NAME=VALUE]...", shell_complete=complete_first_server)
+@click.option("--interval", type=float, metavar="S", help="Look every so many seconds, at least 1.")
+@click.option("--count", type=click.IntRange(1), metavar="N", help="End after so many changes.")
+@server_options
+@click.pass_context
+def command(
+    ctx: click.Context, /, words: tuple[str, ...], interval: float | None, count: int | None, **server: Any
+) -> None:
+    """Print a line for each change of a resource, or of what a tool answers, until Ctrl+C.
+
+    \b
+    mooring watch demo demo://clock
+    mooring watch github list_notifications --interval 60
+    """
+    options = current(ctx)
+    opening = setup(options, server)
+    name, target, *arguments = first(opening, words, "URI or TOOL")
+
+    def tell(event: Updated) -> None:
+        ticker.clear()
+        _tell(options, event)
+
+    with Ticker(options, label(server, name)) as ticker:
+        asyncio.run(watch(opening, name, target, arguments, tell, interval=interval, count=count))
+
+
+def _tell(options: Globals, event: Updated) -> None:
+    if event.error is not None:
+        click.echo(f"{safe(event.server)} {safe(event.target)}: {safe(event.error)}", err=True)
+    elif options.json:
+        told = {"server": event.server, "target": event.target, **_data(event)}
+        click.echo(json.dumps(told))
+    else:
+        click.echo(safe(_text(event).rstrip("\n").replace("\n", "\\n")))
+    sys.stdout.flush()
+
+
+def _data(event: Updated) -> dict[str, Any]:
+    if event.content is None:
+        return {}
+    return reading_data(event.server, event.content) if isinstance(event.content, Reading) else as_data(event.content)
+
+
+def _text(event: Updated) -> str:
+    if event.content is None:
+        return f"{event.target} changed"
+    if isinstance(event.content, Reading):
+        return reading_bytes(event.server, event.content).decode(errors="replace")
+    return as_text(event.content)

@@ -1,0 +1,391 @@
+"""Configured servers from the command line: tools, calls, resources, prompts, watching and logs, with real servers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.admission import admit
+from mooring.servers.cache import Cache
+from support import DEMO, Actor, Cli, Home
+
+MOORING = str(Path(sys.executable).parent / "mooring")
+DEAD = {"command": sys.executable, "args": ["-S", "-c", "import sys; sys.exit('no such table')"]}
+SLEEPY = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"]}
+NOWHERE = {"command": "no-such-program"}
+WHO = {"command": sys.executable, "args": ["-S", "-c", "import os, sys; sys.exit('has ' + os.environ.get('MY_TOKEN', 'none')[-3:])"]}  # fmt: skip
+
+
+def real(home: Home, *args: str, **options: Any) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run([MOORING, *args], cwd=home.cwd, env=home.env, capture_output=True, timeout=30, **options)
+
+
+@pytest.fixture
+def actor(tmp_path: Path) -> Actor:
+    return Actor(tmp_path / "actor.json")
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_tools_of_all_servers_are_shown_as_a_call_takes_them(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(demo=DEMO, actor=actor.entry)
+    done = cli("tools")
+    assert done.code == 0
+    names = [line.split()[0] for line in done.out.splitlines()]
+    assert names[:2] == ["actor.whoami", "actor.die"]
+    assert "demo.echo       Gives the text back, unchanged." in done.out
+    assert cli("call", names[0]).code == 0
+
+
+def test_what_is_known_is_shown_at_once_and_only_asked_for_again_on_request(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(actor=actor.entry)
+    first = cli("tools").out
+    assert cli("tools").out == first == cli("tools", "ACTOR").out
+    assert len(actor.done("starts")) == 1
+    actor.tell(tools=["newborn"])
+    assert "newborn" not in cli("tools").out
+    assert "actor.newborn" in cli("tools", "--refresh").out
+    assert len(actor.done("starts")) == 2
+
+
+def test_tools_as_data_have_the_promised_keys_and_say_how_each_server_stands(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO, nowhere=NOWHERE, off={**NOWHERE, "enabled": False}, bad={})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": NOWHERE}})
+    done = cli("tools", "--json")
+    assert (done.code, list(done.data)) == (0, ["tools", "servers"])
+    assert list(done.data["tools"][0]) == ["name", "server", "tool", "description", "inputSchema", "annotations"]
+    assert (done.data["tools"][0]["name"], done.data["tools"][0]["tool"]) == ("mcp__demo__echo", "echo")
+    servers = {server["name"]: server for server in done.data["servers"]}
+    assert {name: server["status"] for name, server in servers.items()} == {
+        "bad": "failed", "demo": "connected", "nowhere": "failed", "off": "disabled", "theirs": "unapproved",
+    }  # fmt: skip
+    assert list(servers["demo"]) == ["name", "status", "error", "serverInfo", "tools", "rejected", "note"]
+    assert (servers["demo"]["serverInfo"], servers["demo"]["tools"]) == ({"name": "mooring-demo", "version": "1"}, 7)
+    assert (servers["nowhere"]["tools"], "no-such-program" in servers["nowhere"]["error"]) == (None, True)
+    assert {server["name"]: server["status"] for server in cli("tools", "--json").data["servers"]}["demo"] == "idle"
+
+
+def test_each_server_that_fails_or_is_late_is_one_line_and_the_others_are_there(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO, dead=DEAD, sleepy=SLEEPY, off={**NOWHERE, "enabled": False}, bad={})
+    done = cli("tools", "--timeout", "2")
+    assert (done.code, len(done.out.splitlines())) == (0, 7)
+    config, dead, sleepy = done.err.splitlines()
+    assert config.startswith("Warning: MCP config error: ~/.mcp.json:1  bad has neither")
+    assert dead.startswith("Warning: MCP startup error: dead ended with exit code 1")
+    assert sleepy.startswith("Warning: MCP startup error: sleepy did not answer")
+
+
+@pytest.mark.parametrize(
+    ("server", "code", "words"),
+    [
+        ("dead", 1, "no such table"),
+        ("nowhere", 1, "is in no folder of PATH"),
+        ("sleepy", 5, "within 0.6 s"),
+        ("off", 2, "Server 'off' is disabled"),
+        ("bad", 2, "neither a command nor a url"),
+        ("theirs", 4, "To look and decide: mooring mcp approve theirs"),
+        ("deed", 2, "Did you mean dead?"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["tools", "call"])
+def test_a_server_that_is_named_and_fails_has_its_own_exit_code(
+    verb: str, server: str, code: int, words: str, cli: Cli
+) -> None:
+    cli.home.configure(dead=DEAD, nowhere=NOWHERE, sleepy=SLEEPY, off={**NOWHERE, "enabled": False}, bad={})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": NOWHERE}})
+    done = cli(verb, server if verb == "tools" else f"{server}.anything", "--timeout", "0.6")
+    assert done.code == code
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_required_server_that_fails_fails_the_command_also_if_its_tools_are_known(cli: Cli, actor: Actor) -> None:
+    cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"actor": {**actor.entry, "required": True}, "demo": DEMO}})  # fmt: skip
+    assert cli("tools").code == 0
+    actor.tell(die=True)
+    done = cli("tools")
+    assert done.code == 1
+    assert "Warning: MCP startup error: actor" in done.err
+    assert "demo.echo" in done.out
+
+
+def test_an_eager_server_is_not_started_for_a_call_of_another(cli: Cli, actor: Actor) -> None:
+    cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"actor": {**actor.entry, "lifecycle": "eager"}, "demo": DEMO}})  # fmt: skip
+    assert cli("call", "demo.echo", "text=x").out == "x\n"
+    assert actor.done("starts") == []
+
+
+# --- call -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_makes_its_arguments_by_the_schema_and_prints_what_comes_back(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("call", "demo.add", "a=1", "b=2.5", "--json").data["structuredContent"] == {"sum": 3.5}
+    assert cli("call", "mcp__demo__echo", "text=hello").out == "hello\n"
+    assert cli("call", "Demo.echo", "--args", '{"text": "json"}').out == "json\n"
+    assert "1/2" in cli("call", "demo.slow", "seconds=0.1", "steps=2").err
+    failed = cli("call", "demo.fail")
+    assert (failed.code, failed.out) == (1, "This tool is meant to fail, and it did.\n")
+    saved = cli("call", "demo.picture", "-o", "p.png")
+    assert (saved.code, (cli.home.cwd / "p.png").read_bytes()[:4]) == (0, b"\x89PNG")
+
+
+def test_a_wrong_name_or_argument_of_a_server_that_is_known_starts_nothing(cli: Cli, actor: Actor) -> None:
+    actor.tell(tools=["newborn"])
+    cli.home.configure(actor=actor.entry)
+    cli("tools")
+    done = cli("call", "actor.newborm")
+    assert (done.code, "Did you mean newborn?" in done.err) == (2, True)
+    assert cli("call", "actor.newborn", "word").code == 2
+    assert len(actor.done("starts")) == 1
+
+
+def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_changed(cli: Cli, actor: Actor) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": actor.entry}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert "The project's files define theirs" in cli("tools").err
+    assert actor.done("starts") == []
+    cli("mcp", "approve", "theirs", "-y")
+    assert cli("call", "theirs.whoami").out.split() == actor.done("starts")
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": {**actor.entry, "env": {"A": "b"}}}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert len(actor.done("starts")) == 1
+
+
+def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(one=actor.entry, two=actor.entry)
+    assert cli("tools").out.count("whoami") == 1
+    assert cli("call", "two.nothing").code == cli("call", "one.nothing").code == 2
+    assert len(actor.done("starts")) == 1
+    assert cli("call", "one.whoami").code == cli("call", "two.whoami").code == 0
+
+
+def grow_old(home: Home, seconds: float) -> None:
+    """Make everything in the catalog so much older."""
+    cache, approved = Cache(home.where), list(admit(home.inventory()).wanted.values())
+    for name, offer in cache.known(approved, home.where).items():
+        key = cache.own_key(next(each for each in approved if each.name == name), home.where)
+        cache.forget(key)
+        cache.flush()
+        cache.put(key, replace(offer, at=offer.at - seconds))
+    cache.flush()
+
+
+def test_a_list_older_than_an_hour_is_not_held_against_a_call(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(actor=actor.entry)
+    cli("tools")
+    actor.tell(tools=["newborn"])
+    assert cli("call", "actor.newborn").code == 2
+    grow_old(cli.home, 3700)
+    assert cli("call", "actor.newborn").out == "newborn\n"
+    grow_old(cli.home, 3700)
+    starts = len(actor.done("starts"))
+    assert cli("call", "actor.newborn", "word").code == 2
+    assert len(actor.done("starts")) == starts + 1
+
+
+def test_one_deadline_covers_start_and_call(cli: Cli, actor: Actor) -> None:
+    actor.tell(late=0.3)
+    cli.home.configure(actor=actor.entry)
+    done = cli("call", "actor.nap", "seconds=20", "--timeout", "1")
+    assert (done.code, "within 1 s" in done.err) == (5, True)
+
+
+def test_a_variable_is_given_to_the_server_that_is_named_and_to_no_other(cli: Cli) -> None:
+    cli.home.configure(who=WHO, other={**WHO, "cwd": "/"})
+    done = cli("tools", "who", "-e", "MY_TOKEN=sekret-given")
+    assert ("has ven" in done.err, "sekret" in done.err) == (True, False)
+    assert "has ven" in cli("call", "who.x", "-e", "MY_TOKEN=sekret-given").err
+    assert "has one" in cli("call", "other.x").err
+    assert "name the server" in cli("tools", "-e", "MY_TOKEN=given").err
+    assert "go with --url" in cli("call", "who.x", "-H", "A: b").err
+
+
+def test_ctrl_c_ends_a_call_with_130_and_leaves_no_process(home: Home, actor: Actor) -> None:
+    nonce = os.urandom(8).hex()
+    home.configure(actor={**actor.entry, "env": {"NONCE": nonce}})
+    process = subprocess.Popen([MOORING, "call", "actor.nap", "seconds=60"], cwd=home.cwd, env=home.env, stderr=subprocess.PIPE)  # fmt: skip
+    deadline = time.monotonic() + 20
+    while not actor.done("lists"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err.strip()) == (130, b"")
+    assert [pid for pid in os.listdir("/proc") if pid.isdigit() and nonce.encode() in environ(pid)] == []
+
+
+def environ(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+# --- resources and prompts ------------------------------------------------------------------------------------------
+
+
+def test_resources_and_templates_are_listed_with_their_server(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(demo=DEMO, dead=DEAD, actor=actor.entry)
+    done = cli("resources")
+    assert (done.code, done.out.splitlines()[0]) == (0, "demo  demo://readme   What this server is")
+    assert done.err.startswith("Warning: MCP startup error: dead ended")
+    data = cli("resources", "demo", "--json").data
+    assert [item["uri"] for item in data["resources"]][:2] == ["demo://readme", "demo://clock"]
+    assert data["resources"][0]["server"] == "demo"
+    templates = cli("resources", "--templates", "--json", "demo").data["resourceTemplates"]
+    assert templates[0]["uriTemplate"] == "demo://greeting/{name}"
+    starts = len(actor.done("starts"))
+    cli("resources")  # it said that it has none
+    assert len(actor.done("starts")) == starts
+
+
+def test_a_resource_is_read_as_text_data_or_bytes(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("read", "demo", "demo://greeting/Ada").out == "Hello, Ada!"
+    data = cli("read", "demo", "demo://readme", "--json").data
+    assert (list(data), data["contents"][0]["mimeType"]) == (["contents"], "text/markdown")
+    assert real(cli.home, "read", "demo", "demo://picture").stdout.startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://picture", "-o", "p.png").out == ""
+    assert (cli.home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://nothing").code == 1
+    assert cli("read", "demo").code == 2
+
+
+def test_a_terminal_is_not_given_bytes(home: Home) -> None:
+    home.configure(demo=DEMO)
+    code = f"""
+import os, pty
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv({MOORING!r}, ["mooring", "read", "demo", "demo://picture"])
+out = b""
+try:
+    while data := os.read(fd, 65536):
+        out += data
+except OSError:
+    pass
+print(ascii(out), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True)
+    assert "demo://picture is no text; -o FILE keeps it." in done.stdout
+    assert done.stdout.endswith(" 2\n")
+
+
+def test_a_prompt_is_filled_in_and_shown_with_its_roles(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("prompts").out.startswith("demo  explain topic=…")
+    assert cli("prompts", "--json").data["prompts"][0]["arguments"][0]["name"] == "topic"
+    role, text = cli("prompt", "demo", "explain", "topic=tools").out.splitlines()
+    assert (role, "Explain tools" in text) == ("user:", True)
+    message = cli("prompt", "demo", "explain", "topic=tools", "--json").data["messages"][0]
+    assert (message["role"], message["content"]["type"]) == ("user", "text")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["explain"], "needs the argument topic"),
+        (["explain", "topik=x", "topic=y"], "has no argument topik. Did you mean topic?"),
+        (["explian", "topic=x"], "Did you mean explain?"),
+        (["explain", "topic"], "write it as name=value"),
+        ([], "Name PROMPT"),
+    ],
+)
+def test_what_is_wrong_with_a_prompt_is_named(words: list[str], sentence: str, cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    done = cli("prompt", "demo", *words)
+    assert (done.code, sentence in done.err) == (2, True)
+
+
+# --- watching and logs ----------------------------------------------------------------------------------------------
+
+
+def test_each_change_is_a_line_and_the_count_ends_it(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    done = cli("watch", "demo", "demo://clock", "--count", "2", "--json")
+    assert done.code == 0
+    first, second = map(json.loads, done.out.splitlines())
+    assert (first["server"], first["target"]) == ("demo", "demo://clock")
+    assert first["contents"][0]["text"] != second["contents"][0]["text"]
+
+
+def test_what_a_tool_answers_is_watched_and_errors_are_lines_on_stderr(home: Home, actor: Actor) -> None:
+    home.configure(actor=actor.entry)
+    command = [MOORING, "watch", "actor", "whoami", "--interval", "1"]
+    process = subprocess.Popen(command, cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 20
+    while not actor.done("lists"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.4)
+    os.kill(int(actor.done("starts")[-1]), signal.SIGKILL)
+    assert process.stdout is not None
+    line = process.stdout.readline()  # it comes as soon as it is there
+    assert line.decode().strip() == actor.done("starts")[-1]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, b"Traceback" in err) == (130, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["demo", "demo://clock", "--interval", "0.1"], 2, "at least 1 s"),
+        (["demo", "clock"], 2, "has no tool 'clock'"),
+        (["demo", "demo://clock", "a=b"], 2, "only tools take arguments"),
+        (["dead", "demo://clock"], 1, "no such table"),
+        (["demo"], 2, "Name URI or TOOL"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(words: list[str], code: int, sentence: str, cli: Cli) -> None:
+    cli.home.configure(demo=DEMO, dead=DEAD)
+    done = cli("watch", *words)
+    assert (done.code, sentence in done.err) == (code, True)
+
+
+def test_what_a_server_wrote_is_shown_whoever_started_it(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(actor=actor.entry)
+    cli("call", "actor.complain")
+    lines = cli("logs", "Actor").out.splitlines()
+    assert sorted(line.split(" ", 1)[1] for line in lines) == ["stderr  this is stderr", "warning this is a message"]
+    entry = json.loads(cli("logs", "actor", "-n", "1", "--json").out)
+    assert list(entry) == ["time", "level", "text"]
+    assert cli("logs", "nobody").code == 2
+
+
+def test_a_log_is_followed_until_ctrl_c(home: Home, actor: Actor) -> None:
+    home.configure(actor=actor.entry)
+    assert b"has written nothing yet" in real(home, "logs", "actor").stderr
+    process = subprocess.Popen([MOORING, "logs", "actor", "-f"], cwd=home.cwd, env=home.env, stdout=subprocess.PIPE)
+    real(home, "call", "actor.complain")
+    assert process.stdout is not None
+    assert b"this is" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+# --- a server named by its command ----------------------------------------------------------------------------------
+
+
+def test_a_server_named_by_its_command_can_be_used_in_every_way_and_leaves_nothing_behind(cli: Cli) -> None:
+    server = ["--server", f"{sys.executable} -I -m mooring.demo"]
+    cli.home.configure(demo=NOWHERE)
+    assert cli("resources", *server).out.startswith("mooring.demo  demo://readme")
+    assert cli("read", *server, "demo://greeting/Ada").out == "Hello, Ada!"
+    assert "explain topic=…" in cli("prompts", *server).out
+    assert cli("prompt", *server, "explain", "topic=x").out.startswith("user:")
+    assert cli("watch", *server, "demo://clock", "--count", "1").code == 0
+    assert cli("tools", *server, "demo").code == 2
+    assert not (cli.home.home / ".cache").exists()
+    assert not (cli.home.home / ".local/state/mooring/logs").exists()

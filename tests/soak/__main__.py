@@ -1,0 +1,114 @@
+"""`make soak`: long use, part after part, and what is held after it; fails if anything grew or was left behind."""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from tests.soak.meter import GROWTH, NONCE, Meter, Reading, descriptors, missed, threads
+from tests.soak.parts import PARTS, Part
+
+from mooring.core.where import Request, here
+
+WARM_UP = 0.1
+"""How much of a part is done before anything is measured."""
+EVERY = 10.0
+"""Seconds between two words about how far it is."""
+SETTLING = 5.0
+
+
+class Outcome(NamedTuple):
+    part: str
+    done: int
+    seconds: float
+    early: Reading
+    late: Reading
+    faults: tuple[str, ...]
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser("python -m tests.soak", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a hundredth of everything")
+    parser.add_argument("--share", type=float, default=1.0, help="how much of everything; 0.01 is what --quick does")
+    parser.add_argument("--parts", nargs="+", metavar="PART", choices=[part.name for part in PARTS])
+    options = parser.parse_args(words)
+    wanted = [part for part in PARTS if not options.parts or part.name in options.parts]
+    share = 0.01 if options.quick else options.share
+    outcomes = [attempt(part, round(part.amount * share)) for part in wanted]
+    faults = [f"{outcome.part}: {fault}" for outcome in outcomes for fault in outcome.faults]
+    sys.stdout.write("\n".join([table(outcomes), *faults, ""]))
+    return 1 if faults else 0
+
+
+def attempt(part: Part, amount: int) -> Outcome:
+    """One part in a home of its own, and what is left when its host is closed."""
+    os.environ[NONCE] = nonce = os.urandom(8).hex()
+    before, began = (descriptors(), threads()), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        early, late = asyncio.run(soak(part, amount, folder, Meter(nonce)))
+    seconds, after = time.monotonic() - began, (descriptors(), threads())
+    faults = [*missed(early, late), *left(Meter(nonce))]
+    if after != before:
+        faults.append(f"descriptors and threads were {before} before and are {after} once it is closed")
+    return Outcome(part.name, amount, seconds, early, late, tuple(faults))
+
+
+async def soak(part: Part, amount: int, folder: str, meter: Meter) -> tuple[Reading, Reading]:
+    env = {**os.environ, "HOME": folder}
+    for name in [name for name in env if name.startswith("XDG_")]:
+        del env[name]
+    done, early, said = 0, None, time.monotonic()
+    async with aclosing(part.work(Request(here(env), folder))) as work:
+        async for more in work:
+            done += more
+            if early is None and done >= amount * WARM_UP:
+                early = await meter.read()
+            if time.monotonic() - said > EVERY:
+                said = time.monotonic()
+                sys.stderr.write(f"{part.name}: {done:,} of {amount:,}\n")
+            if done >= amount:
+                break
+        late = await meter.read()
+    assert early is not None
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not others, f"tasks are left once the host is closed: {others}"
+    return early, late
+
+
+def left(meter: Meter) -> list[str]:
+    """Processes that outlive the host."""
+    until = time.monotonic() + SETTLING
+    while (pids := meter.marked()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [f"processes {pids} are left once it is closed"] if pids else []
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    heads = ["", "done", "s", *("memory, MB", "guard, MB"), *Reading._fields[2:], ""]
+    lines = [heads, *map(line, outcomes), ["may grow by", "", "", *(f"{most:g}" for most in GROWTH), ""]]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(row)).rstrip()
+        for row in (list(zip(line, widths, strict=True)) for line in lines)
+    )
+
+
+def line(outcome: Outcome) -> list[str]:
+    pairs = zip(outcome.early, outcome.late, strict=True)
+    cells = [f"{before:.1f} → {now:.1f}" if isinstance(now, float) else f"{before} → {now}" for before, now in pairs]
+    return [
+        outcome.part,
+        f"{outcome.done:,}",
+        f"{outcome.seconds:.1f}",
+        *cells,
+        "MISSED" if outcome.faults else "ok",
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,187 @@
+"""What is done again and again. Each part opens a host by the public door and never ends by itself.
+
+It yields how much it has done since it last did, at moments when the same is open as at every other such moment.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.soak.clock import Clock
+
+import mooring
+from mooring.core.event import ToolsChanged, Updated
+from mooring.core.limits import Limits
+from mooring.core.where import Request
+from mooring.host import Host
+
+DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
+TEXT = "x" * 100
+
+
+class Part(NamedTuple):
+    name: str
+    amount: int
+    """How much of it a whole run does."""
+    work: Callable[[Request], AsyncIterator[int]]
+
+
+def server(tools: int = 3, **more: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-S", str(Path(__file__).parent / "server.py"), str(tools)], **more}
+
+
+async def calls(request: Request) -> AsyncIterator[int]:
+    """One after another, and a hundred at a time."""
+    async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}) as host:
+        while True:
+            for _ in range(200):
+                await echo(host)
+            for _ in range(8):
+                await asyncio.gather(*(echo(host) for _ in range(100)))
+            yield 1000
+
+
+async def echo(host: Host) -> None:
+    assert (await host.call("demo.echo", {"text": TEXT})).text == TEXT
+
+
+async def kills(request: Request) -> AsyncIterator[int]:
+    """Servers killed between two calls and under a call; now and then somebody says to forgive them."""
+    names = [f"server{number}" for number in range(4)]
+    async with mooring.open(
+        request=request, policy="allow", servers={name: server(env={"NAME": name}) for name in names}
+    ) as host:
+        for cycle in count():
+            await asyncio.gather(*(killed_twice(host, name) for name in names))
+            if cycle % 2:  # more than five in half a minute, and a server is left alone
+                await asyncio.gather(*(host.reload(name) for name in names))
+                await asyncio.gather(*(pid(host, name) for name in names))
+            yield 2 * len(names)
+
+
+async def killed_twice(host: Host, name: str) -> None:
+    first = await pid(host, name)
+    os.kill(first, signal.SIGKILL)
+    second = await pid_after(host, name)
+    hanging = asyncio.create_task(host.call(f"{name}.hang"))
+    await pid(host, name)  # by then it has the other call, too
+    os.kill(second, signal.SIGKILL)
+    assert await failed(hanging), "a call that no server answered does not say that it may have run"
+    assert len({first, second, await pid(host, name)}) == 3
+
+
+async def pid(host: Host, name: str) -> int:
+    return int((await host.call(f"{name}.pid")).text)
+
+
+async def pid_after(host: Host, name: str) -> int:
+    """The process after a kill; a call that was written before that was noticed fails, and says so."""
+    call = asyncio.create_task(pid(host, name))
+    return await pid(host, name) if await failed(call) else call.result()
+
+
+async def failed(call: "asyncio.Task[Any]") -> bool:
+    """Whether a call that may have run failed because its server died."""
+    try:
+        await call
+    except mooring.ServerDied as error:
+        return error.may_have_run
+    return False
+
+
+async def changes(request: Request) -> AsyncIterator[int]:
+    """Lists that change without a pause: every one is told of, also to somebody who never looks."""
+    limits = Limits(change_interval=0.0)
+    async with mooring.open(request=request, policy="allow", servers={"server": server(20)}, limits=limits) as host:
+        await host.ready()
+        listeners = host.events(), host.events()
+        for generation in count(1):
+            assert (await host.call("server.change", {"times": 4})).text == str(generation)
+            await told(listeners[0], f"generation_{generation}")
+            assert len(host.tools) == 24
+            yield 4
+
+
+async def told(events: AsyncIterator[Any], tool: str) -> None:
+    async for event in events:
+        if isinstance(event, ToolsChanged) and tool in event.added:
+            return
+
+
+async def reloads(request: Request) -> AsyncIterator[int]:
+    """Servers that come, go, change and stay, given by a program to one host and written into a file for another."""
+    file = Path(request.where.config) / "mcp.json"
+    file.parent.mkdir(parents=True)
+    write(file, 0)
+    async with (
+        mooring.open(request=request, policy="allow", servers=turn(0)) as given,
+        mooring.open(request=request, policy="allow") as read,
+    ):
+        hosts = (given, read)
+        steady = [await pid(host, "steady") for host in hosts]
+        for number in count(1):
+            write(file, number)
+            await given.apply(turn(number))
+            await read.reload()
+            for host in hosts:
+                assert sorted(host.servers) == sorted(turn(number)), host.problems
+            if number % 10 == 0:
+                assert [await pid(host, "steady") for host in hosts] == steady
+                await asyncio.gather(*(pid(host, "turning") for host in hosts if host.tools))
+            yield 2
+
+
+def turn(number: int) -> dict[str, Any]:
+    servers = {
+        "steady": server(),
+        "turning": server(env={"TURN": str(number)}),
+        "filtered": server(4, blockedTools=["hang"] if number % 2 else []),
+        "asleep": server(5, env={"TURN": str(number // 100)}),
+    }
+    if number % 3:
+        servers["visiting"] = server(6, env={"TURN": str(number)})
+    return servers
+
+
+def write(file: Path, number: int) -> None:
+    file.write_text(json.dumps({"mcpServers": turn(number)}))
+
+
+async def polling(request: Request) -> AsyncIterator[int]:
+    """Tools and resources looked at, minute after minute of a clock that runs fast; a change in each minute is told."""
+    clock = Clock()
+    async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}, sleep=clock.sleep) as host:
+        events = host.events()
+        await host.poll("demo", tool="add", arguments={"a": 1, "b": 2}, interval=1.0)
+        await host.poll("demo", uri="demo://nothing", interval=60.0)
+        polled = await host.poll("demo", uri="demo://notes")
+        listened = await host.subscribe("demo", "demo://notes")
+        await clock.pass_by(30, 3)
+        for minute in count():
+            await host.call("demo.note", {"text": str(minute % 10)})
+            await clock.pass_by(60, 3)
+            await updated(events, {polled.id, listened.id})
+            yield 60
+
+
+async def updated(events: AsyncIterator[Any], watches: set[str]) -> None:
+    """Wait until each of these has told of a change."""
+    while watches:
+        event = await anext(events)
+        assert not isinstance(event, Updated) or event.error is None or event.target == "demo://nothing", event
+        watches = watches - ({event.watch} if isinstance(event, Updated) else set())
+
+
+PARTS = (
+    Part("calls", 1_000_000, calls),
+    Part("kills", 2_000, kills),
+    Part("changed lists", 20_000, changes),
+    Part("reloads", 5_000, reloads),
+    Part("seconds of polling", 24 * 3600, polling),
+)
