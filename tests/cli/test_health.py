@@ -168,7 +168,7 @@ def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
     actor.tell(tools=["old"])
     cli.home.configure(actor=actor.entry, demo=DEMO)
     assert cli("mcp", "reload").out.splitlines() == [
-        "actor  8 tools, not known before",
+        "actor  9 tools, not known before",
         "demo   7 tools, not known before",
     ]
     actor.tell(tools=["new", "newer"])

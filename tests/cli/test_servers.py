@@ -162,7 +162,7 @@ def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_change
 
 def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli, actor: Actor) -> None:
     cli.home.configure(one=actor.entry, two=actor.entry)
-    assert cli("tools").out.count("whoami") == 1
+    assert cli("tools").out.count(".whoami") == 1
     assert cli("call", "two.nothing").code == cli("call", "one.nothing").code == 2
     assert len(actor.done("starts")) == 1
     assert cli("call", "one.whoami").code == cli("call", "two.whoami").code == 0
@@ -235,6 +235,7 @@ def environ(pid: str) -> bytes:
 
 
 def test_resources_and_templates_are_listed_with_their_server(cli: Cli, actor: Actor) -> None:
+    actor.tell(bare=True)
     cli.home.configure(demo=DEMO, dead=DEAD, actor=actor.entry)
     done = cli("resources")
     assert (done.code, done.out.splitlines()[0]) == (0, "demo  demo://readme   What this server is")

@@ -189,7 +189,7 @@ class Watches:
             try:
                 content = await look()
             except Denied as error:
-                self._tasks.pop(watch.id, None)
+                self._live.pop(watch.id, None)
                 self._emit(Updated(watch.id, watch.server, watch.target, error=str(error), ended=True))
                 return
             except MooringError as error:
