@@ -417,9 +417,21 @@ class Host:
         self._registries.add(made)
         return made
 
-    async def own(self, tool: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do what one of Mooring's own tools does, behind the gate and on record. Raises: Denied; as the work does."""
+    async def own(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Awaitable[Result]],
+        *,
+        also: Iterable[str] = (),
+    ) -> Result:
+        """Do what one of Mooring's own tools does, behind the gate under all of its names, and on record.
+
+        Raises: Denied; as the work does.
+        """
         call = Call(None, tool, arguments, origin="mooring")
+        for name in also:
+            await self._warden.passes(replace(call, tool=name))
         return await self._made(call, await self._warden.passes(call), work())
 
     def origin(self, server: str) -> str:

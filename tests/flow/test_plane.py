@@ -165,6 +165,7 @@ async def test_a_misspelt_name_is_understood_where_only_one_fits_and_an_unknown_
         outcome = await talk.tools.call("mcp__demo__ecko", {"text": "ahoy"})
         assert outcome.text.startswith("Error: ")
         assert "mcp__demo__echo" in outcome.text
+        assert "none of that name" in (await talk.tools.call("Kraken")).text
 
 
 async def test_a_tool_of_a_server_that_was_replaced_is_refused_by_its_old_name(
@@ -274,6 +275,10 @@ async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: H
         async with host.registry() as tools:
             assert (await tools.call("mcp__demo__slow", {"seconds": 60})).continues
         assert host.servers["demo"].in_flight == 0
+        happened: list[Any] = []
+        forgotten = host.registry(tell=happened.append)
+        assert (await forgotten.call("mcp__demo__slow", {"seconds": 60})).continues
+    assert happened[-1].state.aborted, "and with the host, at the latest"
 
 
 # --- Mooring's own tools ------------------------------------------------------------------------------------------
@@ -412,10 +417,12 @@ async def test_a_deny_that_comes_later_ends_the_watch_with_a_word(home: Home, te
         assert talk.host.watches == ()
 
 
-async def test_a_rule_can_deny_one_of_our_own_tools(home: Home) -> None:
-    settings(home, permissions=[{"tool": "ListMcpResources", "action": "deny"}])
+@pytest.mark.parametrize("denied", ["ListMcpResources", "ListMcpResourcesTool"])
+@pytest.mark.parametrize("called", ["ListMcpResources", "ListMcpResourcesTool"])
+async def test_a_rule_can_deny_one_of_our_own_tools_by_any_of_its_names(denied: str, called: str, home: Home) -> None:
+    settings(home, permissions=[{"tool": denied, "action": "deny"}])
     async with conversation(home) as talk:
-        assert (await talk.tools.call("ListMcpResourcesTool")).text.startswith("Error: ListMcpResources was not called")
+        assert (await talk.tools.call(called)).text.startswith(f"Error: {denied} was not called")
 
 
 async def test_a_servers_tool_never_takes_the_place_of_one_of_ours(home: Home, tmp_path: Path) -> None:

@@ -87,6 +87,8 @@ class Manage:
         self._house, self._store, self._takes = house, store, takes
         self._has, self._raw = has, raw
         self.tools = tuple(self._tools())
+        for tool in self.tools:
+            tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
 
     async def close(self) -> None:
         """End all that this conversation watches."""

@@ -51,7 +51,8 @@ def pieces(result: Result, takes: Collection[Media]) -> list[Piece]:
     found = [*_blocks(result.content, takes), *_structured(result)]
     if result.is_error:
         return _as_error(found)
-    return found or [Text("(It answered, with nothing in it.)")]
+    said = any(not isinstance(piece, Text) or piece.text for piece in found)
+    return found if said else [Text("(It answered, with nothing in it.)")]
 
 
 def failure(error: MooringError) -> str:

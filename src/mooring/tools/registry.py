@@ -165,7 +165,7 @@ class Registry:
         """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
         reading = reading_on(self._house, self._store, self._later, self._portion())
         own: dict[str, Tool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
-        own |= {alias: own[name] for alias, name in ALIASES.items()}
+        own |= {alias: tool for tool in self._manage.tools for alias in tool.aliases}
         for tool in self._more:
             if tool.name in own:
                 raise ConfigError(f"A tool is called {tool.name} already.")
@@ -235,7 +235,7 @@ class Registry:
         self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running, about: Outcome
     ) -> Outcome:
         if tool is None:
-            raise UnknownTool("Mooring", request.name, self._near(request.name))
+            raise self._unknown(request.name)
         if isinstance(given, BadArguments):
             raise given
         self._wait_for_search(tool)
@@ -286,10 +286,12 @@ class Registry:
                 return next(iter(alike.values())) if len(alike) == 1 else None
         return None
 
-    def _near(self, name: str) -> list[str]:
+    def _unknown(self, name: str) -> UnknownTool:
         from difflib import get_close_matches  # only on the way to an error
 
-        return get_close_matches(name, [*self._own, *self._remote], 3)
+        near = get_close_matches(name, [*self._own, *self._remote], 3)
+        finding = "; ToolSearch finds those there are" if self._shelf.hides else ""
+        return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
 
     def _request(self, name: str, tool: Tool | None, given: Arguments, id: str | None) -> Request:
         number = next(self._numbers)
@@ -311,7 +313,7 @@ class _Steps:
 
     def begun(self) -> None:
         self._running.begun()
-        self._tell(Processing())
+        self._tell(Processing(background=self._running.background))
 
     def progress(self, step: Progress) -> None:
         now = self._loop.time()
