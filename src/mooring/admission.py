@@ -1,7 +1,7 @@
 """Which of everything configured may be started, under which names, and why the rest may not."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,14 +10,19 @@ from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Disabled, Failed, Status, Unapproved
+from mooring.core.where import Request
 from mooring.errors import ConfigError, MooringError, NotApproved
 from mooring.errors import Disabled as SwitchedOff
 from mooring.permissions import trust
 from mooring.settings import Settings
+from mooring.settings import load as load_settings
 
 if TYPE_CHECKING:  # reading the files of thirty tools costs more than a host that is given its servers
     from mooring.discovery.choose import Choice
     from mooring.inventory import Inventory
+
+Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
+"""Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
 
 _WHY = {
     "rejected": "was rejected for this project",
@@ -104,3 +109,26 @@ def _judged(inventory: "Inventory", choice: "Choice") -> Approved | Refused:
 
 def _twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
     return next((name for name in choice.aliases if name in wanted and wanted[name].same_program(approved)), None)
+
+
+def looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
+    """How to find out what is configured."""
+    if servers is None:
+        return lambda: _configured(request)
+    if isinstance(servers, Mapping):
+        found = _understood(servers, request)
+    else:
+        found = given(servers, request.cwd, load_settings(request.where, None))
+    return lambda: found
+
+
+def _configured(request: Request) -> Admitted:
+    from mooring.inventory import load  # not needed by a host that is given its servers
+
+    return admit(load(request))
+
+
+def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
+    from mooring.inventory import given as read
+
+    return admit(read(servers, request))

@@ -6,19 +6,17 @@ connected when it is first used, or when `ready` is awaited and nothing is known
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from math import inf
-from time import perf_counter, time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from mooring.admission import Admitted, Refused, admit, given, keeping
-from mooring.core.config import ServerConfig
+from mooring.admission import Admitted, Given, keeping, looking
+from mooring.calls import Calls, origin
 from mooring.core.event import Event, Reloaded, ToolsChanged
 from mooring.core.limits import Limits, Timeout
 from mooring.core.problem import Problem
@@ -27,11 +25,11 @@ from mooring.core.result import Completion, Filled, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.where import Request, here
-from mooring.errors import Disabled, MooringError, Stale, UnknownTool
-from mooring.permissions.audit import Outcome
+from mooring.errors import MooringError
 from mooring.permissions.pins import Held
-from mooring.permissions.policy import Call, Mode, Verdict
+from mooring.permissions.policy import Mode
 from mooring.permissions.warden import Warden
+from mooring.roster import Roster
 from mooring.servers.cache import Cache
 from mooring.servers.feed import Feed
 from mooring.servers.fleet import Fleet
@@ -39,8 +37,7 @@ from mooring.servers.log import Log
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 from mooring.servers.watch import USUAL, Sleep, Watch, Watches
-from mooring.settings import load as load_settings
-from mooring.tools.catalog import Catalog, Cold, Entry, Source
+from mooring.tools.catalog import Entry
 from mooring.watching import changes
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
@@ -53,8 +50,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", Resource, ResourceTemplate, Prompt)
 
 Policy: TypeAlias = Mode | Literal["allow"]
-Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
-"""Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
 
 
 def open(
@@ -150,19 +145,13 @@ class Host:
         """What is wrong with the configuration."""
         self._request = request
         self._adapt = adapt
-        self._look = _looking(request, servers)
+        self._look = looking(request, servers)
         self._hot = reload and servers is None
         self._remember = remember
         self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._mode: Mode | None = "bypass" if policy == "allow" else policy
-        self._aliases: Mapping[str, str] = {}
-        self._refused: Mapping[str, Refused] = {}
         self._admitted: Admitted
         self._feed = Feed()
-        self._catalog: Catalog | None = None
-        self._read: Catalog | None = None
-        self._bound: dict[tuple[str, str], object] = {}
-        self._pinned: WeakSet[Server] = WeakSet()
         self._registries: WeakSet[Registry] = WeakSet()
 
     async def __aenter__(self) -> Self:
@@ -184,6 +173,8 @@ class Host:
         project = admitted.root if self._request.project else None
         self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
         self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
+        self._roster = Roster(self._fleet.servers, self._withheld)
+        self._calls = Calls(self._roster, self._warden)
         self._apply(admitted)
         self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
@@ -213,22 +204,17 @@ class Host:
     @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, by name; two names of the very same thing lead to one server."""
-        servers = self._fleet.servers
-        return {**servers, **{alias: servers[name] for alias, name in self._aliases.items()}}
+        return self._roster.servers
 
     @property
     def tools(self) -> tuple[Entry, ...]:
         """Every tool that is known now, in a stable order; what `ready` still brings comes with an event."""
-        catalog = self._current()
-        if self._read is not catalog:
-            self._read = catalog
-            self._bound = {(entry.server, entry.tool): entry.owner for entry in catalog.entries}
-        return catalog.entries
+        return self._roster.tools
 
     def status(self) -> dict[str, Status]:
         """How every configured server stands, those that may not be started too."""
         standing = {name: server.status for name, server in self.servers.items()}
-        standing |= {name: refused.status for name, refused in self._refused.items()}
+        standing |= {name: refused.status for name, refused in self._roster.refused.items()}
         return dict(sorted(standing.items()))
 
     def events(self) -> AsyncIterator[Event]:
@@ -246,24 +232,19 @@ class Host:
         if servers is not None:
             return await self._fleet.ready({self.server(name) for name in servers}, within, refresh=refresh)
         errors = await self._fleet.ready(self._fleet.servers.values(), within, refresh=refresh)
-        return dict(sorted({**self._wrong(), **errors}.items()))
-
-    def _wrong(self) -> dict[str, MooringError]:
-        """What is wrong with servers that are meant to be there, and cannot even be tried."""
-        errors = {name: refused.error for name, refused in self._refused.items()}
-        return {name: error for name, error in errors.items() if not isinstance(error, Disabled)}
+        return dict(sorted({**self._roster.wrong, **errors}.items()))
 
     # --- using it -------------------------------------------------------------------------------------------------
 
-    async def call(
+    def call(
         self,
         name: str | Entry,
         arguments: Mapping[str, Any] | None = None,
         *,
-        timeout: float | Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
+        timeout: float | Timeout | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_start: Callable[[], None] | None = None,
-    ) -> Result:
+    ) -> Coroutine[Any, Any, Result]:
         """Call a tool by the name it is shown by, or as `server.tool`. What it says of its own failure is a result.
 
         `timeout` is seconds for everything, from the start of the server to the result. `on_start` is called once
@@ -276,52 +257,7 @@ class Host:
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
-        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
-        entry = name if isinstance(name, Entry) else self._current().get(name)
-        if entry is None:
-            began = asyncio.get_running_loop().time()
-            entry = await self._found(str(name), began + _most(within))
-            within = _less(within, asyncio.get_running_loop().time() - began)
-        server = self._bound_to(entry)
-        call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, _origin(server))
-        verdict = await self._passed(call, server)
-        if on_start is not None:
-            on_start()
-        outcome: Outcome = "error"
-        began = perf_counter()
-        try:  # as in `_made`, in line: a coroutine more would be felt with many calls under way
-            result = await server.call(
-                entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
-            )
-            outcome = "is_error" if result.is_error else "ok"
-            return result
-        finally:
-            self._warden.done(call, verdict, outcome, perf_counter() - began)
-
-    async def _made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
-        """What a call that was let through comes to, put on record."""
-        outcome: Outcome = "error"
-        began = perf_counter()
-        try:
-            result = await work
-            outcome = "is_error" if result.is_error else "ok"
-            return result
-        finally:
-            self._warden.done(call, verdict, outcome, perf_counter() - began)
-
-    async def _passed(self, call: Call, server: Server) -> Verdict:
-        """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
-        verdict = await self._warden.passes(call)
-        for alias in self._names(call.server):
-            await self._warden.passes(replace(call, server=alias))
-        if server not in self._pinned:
-            self._pinned.add(server)
-            await self._warden.called(server.approved, server.tools)
-        return verdict
-
-    def _names(self, server: str | None) -> list[str]:
-        """The other names of a server."""
-        return [alias for alias, name in self._aliases.items() if name == server]
+        return self._calls.call(name, arguments, timeout, on_progress, on_start)
 
     async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
         """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
@@ -330,8 +266,8 @@ class Host:
         seconds ago.
         """
         until = asyncio.get_running_loop().time() + within
-        entry = self._current().get(name) or await self._found(name, until, trusted)
-        self._bound_to(entry)
+        entry = self._roster.catalog.get(name) or await self._roster.find(name, until, trusted)
+        self._roster.owner(entry)
         return entry
 
     def server(self, name: str) -> Server:
@@ -339,10 +275,7 @@ class Host:
 
         Raises: UnknownServer, Disabled, NotApproved; ConfigError where its definition cannot be used.
         """
-        known = self._current().server(name)
-        if known in self._refused:
-            raise self._refused[known].error
-        return self._fleet.servers[self._aliases.get(known, known)]
+        return self._roster.server(name)
 
     async def resources(self, server: str | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached. Raises: as `server`, and ServerError, for one."""
@@ -374,7 +307,7 @@ class Host:
 
     def search(self, words: str, limit: int = 5) -> list[Entry]:
         """The tools that fit a request, the best first."""
-        return self._current().search(words, limit)
+        return self._roster.catalog.search(words, limit)
 
     def registry(
         self,
@@ -429,15 +362,12 @@ class Host:
 
         Raises: Denied; as the work does.
         """
-        call = Call(None, tool, arguments, origin="mooring")
-        for name in also:
-            await self._warden.passes(replace(call, tool=name))
-        return await self._made(call, await self._warden.passes(call), work())
+        return await self._calls.own(tool, arguments, work, also)
 
     def origin(self, server: str) -> str:
         """Where a server comes from, in words; empty where there is none of that name."""
         found = self._fleet.servers.get(server)
-        return "" if found is None else _origin(found)
+        return "" if found is None else origin(found)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
@@ -449,7 +379,10 @@ class Host:
     def approve(self, server: str, held: Held) -> None:
         """Let tools be called as they were shown. Raises: as `server`; FileError."""
         self._warden.approve(self.server(server).approved, held)
-        self._catalog = None
+        self._roster.changed()
+
+    def _withheld(self, server: Server) -> frozenset[str]:
+        return self._warden.held(server.approved, server.tools).names
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -481,24 +414,10 @@ class Host:
         look = None
         if tool is not None:
             entry = await self.find(f"{self.server(server).name}.{tool}")
-            owner = self._bound_to(entry)
-            call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, _origin(owner))
-            verdict = await self._passed(call, owner)
-            tool, look = entry.tool, self._looking_again(entry, call, verdict)
+            tool, look = entry.tool, await self._calls.looking(entry, arguments)
         return await self._watches.poll(
             self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=look
         )
-
-    def _looking_again(self, entry: Entry, call: Call, verdict: Verdict) -> Callable[[], Awaitable[Result]]:
-        async def look() -> Result:
-            current = await self.find(f"{entry.server}.{entry.tool}")
-            server = self._bound_to(current)
-            self._warden.recheck(call)
-            for name in self._names(call.server):
-                self._warden.recheck(replace(call, server=name))
-            return await self._made(call, verdict, server.call(entry.tool, call.arguments))
-
-        return look
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; whether there was one."""
@@ -511,7 +430,7 @@ class Host:
 
         Raises: ConfigError where `servers` is not what it should be.
         """
-        self._look = _looking(self._request, servers)
+        self._look = looking(self._request, servers)
         await self.reload()
 
     async def reload(self, server: str | None = None) -> None:
@@ -534,86 +453,26 @@ class Host:
     def forget(self, server: str) -> None:
         """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
         self._fleet.forget(self.server(server))
-        self._catalog = None
+        self._roster.changed()
 
     def _apply(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
         self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
-        self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
+        self._roster.use(admitted)
         self._warden.use(admitted.settings)
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
         await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
-    # --- names ----------------------------------------------------------------------------------------------------
-
     def _tell(self, problem: Problem) -> None:
         self.problems = (*self.problems, problem)
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, ToolsChanged):
-            self._catalog = None
+            self._roster.changed()
         self._feed.emit(event)
-
-    def _current(self) -> Catalog:
-        if self._catalog is None:
-            now = time()
-            sources = [self._source(server, now) for server in self._fleet.servers.values()]
-            unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
-            self._catalog = Catalog((*sources, *unknown), self.settings["toolNames"])
-        return self._catalog
-
-    def _source(self, server: Server, now: float) -> Source:
-        """A server's tools for the catalog: those it has, or had when it was last seen, if they are as approved."""
-        offer, config = server.offer, server.config
-        if offer is None or not (server.is_connected or offer.usable(now)):
-            return Source(server.name, (), server, known=False)
-        return Source(
-            server.name,
-            offer.tools.items,
-            server,
-            config.tools_allow,
-            config.tools_deny,
-            rejected={one.name: one.reason for one in offer.tools.rejected},
-            note="" if offer.tools.items else offer.tools.note,
-            held=self._warden.held(server.approved, offer.tools.items).names,
-        )
-
-    async def _found(self, name: str, until: float, trusted: float = 0.0) -> Entry:
-        """The tool of that name, once its server has been asked what it has, where that may help."""
-        try:
-            found = self._current().find(name)
-        except UnknownTool as error:
-            server = self._fleet.servers.get(error.server)
-            if server is None or server.is_connected or not older(server, trusted):
-                raise
-            await server.session(until)
-            found = self._current().find(name)
-        if isinstance(found, Entry):
-            return found
-        if found.server in self._aliases:
-            return await self._found(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
-        server = self.server(found.server)
-        self._still(server, server.name, found.tool)
-        await server.session(until)
-        again = self._current().find(f"{server.name}.{found.tool}")
-        if isinstance(again, Cold):
-            raise UnknownTool(server.name, found.tool)
-        return again
-
-    def _bound_to(self, entry: Entry) -> Server:
-        """The server of a tool, if it is still the one that it was when the tool was listed, or called before."""
-        server = self._fleet.servers.get(entry.server)
-        if server is None or entry.owner is not server:
-            raise Stale(entry.server, entry.tool)
-        self._still(server, entry.server, entry.tool)
-        return server
-
-    def _still(self, server: Server, name: str, tool: str) -> None:
-        if self._bound.setdefault((name, tool), server) is not server:
-            raise Stale(name, tool)
 
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         async def listed(server: Server) -> list[Item]:
@@ -632,55 +491,5 @@ class Host:
         return found
 
 
-def _looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
-    """How to find out what is configured."""
-    if servers is None:
-        return lambda: _configured(request)
-    if isinstance(servers, Mapping):
-        found = _understood(servers, request)
-    else:
-        found = given(servers, request.cwd, load_settings(request.where, None))
-    return lambda: found
-
-
-def _configured(request: Request) -> Admitted:
-    from mooring.inventory import load  # not needed by a host that is given its servers
-
-    return admit(load(request))
-
-
-def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
-    from mooring.inventory import given
-
-    return admit(given(servers, request))
-
-
-def _origin(server: Server) -> str:
-    origin = server.config.origin
-    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
-
-
-def older(server: Server, seconds: float) -> bool:
-    """Whether the tools of a server were listed longer ago than that, or never."""
-    return server.offer is None or not 0 <= time() - server.offer.at < seconds
-
-
 def _drop(server: str, level: str, text: str) -> None:
     return
-
-
-def _most(within: Timeout | None) -> float:
-    return inf if within is None or within.total is None else within.total
-
-
-def _less(within: Timeout | None, seconds: float) -> Timeout | None:
-    """What is left of the time for a call once so many seconds of it are gone."""
-    if within is None or within.total is None:
-        return within
-    return Timeout(within.idle, max(0.001, within.total - seconds))
-
-
-def _harmless(entry: Entry) -> bool:
-    """Whether its server says that calling it twice is no worse than once."""
-    hints = entry.definition.annotations
-    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

@@ -91,6 +91,11 @@ class Catalog:
         self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
         self._exact |= {entry.name: entry for entry in self.entries}
 
+    @property
+    def pairs(self) -> Iterable[Pair]:
+        """The real pair behind each tool."""
+        return self._by_pair
+
     def get(self, name: str) -> Entry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
         return self._exact.get(name)

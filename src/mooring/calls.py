@@ -1,0 +1,133 @@
+"""Calls of tools: each finds its tool, passes the gate, is made, and is put on record."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from math import inf
+from time import perf_counter
+from typing import Any, TypeAlias
+from weakref import WeakSet
+
+from msgspec.structs import replace
+
+from mooring.core.limits import Timeout
+from mooring.core.result import Progress, Result
+from mooring.permissions.audit import Outcome
+from mooring.permissions.policy import Call, Verdict
+from mooring.permissions.warden import Warden
+from mooring.roster import Roster
+from mooring.servers.server import Server
+from mooring.tools.catalog import Entry
+
+Look: TypeAlias = Callable[[], Awaitable[Result]]
+
+
+class Calls:
+    """The calls of one host. Nothing of it can skip the gate."""
+
+    def __init__(self, roster: Roster, warden: Warden) -> None:
+        self._roster = roster
+        self._warden = warden
+        self._pinned: WeakSet[Server] = WeakSet()
+
+    async def call(
+        self,
+        name: str | Entry,
+        arguments: Mapping[str, Any] | None,
+        timeout: float | Timeout | None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
+        on_progress: Callable[[Progress], None] | None,
+        on_start: Callable[[], None] | None,
+    ) -> Result:
+        """See `Host.call`."""
+        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
+        entry = name if isinstance(name, Entry) else self._roster.catalog.get(name)
+        if entry is None:
+            began = asyncio.get_running_loop().time()
+            entry = await self._roster.find(str(name), began + _most(within))
+            within = _less(within, asyncio.get_running_loop().time() - began)
+        server = self._roster.owner(entry)
+        call = about(entry, server, arguments)
+        verdict = await self._passed(call, server)
+        if on_start is not None:
+            on_start()
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:  # as in `_made`, in line: a coroutine more would be felt with many calls under way
+            result = await server.call(
+                entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
+            )
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._warden.done(call, verdict, outcome, perf_counter() - began)
+
+    async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:
+        """See `Host.own`."""
+        call = Call(None, tool, arguments, origin="mooring")
+        for name in also:
+            await self._warden.passes(replace(call, tool=name))
+        return await self._made(call, await self._warden.passes(call), work())
+
+    async def looking(self, entry: Entry, arguments: Mapping[str, Any] | None) -> Look:
+        """Let a tool be called again and again, and return what calls it: each time only if no rule denies it by then.
+
+        Raises: Denied, Stale.
+        """
+        server = self._roster.owner(entry)
+        call = about(entry, server, arguments)
+        verdict = await self._passed(call, server)
+
+        async def look() -> Result:
+            owner = self._roster.owner(await self._roster.find(f"{entry.server}.{entry.tool}", inf))
+            for name in (call.server, *self._roster.others(call.server)):
+                self._warden.recheck(replace(call, server=name))
+            return await self._made(call, verdict, owner.call(entry.tool, call.arguments))
+
+        return look
+
+    async def _made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:
+            result = await work
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._warden.done(call, verdict, outcome, perf_counter() - began)
+
+    async def _passed(self, call: Call, server: Server) -> Verdict:
+        """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
+        verdict = await self._warden.passes(call)
+        for name in self._roster.others(call.server):
+            await self._warden.passes(replace(call, server=name))
+        if server not in self._pinned:
+            self._pinned.add(server)
+            await self._warden.called(server.approved, server.tools)
+        return verdict
+
+
+def about(entry: Entry, server: Server, arguments: Mapping[str, Any] | None) -> Call:
+    """What the gate is to judge."""
+    return Call(entry.server, entry.tool, arguments or {}, entry.annotations, origin(server))
+
+
+def origin(server: Server) -> str:
+    """Where a server comes from, in words."""
+    found = server.config.origin
+    return f"{found.tool}, {found.scope}" if found.path is None else f"{found.tool}: {found.path}"
+
+
+def _most(within: Timeout | None) -> float:
+    return inf if within is None or within.total is None else within.total
+
+
+def _less(within: Timeout | None, seconds: float) -> Timeout | None:
+    """What is left of the time for a call once so many seconds of it are gone."""
+    if within is None or within.total is None:
+        return within
+    return Timeout(within.idle, max(0.001, within.total - seconds))
+
+
+def _harmless(entry: Entry) -> bool:
+    """Whether its server says that calling it twice is no worse than once."""
+    hints = entry.definition.annotations
+    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
