@@ -11,8 +11,8 @@ def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
         "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied", "Disabled",
         "FileError", "Guard", "GuardLost", "HandshakeError", "HeldBack", "Host", "HttpError", "Inventory", "Limits",
-        "Loaded", "MooringError", "NeedsLogin", "NotApproved", "ParseError", "Problem", "Progress",
-        "ProtocolError", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session",
+        "Loaded", "MooringError", "NeedsLogin", "NotApproved", "Outcome", "ParseError", "Problem", "Progress",
+        "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session",
         "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",
         "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open",
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mooring.core.config import ServerConfig
     from mooring.core.limits import Limits, Timeout
+    from mooring.core.outcome import Outcome
     from mooring.core.problem import Problem
     from mooring.core.result import Progress, Result
     from mooring.core.tool import Tool
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from mooring.host import Host, Loaded, discover_and_load, open
     from mooring.inventory import Inventory, discover
     from mooring.single import connect
+    from mooring.tools.registry import Registry
     from mooring.wire.client import Client, Root
     from mooring.wire.process import Guard
     from mooring.wire.session import Session
@@ -67,10 +69,12 @@ __all__ = [
     "MooringError",
     "NeedsLogin",
     "NotApproved",
+    "Outcome",
     "ParseError",
     "Problem",
     "Progress",
     "ProtocolError",
+    "Registry",
     "Result",
     "Root",
     "RpcError",
@@ -102,8 +106,10 @@ _HOMES = {
     "Inventory": "inventory",
     "Limits": "core.limits",
     "Loaded": "host",
+    "Outcome": "core.outcome",
     "Problem": "core.problem",
     "Progress": "core.result",
+    "Registry": "tools.registry",
     "Result": "core.result",
     "Root": "wire.client",
     "ServerConfig": "core.config",

@@ -1,7 +1,7 @@
 """Calls of tools: each finds its tool, passes the gate, is made, and is put on record."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from math import inf
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -60,9 +60,11 @@ class Calls:
         finally:
             self._warden.done(call, verdict, outcome, perf_counter() - began)
 
-    async def own(self, tool: str, arguments: Mapping[str, Any], work: Look) -> Result:
+    async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:
         """See `Host.own`."""
         call = Call(None, tool, arguments, origin="mooring")
+        for name in also:
+            await self._warden.passes(replace(call, tool=name))
         return await self._made(call, await self._warden.passes(call), work())
 
     async def looking(self, entry: Entry, arguments: Mapping[str, Any] | None) -> Look:

@@ -350,9 +350,19 @@ class Host:
         self._registries.add(made)
         return made
 
-    async def own(self, tool: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do what one of Mooring's own tools does, behind the gate and on record. Raises: Denied; as the work does."""
-        return await self._calls.own(tool, arguments, work)
+    async def own(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Awaitable[Result]],
+        *,
+        also: Iterable[str] = (),
+    ) -> Result:
+        """Do what one of Mooring's own tools does, behind the gate under all of its names, and on record.
+
+        Raises: Denied; as the work does.
+        """
+        return await self._calls.own(tool, arguments, work, also)
 
     def origin(self, server: str) -> str:
         """Where a server comes from, in words; empty where there is none of that name."""

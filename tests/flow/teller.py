@@ -43,7 +43,7 @@ def flood(key, size, unit="x"):
     write = sys.stdout.buffer.write
     with OUT:
         write(f'{{"jsonrpc":"2.0","id":{key},"result":{{"content":[{{"type":"text","text":"'.encode())
-        piece = (unit * 65536)[:65536].encode()
+        piece = unit.encode() * (65536 // len(unit.encode()))
         for at in range(0, size, len(piece)):
             write(piece[: size - at])
         write(b'"}]}}\n')
@@ -64,7 +64,7 @@ def handle(message):
     elif method == "tools/list":
         send(key, {"tools": tools()})
     elif method == "tools/call" and params["name"] == "flood":
-        flood(key, params["arguments"]["bytes"])
+        flood(key, params["arguments"]["bytes"], params["arguments"].get("unit", "x"))
     elif method == "tools/call":
         send(key, answer(params["name"], params.get("arguments", {})))
     elif key is not None:

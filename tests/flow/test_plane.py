@@ -165,6 +165,7 @@ async def test_a_misspelt_name_is_understood_where_only_one_fits_and_an_unknown_
         outcome = await talk.tools.call("mcp__demo__ecko", {"text": "ahoy"})
         assert outcome.text.startswith("Error: ")
         assert "mcp__demo__echo" in outcome.text
+        assert "none of that name" in (await talk.tools.call("Kraken")).text
 
 
 async def test_a_tool_of_a_server_that_was_replaced_is_refused_by_its_old_name(
@@ -274,6 +275,10 @@ async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: H
         async with host.registry() as tools:
             assert (await tools.call("mcp__demo__slow", {"seconds": 60})).continues
         assert host.servers["demo"].in_flight == 0
+        happened: list[Any] = []
+        forgotten = host.registry(tell=happened.append)
+        assert (await forgotten.call("mcp__demo__slow", {"seconds": 60})).continues
+    assert happened[-1].state.aborted, "and with the host, at the latest"
 
 
 # --- Mooring's own tools ------------------------------------------------------------------------------------------
@@ -331,7 +336,8 @@ async def test_updates_of_a_resource_reach_the_conversation_merged(home: Home) -
 
 async def test_polling_a_tool_tells_when_its_answer_changes(home: Home, teller: dict[str, Any]) -> None:
     async with conversation(home, teller) as talk:
-        answer = await talk.call("SubscribePolling", type="tool", server="teller", toolName="count", intervalMs=1000)
+        name = "mcp__teller__count"  # as a model knows it
+        answer = await talk.call("SubscribePolling", type="tool", server="teller", toolName=name, intervalMs=1000)
         assert answer["subscribed"]
         [watch] = talk.host.watches
         assert (watch.id, watch.interval, watch.target) == (answer["subscriptionId"], 1.0, "count")
@@ -411,10 +417,12 @@ async def test_a_deny_that_comes_later_ends_the_watch_with_a_word(home: Home, te
         assert talk.host.watches == ()
 
 
-async def test_a_rule_can_deny_one_of_our_own_tools(home: Home) -> None:
-    settings(home, permissions=[{"tool": "ListMcpResources", "action": "deny"}])
+@pytest.mark.parametrize("denied", ["ListMcpResources", "ListMcpResourcesTool"])
+@pytest.mark.parametrize("called", ["ListMcpResources", "ListMcpResourcesTool"])
+async def test_a_rule_can_deny_one_of_our_own_tools_by_any_of_its_names(denied: str, called: str, home: Home) -> None:
+    settings(home, permissions=[{"tool": denied, "action": "deny"}])
     async with conversation(home) as talk:
-        assert (await talk.tools.call("ListMcpResourcesTool")).text.startswith("Error: ListMcpResources was not called")
+        assert (await talk.tools.call(called)).text.startswith(f"Error: {denied} was not called")
 
 
 async def test_a_servers_tool_never_takes_the_place_of_one_of_ours(home: Home, tmp_path: Path) -> None:
@@ -445,6 +453,18 @@ async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(
             assert "Shout" in [each.name for each in tools.definitions]
         with pytest.raises(mooring.ConfigError):
             talk.host.registry(more=[tool("ToolSearch")])
+
+
+async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(home: Home) -> None:
+    async with conversation(home) as talk:
+
+        async def work(given: Any) -> Any:
+            raise ZeroDivisionError
+
+        async with talk.host.registry(more=[Own(talk.host, "Odd", "", work)], tell=talk.happened.append) as tools:
+            with pytest.raises(ZeroDivisionError):
+                await tools.call("Odd")
+    assert talk.states() == ["pending", "processing", "error"]
 
 
 # --- searching and deferring --------------------------------------------------------------------------------------
@@ -515,6 +535,20 @@ async def test_an_agent_has_only_the_tools_that_its_globs_name(home: Home, telle
         assert [tool for _, tool in talk.tools.pairs.values()] == ["add", "ask", "echo", "note", "picture"]
         assert (await talk.tools.call("mcp__teller__count")).text.startswith("Error: ")
         assert (await talk.tools.call("mcp__demo__fail")).text.startswith("Error: Mooring has no tool")
+        for tool, given in (
+            ("SubscribePolling", {"type": "tool", "server": "teller", "toolName": "count"}),
+            ("SubscribePolling", {"type": "tool", "server": "demo", "toolName": "slow"}),
+            ("SubscribePolling", {"type": "resource", "server": "teller", "uri": "x://y"}),
+            ("ReadMcpResource", {"server": "teller", "uri": "x://y"}),
+            ("ListMcpResources", {"server": "teller"}),
+            ("ListMcpResources", {"server": "TELLER"}),
+        ):
+            assert (await talk.tools.call(tool, given)).text.startswith("Error: ")
+        assert talk.host.watches == ()
+        assert await talk.call("ListMcpResources")
+        assert await talk.call("ListMcpResources", server="DEMO")
+        async with talk.host.registry(deny=["teller.*"]) as others:
+            assert (await others.call("ListMcpResources", {"server": "Teller"})).is_error
 
 
 async def test_a_host_is_searched_by_words(home: Home) -> None:

@@ -97,6 +97,7 @@ async def test_a_block_of_an_unknown_kind_is_given_as_it_is(delivery: Delivery) 
 
 async def test_an_answer_with_nothing_in_it_is_not_nothing(delivery: Delivery) -> None:
     assert (await delivery.of(said(), ABOUT)).text
+    assert (await delivery.of(said(Text(""), Text("")), ABOUT)).text.strip()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from msgspec import Struct, convert, field
 
 from mooring.core.content import Image, ResourceContents, Text
 from mooring.core.result import Result
-from mooring.errors import BadArguments, FileError
-from mooring.tools.outcome import Media, data
+from mooring.errors import BadArguments, FileError, UnknownServer
+from mooring.tools.outcome import Media, data, viewable
 from mooring.tools.store import Store
 from mooring.tools.tool import Arguments, House, Own, Watched
 
@@ -72,12 +72,23 @@ class Mine(Struct, frozen=True):
 class Manage:
     """The tools of one conversation, and what it watches with them."""
 
-    def __init__(self, house: House, store: Store, takes: Collection[Media] = ()) -> None:
+    def __init__(
+        self,
+        house: House,
+        store: Store,
+        has: Callable[[str], bool],
+        raw: Callable[[str, str], str],
+        takes: Collection[Media] = (),
+    ) -> None:
+        """`has` says whether a server is there for this conversation, `raw` what a tool of it is really called."""
         self.watched: dict[str, Mine] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
         self._house, self._store, self._takes = house, store, takes
+        self._has, self._raw = has, raw
         self.tools = tuple(self._tools())
+        for tool in self.tools:
+            tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
 
     async def close(self) -> None:
         """End all that this conversation watches."""
@@ -129,7 +140,7 @@ class Manage:
         ]  # fmt: skip
 
     async def _list(self, given: Arguments) -> Result:
-        found = await self._house.resources(given.get("server"))
+        found = await self._house.resources(self._server(given["server"]) if "server" in given else None)
         return data(
             [
                 Listed(
@@ -140,11 +151,12 @@ class Manage:
                     each.item.description,
                 )
                 for each in found
+                if self._has(each.server)
             ]
         )
 
     async def _read(self, given: Arguments) -> Result:
-        reading = await self._house.read(given["server"], given["uri"])
+        reading = await self._house.read(self._server(given["server"]), given["uri"])
         parts = [await asyncio.to_thread(self._part, part) for part in reading.contents]
         answer = data({"contents": parts})
         return Result((*answer.content, *self._pictures(reading.contents)))
@@ -161,15 +173,13 @@ class Manage:
 
     def _pictures(self, contents: tuple[ResourceContents, ...]) -> list[Image]:
         """For a model that can look at them; for the others the file is enough."""
-        return [
-            Image(data=part.blob, mime_type=part.mime_type)
-            for part in contents
-            if part.blob and (part.mime_type or "").startswith("image/") and part.mime_type and "image" in self._takes
-        ]
+        found = [Image(data=part.blob, mime_type=part.mime_type or "") for part in contents if part.blob]
+        return [image for image in found if viewable(image, self._takes)]
 
     async def _subscribe(self, given: Arguments) -> Result:
         self.on_watch()
-        watch = await self._house.subscribe(given["server"], given["uri"], reason=given.get("reason", ""))
+        server = self._server(given["server"])
+        watch = await self._house.subscribe(server, given["uri"], reason=given.get("reason", ""))
         return self._began(Mine(watch, "subscription"))
 
     async def _poll(self, given: Arguments) -> Result:
@@ -178,10 +188,10 @@ class Manage:
         if not given.get(parameter):
             raise _bad("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {wanted.type}")
         self.on_watch()
-        tool = wanted.type == "tool"
+        tool, server = wanted.type == "tool", self._server(wanted.server)
         watch = await self._house.poll(
-            wanted.server,
-            tool=wanted.tool_name if tool else None,
+            server,
+            tool=self._raw(server, wanted.tool_name or "") if tool else None,
             arguments=wanted.arguments if tool else None,
             uri=None if tool else wanted.uri,
             interval=wanted.interval / 1000,
@@ -192,6 +202,13 @@ class Manage:
     def _began(self, mine: Mine) -> Result:
         self.watched[mine.watch.id] = mine
         return data({"subscribed": True, "subscriptionId": mine.watch.id})
+
+    def _server(self, name: str) -> str:
+        """The real name of a server that is there for this conversation. Raises: as the house; UnknownServer."""
+        real = self._house.server(name).name
+        if not self._has(real):
+            raise UnknownServer(name)
+        return real
 
     async def _unsubscribe(self, by: Literal["subscription", "polling"], given: Arguments, target: str) -> Result:
         if not given:

@@ -51,7 +51,8 @@ def pieces(result: Result, takes: Collection[Media]) -> list[Piece]:
     found = [*_blocks(result.content, takes), *_structured(result)]
     if result.is_error:
         return _as_error(found)
-    return found or [Text("(It answered, with nothing in it.)")]
+    said = any(not isinstance(piece, Text) or piece.text for piece in found)
+    return found if said else [Text("(It answered, with nothing in it.)")]
 
 
 def failure(error: MooringError) -> str:
@@ -156,14 +157,21 @@ def _block(block: Block, takes: Collection[Media]) -> Iterator[Piece]:
             yield Text(bytes(raw).decode(errors="replace"))
 
 
-def _media(block: Image | Audio, takes: Collection[Media]) -> Piece:
+def viewable(block: Image | Audio, takes: Collection[Media]) -> bool:
+    """Whether a model can be given it as it is."""
     if len(block.data) * 3 // 4 > LARGEST:
+        return False
+    return "audio" in takes if isinstance(block, Audio) else "image" in takes and block.mime_type in _PICTURES
+
+
+def _media(block: Image | Audio, takes: Collection[Media]) -> Piece:
+    if not viewable(block, takes):
         return _blob(block)
     match block:
         case Image(data=data, mime_type=kind):
-            return Image(data=data, mime_type=kind) if "image" in takes and kind in _PICTURES else _blob(block)
+            return Image(data=data, mime_type=kind)
         case Audio(data=data, mime_type=kind):
-            return Audio(data=data, mime_type=kind) if "audio" in takes else _blob(block)
+            return Audio(data=data, mime_type=kind)
 
 
 def _blob(block: Image | Audio) -> Blob:

@@ -37,7 +37,7 @@ from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.running import Background, Running
-from mooring.tools.shelf import CONTEXT, PERCENT, Shelf, definition, permitted, searching
+from mooring.tools.shelf import CONTEXT, PERCENT, Scope, Shelf, definition, searching
 from mooring.tools.store import Store
 from mooring.tools.tool import Arguments, House, Own, Remote, Tool
 
@@ -93,7 +93,8 @@ class Registry:
         self._house, self._store, self._tell = house, store, tell
         self._terms = terms = terms or Terms()
         self._delivery = Delivery(store, terms.takes, terms.tokens)
-        self._manage = Manage(house, store, terms.takes)
+        self._scope = Scope(terms.allow, terms.deny)
+        self._manage = Manage(house, store, self._has, self._raw, terms.takes)
         self._news = News(house, self._manage.watched, self._delivery, tell, terms.every)
         self._manage.on_watch = self._news.follow
         self._background = Background()
@@ -124,7 +125,7 @@ class Registry:
         Raises: ConfigError where a name is taken.
         """
         terms = self._terms
-        mine = [entry for entry in entries if permitted(entry, terms.allow, terms.deny)]
+        mine = [entry for entry in entries if self._scope.tool(entry)]
         found = tuple(self.loaded if loaded is None else loaded)
         self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always)
         self._shelf.load(found)
@@ -150,6 +151,13 @@ class Registry:
         """The names that searching brought: worth keeping with a conversation."""
         return self._shelf.loaded if hasattr(self, "_shelf") else ()
 
+    def _has(self, server: str) -> bool:
+        """Whether the resources of a server are there for this conversation."""
+        return self._scope.server(server) or any(entry.server == server for entry in self._shelf.entries)
+
+    def _raw(self, server: str, tool: str) -> str:
+        return self._shelf.raw(server, tool)
+
     def _worth(self, tool: Tool) -> bool:
         return tool is not self._search or self._shelf.hides
 
@@ -157,7 +165,7 @@ class Registry:
         """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
         reading = reading_on(self._house, self._store, self._later, self._portion())
         own: dict[str, Tool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
-        own |= {alias: own[name] for alias, name in ALIASES.items()}
+        own |= {alias: tool for tool in self._manage.tools for alias in tool.aliases}
         for tool in self._more:
             if tool.name in own:
                 raise ConfigError(f"A tool is called {tool.name} already.")
@@ -206,22 +214,28 @@ class Registry:
         about = _about(request, tool)
         try:
             outcome = await self._answer(request, tool, given, running, about)
-        except asyncio.CancelledError:
-            words = replace(about, parts=(Text("The call was aborted."),), is_error=True)
-            self._tell(Moved(request, Failed(words, aborted=True)))
-            raise
         except MooringError as error:
             outcome = self._delivery.failed(error, about)
+        except BaseException as error:
+            self._broken_off(request, about, error)
+            raise
         if running.background:
             self._background.keep(request.id, outcome)
         self._tell(Moved(request, Failed(outcome) if outcome.is_error else Done(outcome)))
         return outcome
 
+    def _broken_off(self, request: Request, about: Outcome, error: BaseException) -> None:
+        """An abort, or an agent's own tool that raised what no tool should: it ends for whoever looks on, too."""
+        aborted = isinstance(error, asyncio.CancelledError)
+        words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
+        self._background.calls.pop(request.id, None)
+        self._tell(Moved(request, Failed(replace(about, parts=(Text(words),), is_error=True), aborted)))
+
     async def _answer(
         self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running, about: Outcome
     ) -> Outcome:
         if tool is None:
-            raise UnknownTool("Mooring", request.name, self._near(request.name))
+            raise self._unknown(request.name)
         if isinstance(given, BadArguments):
             raise given
         self._wait_for_search(tool)
@@ -272,10 +286,12 @@ class Registry:
                 return next(iter(alike.values())) if len(alike) == 1 else None
         return None
 
-    def _near(self, name: str) -> list[str]:
+    def _unknown(self, name: str) -> UnknownTool:
         from difflib import get_close_matches  # only on the way to an error
 
-        return get_close_matches(name, [*self._own, *self._remote], 3)
+        near = get_close_matches(name, [*self._own, *self._remote], 3)
+        finding = "; ToolSearch finds those there are" if self._shelf.hides else ""
+        return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
 
     def _request(self, name: str, tool: Tool | None, given: Arguments, id: str | None) -> Request:
         number = next(self._numbers)
@@ -297,7 +313,7 @@ class _Steps:
 
     def begun(self) -> None:
         self._running.begun()
-        self._tell(Processing())
+        self._tell(Processing(background=self._running.background))
 
     def progress(self, step: Progress) -> None:
         now = self._loop.time()

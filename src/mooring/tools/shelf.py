@@ -11,10 +11,12 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from mooring.core import tool as offered
 from mooring.core.call import Definition, ToolName
 from mooring.core.result import Result
-from mooring.errors import ProtocolError
+from mooring.errors import ProtocolError, UnknownTool
 from mooring.tools.catalog import Entry
 from mooring.tools.cost import defer
 from mooring.tools.names import Pair
@@ -54,6 +56,13 @@ class Shelf:
     def loaded(self) -> tuple[str, ...]:
         """The names of those that a search brought."""
         return tuple(self._entries[pair].name for pair in self._loaded)
+
+    def raw(self, server: str, tool: str) -> str:
+        """The raw name of a tool that goes by this one, or is shown by it. Raises: UnknownTool."""
+        for entry in self._entries.values():
+            if entry.server == server and tool in (entry.tool, entry.name):
+                return entry.tool
+        raise UnknownTool(server, tool)
 
     @property
     def hides(self) -> bool:
@@ -122,13 +131,24 @@ def _told(found: Definition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
 
 
-def permitted(entry: Entry, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
-    """Whether an agent may have a tool, by globs over `server.tool` or over the name it is shown by."""
-    return (allow is None or named(entry, allow)) and not named(entry, deny)
+class Scope(Struct, frozen=True):
+    """What an agent may have, by globs over `server.tool` or over the names that tools are shown by."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+
+    def tool(self, entry: Entry) -> bool:
+        return self._permits(f"{entry.server}.{entry.tool}", entry.name)
+
+    def server(self, name: str) -> bool:
+        """Whether all of a server is meant: its resources go with that."""
+        return self._permits(f"{name}.", f"mcp__{name}__")
+
+    def _permits(self, *spelled: str) -> bool:
+        return (self.allow is None or _named(spelled, self.allow)) and not _named(spelled, self.deny)
 
 
-def named(entry: Entry, globs: Iterable[str]) -> bool:
-    spelled = f"{entry.server}.{entry.tool}", entry.name
+def _named(spelled: Iterable[str], globs: Iterable[str]) -> bool:
     return any(fnmatchcase(name, glob) for glob in globs for name in spelled)
 
 

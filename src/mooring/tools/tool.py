@@ -39,6 +39,13 @@ class Tool(Protocol):
         """Do it. What it says of its own failure is a result. Raises: MooringError."""
 
 
+class Named(Protocol):
+    """A server, under the name that it really has."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Watched(Protocol):
     """Something that the house watches."""
 
@@ -67,8 +74,16 @@ class House(Protocol):
 
     async def call(self, name: Entry, arguments: Arguments, *, on_start: Begun, on_progress: OnProgress) -> Result: ...
 
-    async def own(self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do the work of one of Mooring's own tools, once it is let through. Raises: Denied; what the work raises."""
+    async def own(
+        self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]], *, also: Sequence[str] = ()
+    ) -> Result:
+        """Do the work of one of Mooring's own tools, once it is let through, also under its other names.
+
+        Raises: Denied; what the work raises.
+        """
+
+    def server(self, name: str) -> Named:
+        """The server of that name, however it is written, or by another name that it has. Raises: UnknownServer."""
 
     def origin(self, server: str) -> str: ...
 
@@ -126,6 +141,8 @@ class Own:
 
     server = None
     origin = "mooring"
+    aliases: Sequence[str] = ()
+    """Other names that it goes by: a rule may speak of any of them."""
 
     def __init__(
         self,
@@ -151,4 +168,4 @@ class Own:
             begun()
             return await self._work(arguments)
 
-        return await self._house.own(self.definition.name, arguments, work)
+        return await self._house.own(self.definition.name, arguments, work, also=self.aliases)
