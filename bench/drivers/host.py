@@ -18,7 +18,7 @@ from mooring.host import Host
 async def opened(servers: Mapping[str, Any]) -> AsyncIterator[Host]:
     with TemporaryDirectory() as home:
         request = Request(here({"HOME": home, "PATH": os.environ["PATH"]}), home)
-        async with mooring.open(request=request, servers=servers) as host:
+        async with mooring.open(request=request, policy="allow", servers=servers) as host:
             assert await host.ready() == {}
             yield host
 

@@ -12,7 +12,6 @@ from math import inf
 from time import perf_counter, time
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
-from weakref import WeakSet
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -157,7 +156,9 @@ class Host:
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
         self._bound: dict[tuple[str, str], object] = {}
-        self._pinned: WeakSet[Server] = WeakSet()
+        self._pinned: set[Server] = set()
+        self._doubled: frozenset[str] = frozenset()
+        """Servers that have further names."""
 
     async def __aenter__(self) -> Self:
         where = self._request.where
@@ -273,8 +274,8 @@ class Host:
             entry = await self._found(str(name), began + _most(within))
             within = _less(within, asyncio.get_running_loop().time() - began)
         server = self._bound_to(entry)
-        call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, _origin(server))
-        verdict = await self._passed(call, server)
+        call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
+        verdict = self._passes(call, server) or await self._passed(call, server)
         outcome: Outcome = "error"
         began = perf_counter()
         try:
@@ -285,6 +286,11 @@ class Host:
             return result
         finally:
             self._warden.done(call, verdict, outcome, perf_counter() - began)
+
+    def _passes(self, call: Call, server: Server) -> Verdict | None:
+        """What lets a call through, where there is nothing to wait for: nearly always, so it is no coroutine."""
+        plain = server in self._pinned and call.server not in self._doubled
+        return self._warden.allows(call) if plain else None
 
     async def _passed(self, call: Call, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
@@ -424,10 +430,12 @@ class Host:
         todo = self._fleet.apply(keeping(admitted, self._fleet.approved).wanted)
         self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
         self._aliases, self._refused, self._catalog = admitted.aliases, admitted.refused, None
+        self._doubled = frozenset(admitted.aliases.values())
         self._warden.use(admitted.settings)
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
+        self._pinned.discard(server)
         await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     # --- names ----------------------------------------------------------------------------------------------------
@@ -534,11 +542,6 @@ def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
     from mooring.inventory import given
 
     return admit(given(servers, request))
-
-
-def _origin(server: Server) -> str:
-    origin = server.config.origin
-    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
 
 
 def older(server: Server, seconds: float) -> bool:

@@ -94,7 +94,9 @@ def test_what_others_wrote_is_known_though_writers_were_killed_in_the_middle_of_
 
 async def whole(home: Path, who: str, turn: int) -> None:
     """What was offered in that round is known at once, right, and can be called."""
-    async with mooring.open(request=writer.request(str(home)), servers=writer.servers(who, turn, TOOLS)) as host:
+    async with mooring.open(
+        request=writer.request(str(home)), servers=writer.servers(who, turn, TOOLS), policy="allow"
+    ) as host:
         assert {entry.tool for entry in host.tools} == NAMES, (who, turn)
         assert await host.ready() == {}
         assert not host.servers["server"].is_connected

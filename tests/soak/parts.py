@@ -38,7 +38,7 @@ def server(tools: int = 3, **more: Any) -> dict[str, Any]:
 
 async def calls(request: Request) -> AsyncIterator[int]:
     """One after another, and a hundred at a time."""
-    async with mooring.open(request=request, servers={"demo": DEMO}) as host:
+    async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}) as host:
         while True:
             for _ in range(200):
                 await echo(host)
@@ -54,7 +54,9 @@ async def echo(host: Host) -> None:
 async def kills(request: Request) -> AsyncIterator[int]:
     """Servers killed between two calls and under a call; now and then somebody says to forgive them."""
     names = [f"server{number}" for number in range(4)]
-    async with mooring.open(request=request, servers={name: server(env={"NAME": name}) for name in names}) as host:
+    async with mooring.open(
+        request=request, policy="allow", servers={name: server(env={"NAME": name}) for name in names}
+    ) as host:
         for cycle in count():
             await asyncio.gather(*(killed_twice(host, name) for name in names))
             if cycle % 2:  # more than five in half a minute, and a server is left alone
@@ -96,7 +98,7 @@ async def failed(call: "asyncio.Task[Any]") -> bool:
 async def changes(request: Request) -> AsyncIterator[int]:
     """Lists that change without a pause: every one is told of, also to somebody who never looks."""
     limits = Limits(change_interval=0.0)
-    async with mooring.open(request=request, servers={"server": server(20)}, limits=limits) as host:
+    async with mooring.open(request=request, policy="allow", servers={"server": server(20)}, limits=limits) as host:
         await host.ready()
         listeners = host.events(), host.events()
         for generation in count(1):
@@ -117,7 +119,10 @@ async def reloads(request: Request) -> AsyncIterator[int]:
     file = Path(request.where.config) / "mcp.json"
     file.parent.mkdir(parents=True)
     write(file, 0)
-    async with mooring.open(request=request, servers=turn(0)) as given, mooring.open(request=request) as read:
+    async with (
+        mooring.open(request=request, policy="allow", servers=turn(0)) as given,
+        mooring.open(request=request, policy="allow") as read,
+    ):
         hosts = (given, read)
         steady = [await pid(host, "steady") for host in hosts]
         for number in count(1):
@@ -151,7 +156,7 @@ def write(file: Path, number: int) -> None:
 async def polling(request: Request) -> AsyncIterator[int]:
     """Tools and resources looked at, minute after minute of a clock that runs fast; a change in each minute is told."""
     clock = Clock()
-    async with mooring.open(request=request, servers={"demo": DEMO}, sleep=clock.sleep) as host:
+    async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}, sleep=clock.sleep) as host:
         events = host.events()
         await host.poll("demo", tool="add", arguments={"a": 1, "b": 2}, interval=1.0)
         await host.poll("demo", uri="demo://nothing", interval=60.0)
