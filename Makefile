@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults soak peers conformance fresh format lint types imports bench docs lock lock-peers clean
+.PHONY: run test check faults soak peers conformance fresh format lint types imports bench search docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -48,6 +48,9 @@ conformance: $(VENV)/.dev   ## the official suite against our client; needs npm
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench
+
+search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
+	$(BIN)/python -m bench.search --write
 
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py

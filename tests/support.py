@@ -67,8 +67,8 @@ class Home:
     def request(self, **changes: Any) -> Request:
         return msgspec.structs.replace(Request(self.where, str(self.cwd)), **changes)
 
-    def inventory(self, **changes: Any) -> Inventory:
-        return load(self.request(**changes))
+    def inventory(self, *, remember: bool = True, **changes: Any) -> Inventory:
+        return load(self.request(**changes), remember=remember)
 
     def neutral(self, value: Any) -> Any:
         """The same data with this machine's folders named `$HOME`, `$PROJECT` and `$SYSTEM`."""

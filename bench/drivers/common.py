@@ -63,8 +63,7 @@ async def sequential(library: Library, server: Command | Url, seconds: float) ->
 async def flight(library: Library, server: Command | Url, seconds: float, workers: int) -> Figures:
     """So many calls under way at every moment."""
     async with library.session(server) as call:
-        each = max(3, await _calls_in(seconds, call) // workers)
-        await asyncio.gather(*[_work(call, 3) for _ in range(workers)])
+        each = await _calls_each(seconds, call, workers)
         began, started = cpu(), time.perf_counter()
         await asyncio.gather(*[_work(call, each) for _ in range(workers)])
         took, spent = time.perf_counter() - started, cpu() - began
@@ -88,6 +87,15 @@ async def _calls_in(seconds: float, call: Call) -> int:
     for _ in range(WARM_UP):
         await call(PAYLOAD)
     return max(WARM_UP, int(seconds * WARM_UP / (time.perf_counter() - started)))
+
+
+async def _calls_each(seconds: float, call: Call, workers: int) -> int:
+    """The same for each of so many that call at once."""
+    first = max(3, WARM_UP // workers)
+    for _ in range(2):
+        started = time.perf_counter()
+        await asyncio.gather(*[_work(call, first) for _ in range(workers)])
+    return max(first, int(seconds * first / (time.perf_counter() - started)))
 
 
 async def _timed(call: Call) -> float:

@@ -39,8 +39,7 @@ async function sequential({ server, seconds }) {
 
 async function flight({ server, seconds, workers }) {
   const client = await opened(server);
-  const each = Math.max(3, Math.floor((await callsIn(seconds, client)) / workers));
-  await crowd(client, workers, 3);
+  const each = await callsEach(seconds, client, workers);
   const began = cpu();
   const started = performance.now();
   await crowd(client, workers, each);
@@ -48,6 +47,17 @@ async function flight({ server, seconds, workers }) {
   const spent = cpu() - began;
   await client.close();
   return { cpu: spent / (each * workers), rate: (each * workers) / took * 1e3 };
+}
+
+// About how many calls each of so many can make in that time, after some that are not counted.
+async function callsEach(seconds, client, workers) {
+  const first = Math.max(3, Math.floor(WARM_UP / workers));
+  let started;
+  for (let time = 0; time < 2; time++) {
+    started = performance.now();
+    await crowd(client, workers, first);
+  }
+  return Math.max(first, Math.floor(seconds * 1e3 * first / (performance.now() - started)));
 }
 
 async function listed({ servers, tools }) {

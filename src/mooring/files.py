@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
@@ -105,6 +105,73 @@ def append(path: str, data: bytes, most: int, kept: int) -> None:
                 os.close(handle)
         except (OSError, ValueError) as error:
             raise FileError(path, _reason(error)) from None
+
+
+def create(path: str, parts: Iterable[bytes]) -> int:
+    """Write a file that must not exist yet, readable by its owner alone, a part at a time; how many bytes it holds.
+
+    Raises:
+        FileError: it cannot be written; nothing is left of it then.
+    """
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        handle = os.open(path, _WRITE, 0o600)
+    except (OSError, ValueError) as error:
+        raise FileError(path, _reason(error)) from None
+    written = 0
+    try:
+        for part in parts:
+            _write_all(handle, part)
+            written += len(part)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(path)
+        if isinstance(error, OSError):
+            raise FileError(path, _reason(error)) from None
+        raise
+    finally:
+        os.close(handle)
+    return written
+
+
+def portion(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
+    """Some bytes of a regular file and how many it has in all; `None` where there is no such file.
+
+    Raises:
+        FileError: it is no regular file, or cannot be read.
+    """
+    try:
+        handle = os.open(path, _READ | _NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise FileError(path, _reason(error)) from None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
+        os.lseek(handle, offset, os.SEEK_SET)
+        return os.read(handle, most), status.st_size
+    except OSError as error:
+        raise FileError(path, _reason(error)) from None
+    finally:
+        os.close(handle)
+
+
+def thin(folder: str, most: int, age: float, keep: str) -> None:
+    """Remove the oldest files of a folder until it holds at most `most` bytes and none is older than `age` seconds.
+
+    The file named `keep` stays. What cannot be removed is left.
+    """
+    with suppress(OSError):
+        found = [(entry.stat(follow_symlinks=False), entry) for entry in os.scandir(folder) if entry.name != keep]
+        found.sort(key=lambda each: each[0].st_mtime, reverse=True)
+        left, now = most - _length(os.path.join(folder, keep)), time.time()
+        for status, entry in found:
+            left -= status.st_size
+            if left < 0 or now - status.st_mtime > age:
+                with suppress(OSError):
+                    os.unlink(entry.path)
 
 
 @contextmanager

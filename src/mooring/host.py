@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from math import inf
 from time import perf_counter, time
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,6 +44,11 @@ from mooring.tools.catalog import Catalog, Cold, Entry, Source
 from mooring.watching import changes
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
+
+if TYPE_CHECKING:
+    from mooring.tools.outcome import Media
+    from mooring.tools.registry import Registry, Tell
+    from mooring.tools.tool import Tool
 
 T = TypeVar("T", Resource, ResourceTemplate, Prompt)
 
@@ -159,6 +165,7 @@ class Host:
         self._pinned: set[Server] = set()
         self._doubled: frozenset[str] = frozenset()
         """Servers that have further names."""
+        self._registries: WeakSet[Registry] = WeakSet()
 
     async def __aenter__(self) -> Self:
         where = self._request.where
@@ -193,6 +200,8 @@ class Host:
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait({self._keeper})
+        for registry in tuple(self._registries):
+            await registry.close()
         await self._watches.close()
         await self._fleet.close()
         if self._guard is None:
@@ -255,10 +264,12 @@ class Host:
         *,
         timeout: float | Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
         on_progress: Callable[[Progress], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> Result:
         """Call a tool by the name it is shown by, or as `server.tool`. What it says of its own failure is a result.
 
-        `timeout` is seconds for everything, from the start of the server to the result.
+        `timeout` is seconds for everything, from the start of the server to the result. `on_start` is called once
+        the call has been let through.
 
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale where its server was replaced since.
@@ -276,9 +287,11 @@ class Host:
         server = self._bound_to(entry)
         call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
         verdict = self._passes(call, server) or await self._passed(call, server)
+        if on_start is not None:
+            on_start()
         outcome: Outcome = "error"
         began = perf_counter()
-        try:
+        try:  # as in `_made`, in line: a coroutine more would be felt with many calls under way
             result = await server.call(
                 entry.tool, arguments, within=within, on_progress=on_progress, harmless=_harmless(entry)
             )
@@ -292,16 +305,30 @@ class Host:
         plain = server in self._pinned and call.server not in self._doubled
         return self._warden.allows(call) if plain else None
 
+    async def _made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
+        """What a call that was let through comes to, put on record."""
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:
+            result = await work
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._warden.done(call, verdict, outcome, perf_counter() - began)
+
     async def _passed(self, call: Call, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
         verdict = await self._warden.passes(call)
-        for alias, name in self._aliases.items():
-            if name == call.server:
-                await self._warden.passes(replace(call, server=alias))
+        for alias in self._names(call.server):
+            await self._warden.passes(replace(call, server=alias))
         if server not in self._pinned:
             self._pinned.add(server)
             await self._warden.called(server.approved, server.tools)
         return verdict
+
+    def _names(self, server: str | None) -> list[str]:
+        """The other names of a server."""
+        return [alias for alias, name in self._aliases.items() if name == server]
 
     async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
         """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
@@ -350,6 +377,63 @@ class Host:
         """What `value` could become; `ref` as in `Session.complete`. Raises: as `server`, and ServerError."""
         return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
 
+    # --- for a conversation ----------------------------------------------------------------------------------------
+
+    def search(self, words: str, limit: int = 5) -> list[Entry]:
+        """The tools that fit a request, the best first."""
+        return self._current().search(words, limit)
+
+    def registry(
+        self,
+        *,
+        context: int = 200_000,
+        takes: "Iterable[Media]" = ("image",),
+        allow: Iterable[str] | None = None,
+        deny: Iterable[str] = (),
+        loaded: Iterable[str] = (),
+        more: "Iterable[Tool]" = (),
+        tell: "Tell | None" = None,
+    ) -> "Registry":
+        """Everything that a model can call in one conversation: use it with `async with`.
+
+        `context` is how many tokens the model can hold and `takes` what beside text. `allow` and `deny` are an
+        agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded` of a conversation that is
+        resumed, `more` are an agent's own tools; `tell` hears what happens, in order.
+
+        Raises: ConfigError where a name is taken.
+        """
+        from mooring.tools.registry import Registry, Terms  # whoever has no model needs none of it
+        from mooring.tools.shelf import all_of
+        from mooring.tools.store import Store
+
+        settings, servers = self.settings, self._fleet.servers
+        loads = [all_of(name) for name, server in servers.items() if server.config.always_load]
+        terms = Terms(
+            context=context,
+            percent=settings["toolBudget"],
+            always=(*loads, *settings["alwaysLoad"]),
+            allow=None if allow is None else tuple(allow),
+            deny=tuple(deny),
+            loaded=tuple(loaded),
+            takes=frozenset(takes),
+            tokens=settings["resultTokens"],
+            patience=settings["backgroundAfter"] or None,
+        )
+        store = Store(f"{self._request.where.cache}/results")
+        made = Registry(self, self.tools, store, terms, more=more, tell=tell or (lambda _: None))
+        self._registries.add(made)
+        return made
+
+    async def own(self, tool: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[Result]]) -> Result:
+        """Do what one of Mooring's own tools does, behind the gate and on record. Raises: Denied; as the work does."""
+        call = Call(None, tool, arguments, origin="mooring")
+        return await self._made(call, await self._warden.passes(call), work())
+
+    def origin(self, server: str) -> str:
+        """Where a server comes from, in words; empty where there is none of that name."""
+        found = self._fleet.servers.get(server)
+        return "" if found is None else found.origin
+
     # --- tools as they were approved ------------------------------------------------------------------------------
 
     def held(self) -> dict[str, Held]:
@@ -382,12 +466,34 @@ class Host:
         interval: float = USUAL,
         reason: str = "",
     ) -> Watch:
-        """Look at a resource, or call a tool, every `interval` seconds; changes come as events. Raises: ConfigError."""
+        """Look at a resource, or call a tool, every `interval` seconds; changes come as events.
+
+        The tool has to be let through, now and each time; where a person said yes, that holds for as long as it is
+        watched, but not against a rule that denies it.
+
+        Raises: ConfigError; as `call`.
+        """
+        look = None
         if tool is not None:
-            tool = (await self.find(f"{self.server(server).name}.{tool}")).tool
+            entry = await self.find(f"{self.server(server).name}.{tool}")
+            owner = self._bound_to(entry)
+            call = Call(entry.server, entry.tool, arguments or {}, entry.annotations, owner.origin)
+            verdict = await self._passed(call, owner)
+            tool, look = entry.tool, self._looking_again(entry, call, verdict)
         return await self._watches.poll(
-            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason
+            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=look
         )
+
+    def _looking_again(self, entry: Entry, call: Call, verdict: Verdict) -> Callable[[], Awaitable[Result]]:
+        async def look() -> Result:
+            current = await self.find(f"{entry.server}.{entry.tool}")
+            server = self._bound_to(current)
+            self._warden.recheck(call)
+            for name in self._names(call.server):
+                self._warden.recheck(replace(call, server=name))
+            return await self._made(call, verdict, server.call(entry.tool, call.arguments))
+
+        return look
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; whether there was one."""
@@ -484,6 +590,8 @@ class Host:
             found = self._current().find(name)
         if isinstance(found, Entry):
             return found
+        if found.server in self._aliases:
+            return await self._found(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         server = self.server(found.server)
         self._still(server, server.name, found.tool)
         await server.session(until)

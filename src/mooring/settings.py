@@ -88,8 +88,16 @@ def _rule(value: Any) -> bool:
     )
 
 
-def _milliseconds(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+def _amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _percent(value: Any) -> bool:
+    return _amount(value) and value <= 100
+
+
+def _amounts(value: Any) -> bool:
+    return _amount(value) or (isinstance(value, Mapping) and all(map(_amount, value.values())))
 
 
 NETWORK = ("proxy", "ca", "certificate", "key")
@@ -125,6 +133,21 @@ SETTINGS: Mapping[str, Setting] = {
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
     ),
+    "toolBudget": Setting(
+        10, "a number from 0 to 100", _percent, True,
+        "how much of a model's context tools may take, in percent, before it has to search for them",
+    ),
+    "alwaysLoad": Setting(
+        [], "a list of globs over server.tool", _names, True, "tools that a model is always shown, whatever they cost",
+    ),
+    "resultTokens": Setting(
+        25_000, "a number, or an object of globs over server.tool and numbers", _amounts, False,
+        "how much of a result a model is given at once; the whole is kept in a file",
+    ),
+    "backgroundAfter": Setting(
+        120, "a number of seconds", _amount, False,
+        "after how long a call goes on in the background; 0 waits for every call to end",
+    ),
     "network": Setting(
         {}, "an object of " + ", ".join(NETWORK), _network, False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
@@ -134,7 +157,7 @@ SETTINGS: Mapping[str, Setting] = {
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
     "startWindow": Setting(
-        250, "a number of milliseconds, 0 or more", _milliseconds, True,
+        250, "a number of milliseconds, 0 or more", _amount, True,
         "how long the chat waits for servers that are not known yet before it offers what there is",
     ),
     "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),

@@ -85,6 +85,7 @@ def test_a_list_of_tools_that_fails_is_a_warning_and_the_server_is_there_without
     assert (server["status"], server["tools"], "out of order" in server["note"]) == ("connected", 0, True)
     assert cli("resources", "unlisted").out == "unlisted  x://y\n"
     assert cli("tools", "unlisted").code == 1
+    assert cli("tools", "--server", f"{sys.executable} -S {script}").code == 1
     called = cli("call", "unlisted.anything")
     assert (called.code, "out of order" in called.err) == (2, True)
 
@@ -102,7 +103,7 @@ async def test_a_server_that_crashes_fails_the_call_under_way_and_is_there_again
     home: Home, actor: Actor
 ) -> None:
     home.configure(actor=actor.entry)
-    async with mooring.open(request=home.request()) as host:
+    async with mooring.open(request=home.request(), policy="allow") as host:
         with pytest.raises(ServerDied, match="exit code 3"):
             await host.call("actor.die")
         assert (await host.call("actor.whoami")).text == actor.done("starts")[-1]

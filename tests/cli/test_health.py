@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from mooring.actions.complete import tools
 from mooring.testing.site import Heard, Site
 from support import DEMO, Actor, Cli, Home
 
@@ -76,8 +77,7 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
     [
         ("dead", "handshake", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
         ("nowhere", "start", 1, "is in no folder of PATH"),
-        ("sleepy", "handshake", 5, 'raise "timeout" in ~/.mcp.json'),
-        ("sleepy", "handshake", 5, "| set the key"),
+        ("sleepy", "handshake", 5, '| set the key\nIt may need longer: raise "timeout" in ~/.mcp.json'),
     ],
 )
 def test_the_step_that_fails_is_marked_and_explained(server: str, step: str, code: int, words: str, cli: Cli) -> None:
@@ -102,16 +102,16 @@ def test_what_was_left_out_of_a_definition_is_said_without_any_value(cli: Cli) -
     assert "canary" not in done.out + done.err
 
 
-async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(home: Home) -> None:
+async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(cli: Cli) -> None:
     def refuse(heard: Heard) -> web.Response:
         return web.Response(status=401, headers={"WWW-Authenticate": 'Bearer realm="x"'})
 
     async with Site() as site:
         for method in ("initialize", "server/discover"):
             site.answers[method] = refuse
-        home.configure(site={"type": "http", "url": site.url})
+        cli.home.configure(site={"type": "http", "url": site.url})
         for words in (["mcp", "test", "site"], ["tools", "site"], ["call", "site.echo"]):
-            code, out, err = await run(home, *words)
+            code, out, err = await run(cli, *words)
             assert code == 3
             assert "asks for a login" in err
             if words[0] == "mcp":
@@ -119,7 +119,7 @@ async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(
                 assert "✗ handshake" in out
 
 
-async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(home: Home) -> None:
+async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(cli: Cli) -> None:
     def refuse(heard: Heard) -> web.Response:
         return web.Response(status=500, text=f"bad {heard.headers['Authorization']}")
 
@@ -127,7 +127,7 @@ async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(home: H
     async with Site() as site:
         for method in ("initialize", "server/discover"):
             site.answers[method] = refuse
-        home.configure(
+        cli.home.configure(
             site={"type": "http", "url": site.url, "headers": {"Authorization": "Bearer canary-header"}},
             loud={"command": sys.executable, "args": ["-S", "-c", shout], "env": {"MY_TOKEN": "canary-env"}},
         )
@@ -138,29 +138,27 @@ async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(home: H
             ["mcp", "test", "loud"],
             ["mcp", "list", "--check", "--json"],
         ):
-            _, out, err = await run(home, *words)
+            _, out, err = await run(cli, *words)
             printed += out + err
-        printed += "".join((await run(home, "logs", "loud"))[1:])
+        printed += "".join((await run(cli, "logs", "loud"))[1:])
         assert "bad key •••" in printed
         assert "HTTP status 500" in printed
         assert "canary" not in printed
 
 
-async def test_a_configured_server_behind_an_address_is_used_like_any_other(home: Home) -> None:
+async def test_a_configured_server_behind_an_address_is_used_like_any_other(cli: Cli) -> None:
     async with Site() as site:
-        home.configure(site={"type": "http", "url": site.url})
-        assert await run(home, "call", "site.echo", "text=hello") == (0, "hello\n", "")
-        code, out, _ = await run(home, "mcp", "test", "site")
+        cli.home.configure(site={"type": "http", "url": site.url})
+        assert await run(cli, "call", "site.echo", "text=hello") == (0, "hello\n", "")
+        code, out, _ = await run(cli, "mcp", "test", "site")
         assert (code, "✓ reach" in out) == (0, True)
-        assert "-e is for servers that are programs" in (await run(home, "call", "site.echo", "-e", "A=b"))[2]
+        assert "-e is for servers that are programs" in (await run(cli, "call", "site.echo", "-e", "A=b"))[2]
 
 
-async def run(home: Home, *args: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        MOORING, *args, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 15)
-    return process.returncode or 0, out.decode(), err.decode()
+async def run(cli: Cli, *args: str) -> tuple[int, str, str]:
+    """Beside the loop, in which the site answers."""
+    done = await asyncio.to_thread(cli, *args)
+    return done.code, done.out, done.err
 
 
 # --- reload ---------------------------------------------------------------------------------------------------------
@@ -170,7 +168,7 @@ def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
     actor.tell(tools=["old"])
     cli.home.configure(actor=actor.entry, demo=DEMO)
     assert cli("mcp", "reload").out.splitlines() == [
-        "actor  8 tools, not known before",
+        "actor  9 tools, not known before",
         "demo   7 tools, not known before",
     ]
     actor.tell(tools=["new", "newer"])
@@ -202,14 +200,21 @@ def complete(home: Home, *words: str) -> list[str]:
 
 
 def test_tools_are_completed_from_what_is_known_and_nothing_is_started(cli: Cli, actor: Actor) -> None:
+    def offered(typed: str) -> list[str]:
+        return tools(home.inventory(remember=False), home.where, typed)
+
     home = cli.home
     home.configure(actor=actor.entry, demo=DEMO)
-    assert complete(home, "mooring", "call", "") == ["actor.", "demo."]
-    assert complete(home, "mooring", "call", "act") == ["actor."]
+    assert offered("") == ["actor.", "demo."]
+    assert offered("act") == ["actor."]
     assert not (home.home / ".local").exists()
     cli("tools", "actor")
-    assert complete(home, "mooring", "call", "act")[:2] == ["actor.whoami", "actor.die"]
+    assert offered("Act")[:2] == ["actor.whoami", "actor.die"]
     assert complete(home, "mooring", "call", "actor.co") == ["actor.count", "actor.complain"]
+    assert len(actor.done("starts")) == 1
+
+
+def test_only_the_first_of_several_words_is_completed_as_a_server(home: Home) -> None:
+    home.configure(demo=DEMO)
     assert complete(home, "mooring", "read", "de") == ["demo"]
     assert complete(home, "mooring", "read", "demo", "de") == []
-    assert len(actor.done("starts")) == 1

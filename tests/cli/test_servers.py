@@ -88,7 +88,7 @@ def test_each_server_that_fails_or_is_late_is_one_line_and_the_others_are_there(
     [
         ("dead", 1, "no such table"),
         ("nowhere", 1, "is in no folder of PATH"),
-        ("sleepy", 5, "did not answer the list of its tools within 0.6 s"),
+        ("sleepy", 5, "within 0.6 s"),
         ("off", 2, "Server 'off' is disabled"),
         ("bad", 2, "neither a command nor a url"),
         ("theirs", 4, "To look and decide: mooring mcp approve theirs"),
@@ -103,10 +103,7 @@ def test_a_server_that_is_named_and_fails_has_its_own_exit_code(
     cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": NOWHERE}})
     done = cli(verb, server if verb == "tools" else f"{server}.anything", "--timeout", "0.6")
     assert done.code == code
-    assert (
-        words.replace("the list of its tools", "sleepy.anything" if verb == "call" else "the list of its tools")
-        in done.err
-    )
+    assert words in done.err
     assert "Traceback" not in done.err
 
 
@@ -149,6 +146,26 @@ def test_a_wrong_name_or_argument_of_a_server_that_is_known_starts_nothing(cli: 
     assert (done.code, "Did you mean newborn?" in done.err) == (2, True)
     assert cli("call", "actor.newborn", "word").code == 2
     assert len(actor.done("starts")) == 1
+
+
+def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_changed(cli: Cli, actor: Actor) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": actor.entry}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert "The project's files define theirs" in cli("tools").err
+    assert actor.done("starts") == []
+    cli("mcp", "approve", "theirs", "-y")
+    assert cli("call", "theirs.whoami").out.split() == actor.done("starts")
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": {**actor.entry, "env": {"A": "b"}}}})
+    assert cli("call", "theirs.whoami").code == 4
+    assert len(actor.done("starts")) == 1
+
+
+def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(one=actor.entry, two=actor.entry)
+    assert cli("tools").out.count(".whoami") == 1
+    assert cli("call", "two.nothing").code == cli("call", "one.nothing").code == 2
+    assert len(actor.done("starts")) == 1
+    assert cli("call", "one.whoami").code == cli("call", "two.whoami").code == 0
 
 
 def grow_old(home: Home, seconds: float) -> None:
@@ -218,6 +235,7 @@ def environ(pid: str) -> bytes:
 
 
 def test_resources_and_templates_are_listed_with_their_server(cli: Cli, actor: Actor) -> None:
+    actor.tell(bare=True)
     cli.home.configure(demo=DEMO, dead=DEAD, actor=actor.entry)
     done = cli("resources")
     assert (done.code, done.out.splitlines()[0]) == (0, "demo  demo://readme   What this server is")
@@ -232,16 +250,16 @@ def test_resources_and_templates_are_listed_with_their_server(cli: Cli, actor: A
     assert len(actor.done("starts")) == starts
 
 
-def test_a_resource_is_read_as_text_data_or_bytes(home: Home) -> None:
-    home.configure(demo=DEMO)
-    assert real(home, "read", "demo", "demo://greeting/Ada").stdout == b"Hello, Ada!"
-    data = json.loads(real(home, "read", "demo", "demo://readme", "--json").stdout)
+def test_a_resource_is_read_as_text_data_or_bytes(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("read", "demo", "demo://greeting/Ada").out == "Hello, Ada!"
+    data = cli("read", "demo", "demo://readme", "--json").data
     assert (list(data), data["contents"][0]["mimeType"]) == (["contents"], "text/markdown")
-    assert real(home, "read", "demo", "demo://picture").stdout.startswith(b"\x89PNG")
-    assert real(home, "read", "demo", "demo://picture", "-o", "p.png").stdout == b""
-    assert (home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert real(home, "read", "demo", "demo://nothing").returncode == 1
-    assert real(home, "read", "demo").returncode == 2
+    assert real(cli.home, "read", "demo", "demo://picture").stdout.startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://picture", "-o", "p.png").out == ""
+    assert (cli.home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert cli("read", "demo", "demo://nothing").code == 1
+    assert cli("read", "demo").code == 2
 
 
 def test_a_terminal_is_not_given_bytes(home: Home) -> None:

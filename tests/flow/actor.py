@@ -2,7 +2,7 @@
 
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
-unanswered. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
+unanswered, `bare` has it offer no resources. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
 `<file>.subscriptions`.
 """
 
@@ -84,6 +84,8 @@ def main():
         method, key, params = message.get("method"), message.get("id"), message.get("params") or {}
         if method == "initialize":
             offered = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
+            if script().get("bare"):
+                del offered["resources"]
             told = {
                 "protocolVersion": "2025-06-18",
                 "capabilities": offered,

@@ -7,25 +7,30 @@ import mooring
 from support import Actor, Home
 
 
-async def test_a_host_that_remembers_nothing_leaves_nothing(home: Home, tmp_path: Path) -> None:
+async def test_a_host_that_remembers_nothing_leaves_nothing_but_the_log_of_its_calls(
+    home: Home, tmp_path: Path
+) -> None:
     actor = Actor(tmp_path / "actor.json")
     for _ in range(2):
-        async with mooring.open(request=home.request(), servers={"actor": actor.entry}, remember=False) as host:
+        async with mooring.open(
+            request=home.request(), policy="allow", servers={"actor": actor.entry}, remember=False
+        ) as host:
             assert host.tools == ()
             await host.call("actor.complain")
     assert not (home.home / ".cache").exists()
-    assert not (home.home / ".local").exists()
+    left = [path.name for path in (home.home / ".local").rglob("*") if path.is_file() and not path.name.startswith(".")]
+    assert left == ["audit.jsonl"]
 
 
 async def test_a_server_that_was_forgotten_is_asked_again(home: Home, tmp_path: Path) -> None:
     actor = Actor(tmp_path / "actor.json")
-    async with mooring.open(request=home.request(), servers={"actor": actor.entry}) as host:
+    async with mooring.open(request=home.request(), policy="allow", servers={"actor": actor.entry}) as host:
         await host.ready()
-    async with mooring.open(request=home.request(), servers={"actor": actor.entry}) as host:
+    async with mooring.open(request=home.request(), policy="allow", servers={"actor": actor.entry}) as host:
         assert host.tools
         host.forget("actor")
         assert host.tools == ()
-    async with mooring.open(request=home.request(), servers={"actor": actor.entry}) as host:
+    async with mooring.open(request=home.request(), policy="allow", servers={"actor": actor.entry}) as host:
         assert host.tools == ()
         assert await host.ready() == {}
         assert host.tools
@@ -34,7 +39,7 @@ async def test_a_server_that_was_forgotten_is_asked_again(home: Home, tmp_path: 
 async def test_waiting_for_servers_can_be_given_up_without_a_trace(home: Home, tmp_path: Path) -> None:
 
     actor = Actor(tmp_path / "actor.json", late=30)
-    async with mooring.open(request=home.request(), servers={"actor": actor.entry}) as host:
+    async with mooring.open(request=home.request(), policy="allow", servers={"actor": actor.entry}) as host:
         waiting = asyncio.create_task(host.ready())
         await asyncio.sleep(0.1)
         waiting.cancel()
@@ -44,5 +49,5 @@ async def test_waiting_for_servers_can_be_given_up_without_a_trace(home: Home, t
 
 async def test_only_what_is_wrong_is_an_error_of_a_server_that_cannot_be_tried(home: Home) -> None:
     off = {"command": "x", "enabled": False}
-    async with mooring.open(request=home.request(), servers={"a": off, "b": off, "c": {}}) as host:
+    async with mooring.open(request=home.request(), policy="allow", servers={"a": off, "b": off, "c": {}}) as host:
         assert list(await host.ready()) == ["c"]

@@ -95,7 +95,7 @@ def test_what_others_wrote_is_known_though_writers_were_killed_in_the_middle_of_
 async def whole(home: Path, who: str, turn: int) -> None:
     """What was offered in that round is known at once, right, and can be called."""
     async with mooring.open(
-        request=writer.request(str(home)), servers=writer.servers(who, turn, TOOLS), policy="allow"
+        request=writer.request(str(home)), policy="allow", servers=writer.servers(who, turn, TOOLS)
     ) as host:
         assert {entry.tool for entry in host.tools} == NAMES, (who, turn)
         assert await host.ready() == {}
@@ -140,5 +140,7 @@ def test_what_was_learned_is_on_disk_soon_though_its_host_is_never_closed(tmp_pa
 
 
 async def known(home: Path, who: str) -> bool:
-    async with mooring.open(request=writer.request(str(home)), servers=writer.servers(who, 0, TOOLS)) as host:
+    async with mooring.open(
+        request=writer.request(str(home)), policy="allow", servers=writer.servers(who, 0, TOOLS)
+    ) as host:
         return bool(host.tools)

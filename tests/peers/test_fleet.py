@@ -86,7 +86,7 @@ def test_the_fleet_is_fifty_servers_of_at_least_six_kinds() -> None:
 @pytest.mark.timeout(20)
 def test_whoever_waits_a_moment_only_gets_what_is_there_and_hears_of_all_the_others(harbour: Harbour) -> None:
     async def run() -> None:
-        async with mooring.open(request=harbour.request(ALL), limits=LIMITS) as host:
+        async with mooring.open(request=harbour.request(ALL), policy="allow", limits=LIMITS) as host:
             began = time.monotonic()
             errors = await host.ready(within=0.25)
             assert time.monotonic() - began < 1.25
@@ -105,7 +105,7 @@ def test_cold_the_good_ones_come_and_the_others_are_named_and_warm_it_is_as_if_t
 
 
 async def cold(harbour: Harbour) -> None:
-    async with mooring.open(request=harbour.request(ALL), limits=LIMITS) as host:
+    async with mooring.open(request=harbour.request(ALL), policy="allow", limits=LIMITS) as host:
         errors = await host.ready()
         assert errors.keys() == {*HANGING, *ENDING}
         assert {type(errors[name]) for name in HANGING} == {TimedOut}
@@ -123,7 +123,7 @@ async def warm(harbour: Harbour, nonce: str) -> None:
     for _ in range(ROUNDS):
         for size, request in requests.items():
             began = time.perf_counter()
-            async with mooring.open(request=request) as host:
+            async with mooring.open(request=request, policy="allow") as host:
                 found = known(host)
                 times[size].append(time.perf_counter() - began)
                 assert found.keys() == ({*GOOD, *SLOW} if size == len(ALL) else {*GOOD})

@@ -28,7 +28,7 @@ class Made(NamedTuple):
 
 KINDS = (
     Made("mcp-1.30", "tasks_2025.py", "2025-11-25"),
-    Made("fastmcp-tasks", "tasks_2026.py", "2026-07-28"),
+    Made("fastmcp", "tasks_2026.py", "2026-07-28"),
 )
 pytestmark = pytest.mark.parametrize("made", KINDS, ids=lambda made: made.revision)
 

@@ -121,10 +121,10 @@ def main(wanted: Iterable[str]) -> None:
     with ThreadPoolExecutor(2) as pool:
         for name, found in pool.map(_ask, wanted):
             if isinstance(found, str):
-                print(f"{name}: {found}", file=sys.stderr)
+                _say(f"{name}: {found}")
             else:
                 kept[name] = {"package": SERVERS[name].package, "tools": found}
-                print(f"{name}: {len(found)} tools")
+                _say(f"{name}: {len(found)} tools")
     _keep({name: kept[name] for name in SERVERS if name in kept})
 
 
@@ -158,7 +158,11 @@ def _keep(kept: Mapping[str, Any]) -> None:
     data = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     KEPT.write_bytes(gzip.compress(data, 9, mtime=0))
     tools = sum(len(server["tools"]) for server in kept.values())
-    print(f"{tools} tools of {len(kept)} servers, {KEPT.stat().st_size // 1024} KB")
+    _say(f"{tools} tools of {len(kept)} servers, {KEPT.stat().st_size // 1024} KB")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 if __name__ == "__main__":

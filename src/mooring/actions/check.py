@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mooring.actions.list import Listing, Row
-from mooring.actions.opening import Setup, opened
+from mooring.actions.opening import Setup, connected, opened
 from mooring.core.status import Connecting, error, word
 from mooring.errors import MooringError
 from mooring.host import Host
@@ -22,7 +22,7 @@ async def check(setup: Setup, listing: Listing, pending: Callable[[Sequence[str]
     async with opened(setup) as host:
         following = asyncio.create_task(follow(host, pending))
         try:
-            errors = await host.ready(setup.patience, refresh=True)
+            errors = await connected(host, setup)
         finally:
             following.cancel()
         return replace(listing, servers=tuple(_live(row, host, errors) for row in listing.servers))
@@ -46,7 +46,7 @@ def _live(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
     if row.shadowed_by is not None or server is None:
         return row
     failure = errors.get(server.name)
-    why = error(server.status) or (str(failure) if failure is not None else None)
+    why = str(failure) if failure is not None else error(server.status)
     offer = server.offer
     if offer is None or not server.is_connected:
         return replace(row, status=word(server.status), error=why)

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
+from typing import TypeVar
 
 from mooring.core.limits import Timeout
-from mooring.errors import TimedOut
+from mooring.errors import MooringError, TimedOut
+
+E = TypeVar("E", bound=MooringError)
 
 SLACK = 0.2
 """Whoever has a deadline of their own knows more about what went wrong: they are heard first."""
@@ -39,11 +42,15 @@ class Deadline:
         try:
             yield
         except TimedOut as error:
-            if self.seconds is None:
-                raise
-            whole = TimedOut(error.server, about, self.seconds, stage=error.stage, may_have_run=error.may_have_run)
-            whole.stderr, whole.withheld = error.stderr, error.withheld
-            raise whole from None
+            raise self.worded(error, about) from None
+
+    def worded(self, error: E, about: str) -> E | TimedOut:
+        """The same error, in terms of the whole where it is about time."""
+        if self.seconds is None or not isinstance(error, TimedOut):
+            return error
+        whole = TimedOut(error.server, about, self.seconds, stage=error.stage, may_have_run=error.may_have_run)
+        whole.stderr, whole.withheld = error.stderr, error.withheld
+        return whole
 
     @asynccontextmanager
     async def covering(self, server: str, about: str) -> AsyncIterator[None]:

@@ -5,7 +5,6 @@ A host would do, and takes a tenth more of the time of the whole command: it is 
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
@@ -121,6 +120,8 @@ def _find(session: Session, name: str) -> Tool:
     offered = {tool.name: tool for tool in session.tools.items}
     if name in offered:
         return offered[name]
+    from difflib import get_close_matches  # only on the way to an error
+
     rejected = next((other for other in session.tools.rejected if other.name == name), None)
     unlisted = "" if offered else session.tools.note.rstrip(".")
     raise UnknownTool(session.server, name, get_close_matches(name, offered, 3), _reason(rejected) or unlisted)

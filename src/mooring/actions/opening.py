@@ -1,20 +1,20 @@
 """How a command opens a host: on all that is configured, or on the one server that was named for it alone."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.deadline import SLACK
+from mooring.actions.deadline import SLACK, Deadline
 from mooring.actions.direct import Target
 from mooring.admission import Admitted
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.template import literal
 from mooring.core.where import Request
-from mooring.errors import ConfigError, UnknownServer, UnknownTool
+from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host import Host
 from mooring.single import name_of, words
 from mooring.tools.catalog import Catalog, Source
@@ -36,15 +36,24 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Seconds for everything, from the start to the result."""
     guard: Guard | None = None
 
-    @property
-    def patience(self) -> float | None:
-        """How long to wait for several servers, each of which has a deadline of its own."""
-        return None if self.timeout is None else self.timeout + SLACK
+    def __repr__(self) -> str:
+        return f"<Setup of {self.alone or self.request.cwd}>"
 
     @property
     def alone(self) -> str:
         """The name of the one server, where it needs not be named."""
         return self.adhoc.name if self.adhoc is not None else ""
+
+
+async def connected(
+    host: Host, setup: Setup, servers: Iterable[str] | None = None, *, refresh: bool = True
+) -> dict[str, MooringError]:
+    """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`."""
+    deadline = Deadline(setup.timeout)
+    errors = await host.ready(
+        None if setup.timeout is None else setup.timeout + SLACK, servers=servers, refresh=refresh
+    )
+    return {name: deadline.worded(error, "to being connected") for name, error in errors.items()}
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.actions.opening import Setup, opened
+from mooring.actions.opening import Setup, connected, opened
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError, MooringError, NotApproved
@@ -42,7 +42,7 @@ async def reload(setup: Setup, name: str | None = None) -> Reloaded:
         before = {each: _tools(server) for each, server in servers.items()}
         for each in servers:
             host.forget(each)
-        errors = await host.ready(setup.patience, servers=[name] if name else None, refresh=True)
+        errors = await connected(host, setup, [name] if name else None)
         if name and errors:
             raise next(iter(errors.values()))
         changes = tuple(_change(server, before[each], errors.get(each)) for each, server in sorted(servers.items()))

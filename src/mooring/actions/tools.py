@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, opened
+from mooring.actions.opening import Setup, connected, opened
 from mooring.core.problem import Problem
 from mooring.core.status import Word, error, word
 from mooring.core.tool import Listing, Tool
-from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.errors import MooringError, NotApproved
 from mooring.host import Host
 from mooring.servers.server import Server
 from mooring.tools.catalog import Entry
@@ -48,23 +47,19 @@ async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False)
         UnknownServer, Disabled, NotApproved, ConfigError: the named server cannot be asked.
         ServerError: it could be, and failed; TimedOut where it was not in time. Without a name, that is in `failed`.
     """
-    deadline = Deadline(setup.timeout)
     async with opened(setup, name or "", required=name is None) as host:
         if name is None:
-            return _all(host, await _asked(host, setup.patience, refresh))
+            return _all(host, await _asked(host, setup, refresh))
         server = host.server(name)
-        with deadline.wording("the list of its tools"):
-            for failure in (await host.ready(setup.patience, servers=[name], refresh=refresh)).values():
-                raise failure
+        for failure in (await connected(host, setup, [name], refresh=refresh)).values():
+            raise failure
         return _one(host, server)
 
 
-async def _asked(host: Host, within: float | None, refresh: bool) -> dict[str, MooringError]:
+async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringError]:
     """What failed; those that are required are asked in any case."""
     required = [name for name, server in host.servers.items() if server.config.required]
-    first, rest = await asyncio.gather(
-        host.ready(within, servers=required, refresh=True), host.ready(within, refresh=refresh)
-    )
+    first, rest = await asyncio.gather(connected(host, setup, required), connected(host, setup, refresh=refresh))
     return {**first, **rest}
 
 
@@ -77,7 +72,7 @@ def _one(host: Host, server: Server) -> Tools:
 
 def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
     servers = dict(sorted(host.servers.items()))
-    failed = {name: str(why) for name, why in errors.items() if not isinstance(why, NotApproved | ConfigError)}
+    failed = {name: str(why) for name, why in errors.items() if name in servers and not isinstance(why, NotApproved)}
     failed |= {name: why for name, server in servers.items() if (why := _unlisted(server))}
     own = (server for name, server in servers.items() if server.name == name)
     return Tools(
@@ -103,7 +98,7 @@ def _unlisted(server: Server) -> str:
 
 def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> Peer:
     status = host.status()[name]
-    why = error(status) or (str(failure) if failure is not None else None)
+    why = str(failure) if failure is not None else error(status)
     if server is None or server.offer is None:
         return Peer(name=name, status=word(status), error=why)
     info = server.offer.hello.server_info

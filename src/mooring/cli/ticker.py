@@ -61,6 +61,7 @@ class Ticker:
 
     def pending(self, names: Sequence[str]) -> None:
         """These are still on their way."""
+        self.connected()
         if self._live:
             self._draw(f"connecting {', '.join(names)} …" if names else "")
 

@@ -10,7 +10,7 @@ import click
 from mooring.actions.direct import Offer
 from mooring.actions.direct import tools as direct_tools
 from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
-from mooring.cli.base import UNHEALTHY, Command, Globals, complete_server, current, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.tool import Listing, Tool
 from mooring.errors import ConfigError, ProtocolError
@@ -37,14 +37,23 @@ def command(ctx: click.Context, /, name: str | None, refresh: bool, **server: An
         ctx.exit(_configured(options, name, refresh, server))
     if name is not None:
         raise ConfigError(f"Name one server: {name}, or the one of --server or --url.")
+    ctx.exit(_adhoc(options, server))
+
+
+def _adhoc(options: Globals, server: dict[str, Any]) -> int:
+    offers: list[Offer] = []
+
+    def show(offer: Offer) -> None:
+        ticker.clear()
+        offers.append(offer)
+        _show(options, offer)
+
     with Ticker(options, label(server, "")) as ticker:
-        asyncio.run(
-            direct_tools(target(options, server), guard(options), ticker, lambda offer: _show(options, ticker, offer))
-        )
+        asyncio.run(direct_tools(target(options, server), guard(options), ticker, show))
+    return UNHEALTHY if any(offer.tools.note and not offer.tools.items for offer in offers) else OK
 
 
-def _show(options: Globals, ticker: Ticker, offer: Offer) -> None:
-    ticker.clear()
+def _show(options: Globals, offer: Offer) -> None:
     if options.json:
         shown = names((offer.server, tool.name) for tool in offer.tools.items)
         tools = [(shown[offer.server, tool.name], offer.server, tool) for tool in offer.tools.items]
@@ -74,7 +83,7 @@ def _configured(options: Globals, name: str | None, refresh: bool, server: dict[
         for peer in found.peers:
             _tell_lack(f"{peer.name}.", peer.listing)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting)
-    return 0 if found.healthy else UNHEALTHY
+    return OK if found.healthy else UNHEALTHY
 
 
 # --- as text ------------------------------------------------------------------------------------------------

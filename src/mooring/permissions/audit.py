@@ -28,6 +28,8 @@ MOST = 8 * files.MIB
 KEPT = 3
 """So many older files beside the one that grows."""
 SECONDS = 1.0
+PLENTY = 2_000
+"""So many waiting lines are written at once, however young."""
 MOST_WAITING = 100_000
 LONGEST_NAME = 200
 _NODES = 100
@@ -68,6 +70,7 @@ class Audit:
         self._moment = (0, "")
         self._awake = False
         self._wake = threading.Event()
+        self._hurry = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -79,6 +82,8 @@ class Audit:
         self._waiting.append((time.time(), call, verdict, outcome, seconds))
         if not self._awake:
             self._rouse()
+        elif len(self._waiting) == PLENTY:
+            self._hurry.set()
 
     def flush(self) -> None:
         """Write down what waits."""
@@ -94,8 +99,8 @@ class Audit:
 
     def close(self, seconds: float = 5.0) -> None:
         """Write down what waits and end; gives up after some seconds."""
-        self._closing.set()
-        self._wake.set()
+        for event in (self._closing, self._hurry, self._wake):
+            event.set()
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -110,8 +115,9 @@ class Audit:
     def _run(self) -> None:
         while not self._closing.is_set():
             self._wake.wait()
-            self._closing.wait(SECONDS)
+            self._hurry.wait(SECONDS)
             self._wake.clear()
+            self._hurry.clear()
             self.flush()
 
     def _line(self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> bytes | None:

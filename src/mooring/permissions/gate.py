@@ -68,6 +68,15 @@ class Gate:
         action = self.policy.decide(call).action
         return True if action == "allow" else False if action == "deny" else None
 
+    def recheck(self, call: Call) -> None:
+        """Let a call go on that was let through before, unless it is denied by now; nobody is asked again.
+
+        Raises: Denied.
+        """
+        verdict = self.policy.decide(call)
+        if verdict.action == "deny":
+            raise self._denied(call, verdict, _refusal(call, verdict))
+
     async def pass_(self, call: Call) -> Verdict:
         """Let the call through, and say what let it.
 

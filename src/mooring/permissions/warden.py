@@ -53,6 +53,10 @@ class Warden:
         """Let a call through, asking where somebody has to be asked. Raises: Denied."""
         return self.allows(call) or await self.gate.pass_(call)
 
+    def recheck(self, call: Call) -> None:
+        """Hold a call that was let through before to what is denied by now. Raises: Denied."""
+        self.gate.recheck(call)
+
     def done(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> None:
         """Put on record how a call ended."""
         self.audit.add(call, verdict, outcome, seconds)

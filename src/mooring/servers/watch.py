@@ -2,7 +2,7 @@
 
 A watch lives until it is ended, by its id or by its server and target, or until the host closes. While it lives its
 server is kept connected. It says what changed, never what stayed the same; a server that fails is looked at less and
-less often, and a failure is told once.
+less often, and a failure is told once. What is denied is watched no longer.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from mooring.core.event import Event, Updated
 from mooring.core.result import Reading, Result
-from mooring.errors import ConfigError, MooringError, RpcError
+from mooring.errors import ConfigError, Denied, MooringError, RpcError
 from mooring.servers.server import Server
 from mooring.wire.session import Session
 
@@ -188,6 +188,10 @@ class Watches:
         while True:
             try:
                 content = await look()
+            except Denied as error:
+                self._live.pop(watch.id, None)
+                self._emit(Updated(watch.id, watch.server, watch.target, error=str(error), ended=True))
+                return
             except MooringError as error:
                 if str(error) != failed:
                     self._emit(Updated(watch.id, watch.server, watch.target, error=str(error)))

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from mooring.core.tool import Hints, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
 from mooring.tools.names import Pair, Scheme, names
+
+if TYPE_CHECKING:
+    from mooring.tools.search import Index
 
 
 class Source(Struct, frozen=True):
@@ -100,11 +104,21 @@ class Catalog:
             return exact
         if (pair := self._split(name)) is not None:
             return self._of(*pair)
-        alike = [entry for entry in self.entries if _plain(name) in _spellings(entry)]
+        alike = [entry for entry in self.entries if plain(name) in _spellings(entry)]
         self._withheld(name)
         if len(alike) == 1:
             return alike[0]
         raise self._unknown(name, alike)
+
+    def search(self, words: str, limit: int = 5) -> list[Entry]:
+        """The tools that fit a request best, the best first."""
+        return [self._by_pair[pair] for pair in self._index.search(words, limit)]
+
+    @cached_property
+    def _index(self) -> "Index":
+        from mooring.tools.search import Index  # whoever does not search need not load the words
+
+        return Index({pair: entry.definition for pair, entry in self._by_pair.items()})
 
     def server(self, name: str) -> str:
         """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""
@@ -123,7 +137,7 @@ class Catalog:
             raise HeldBack(server, tool)
         if not source.known:
             return Cold(server, tool)
-        alike = [entry for entry in self.entries if entry.server == server and _plain(entry.tool) == _plain(tool)]
+        alike = [entry for entry in self.entries if entry.server == server and plain(entry.tool) == plain(tool)]
         if len(alike) == 1:
             return alike[0]
         raise UnknownTool(server, tool, self._near(server, tool), self._reason(source, tool))
@@ -142,7 +156,7 @@ class Catalog:
         """A tool that is held back says so under any of its names; it must not be taken for another."""
         for source in self._sources.values():
             for tool in source.held:
-                if _plain(name).endswith(_plain(f"{source.server}{tool}")):
+                if plain(name).endswith(plain(f"{source.server}{tool}")):
                     raise HeldBack(source.server, tool)
 
     def _reason(self, source: Source, tool: str) -> str:
@@ -162,14 +176,14 @@ class Catalog:
         return UnknownTool("Mooring", name, near)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A name without what people and models get wrong: case, and what stands between words."""
     return re.sub(r"[^a-z0-9]+", "", text.casefold())
 
 
 def _spellings(entry: Entry) -> tuple[str, ...]:
-    pair = _plain(f"{entry.server}{entry.tool}")
-    return _plain(entry.name), pair, f"mcp{pair}"
+    pair = plain(f"{entry.server}{entry.tool}")
+    return plain(entry.name), pair, f"mcp{pair}"
 
 
 def _close(name: str, known: Iterable[str]) -> list[str]:

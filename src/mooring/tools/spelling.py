@@ -11,14 +11,15 @@ class Spelling:
 
     def near(self, word: str) -> dict[str, float]:
         """The known words that are nearest, each with its likeness from 0 to 1."""
-        most = 1 + (len(word) > 4) + (len(word) > 9)
+        most = 1 + (len(word) > 6)
         letters, size = _letters(word), len(word)
         found = {
             other: distance(word, other)
             for other, length, mask in self._words
             if -most <= length - size <= most and (mask ^ letters).bit_count() <= 2 * most
         }
-        return {other: 1 - edits / (1 + max(size, len(other))) for other, edits in found.items() if edits <= most}
+        least = min(found.values(), default=most)
+        return {other: 1 - edits / size for other, edits in found.items() if edits <= most and edits == least}
 
 
 def _letters(word: str) -> int:

@@ -3,47 +3,19 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from mooring.tools.synonyms import ACTIONS, FOREIGN, STOP, THINGS
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]+")
-_ENDINGS = tuple(
-    [
-        "ungen",
-        "ieren",
-        "ations",
-        "ation",
-        "ung",
-        "tion",
-        "ion",
-        "ons",
-        "ent",
-        "ant",
-        "ar",
-        "ir",
-        "er",
-        "en",
-        "es",
-        "em",
-        "et",
-        "as",
-        "os",
-        "ez",
-        "st",
-        "te",
-        "e",
-        "n",
-        "s",
-        "t",
-        "a",
-        "o",
-        "i",
-        "r",
-    ]
+_ENDINGS = re.compile(
+    r"(?<=.{4})(ungen|ieren|ations|ation|ung|tion|ion|ons|ent|ant|ar|ir|er|en|es|em|et|as|os|ez|st|te|[ensatoir])$"
 )
+_REMEMBERED = 16384
+_LONGEST = 40
+"""No compound has a first part longer than this."""
 
 
 def split(text: str) -> list[str]:
@@ -58,10 +30,15 @@ def _folded(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
-@cache
+@lru_cache(_REMEMBERED)
 def stem(word: str) -> str:
     """An English word without its ending: `listing`, `listed` and `lists` are one."""
     return _bare(_singular(word)) if len(word) > 3 else word
+
+
+def stems(phrase: str) -> str:
+    """A phrase, its words joined by underscores, as its stems with spaces between them."""
+    return " ".join(map(stem, phrase.split("_")))
 
 
 def _singular(word: str) -> str:
@@ -92,7 +69,7 @@ class Lexicon(NamedTuple):
     groups: Mapping[str, tuple[str, ...]]
     """The stems, or phrases of stems, that share a meaning."""
     foreign: Mapping[str, tuple[str, ...]]
-    """English words for the root of another language's word."""
+    """English words for a word of another language, or for its root."""
     actions: frozenset[str]
     """Those meanings that are something to do."""
     stop: frozenset[str]
@@ -104,7 +81,7 @@ class Lexicon(NamedTuple):
 def lexicon() -> Lexicon:
     """The tables, read on first use."""
     lines = [(f"={at}", line.split()) for at, line in enumerate((ACTIONS + THINGS).split("\n")) if line]
-    groups = {meaning: tuple(dict.fromkeys(map(_phrase, group))) for meaning, group in lines}
+    groups = {meaning: tuple(dict.fromkeys(map(stems, group))) for meaning, group in lines}
     meanings: dict[str, tuple[str, ...]] = {}
     for meaning, group in groups.items():
         for phrase in group:
@@ -119,50 +96,51 @@ def lexicon() -> Lexicon:
     )
 
 
-def _phrase(words: str) -> str:
-    return " ".join(map(stem, words.split("_")))
-
-
 def _translations() -> Mapping[str, tuple[str, ...]]:
-    table: dict[str, tuple[str, ...]] = {}
+    """By word, and by root for its other forms."""
+    words: dict[str, tuple[str, ...]] = {}
     for language in FOREIGN.values():
-        for entry in language.replace("\n", ";").split(";"):
-            if entry.strip():
-                word, *english = _folded(entry).split()
-                table[root(word)] = table.get(root(word), ()) + tuple(english)
-    return table
+        for entry in filter(str.strip, language.replace("\n", ";").split(";")):
+            word, *english = _folded(entry).split()
+            words[word] = (*words.get(word, ()), *english)
+    roots: dict[str, tuple[str, ...]] = {}
+    for word, choices in words.items():
+        roots[root(word)] = (*roots.get(root(word), ()), *choices)
+    return {**roots, **words}
 
 
-@cache
+@lru_cache(_REMEMBERED)
 def root(word: str) -> str:
     """A word of another language without whichever common ending it has."""
-    if word.isascii():
-        for ending in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= 4:
-                return word[: -len(ending)]
-    return word
+    return _ENDINGS.sub("", word) if word.isascii() else word
 
 
-def translated(word: str) -> tuple[str, ...]:
-    """English words for this one, the parts of a compound included; none where it is unknown."""
+def translated(word: str) -> list[tuple[str, ...]]:
+    """The English for each part of this word, with other choices; nothing where it is unknown."""
     foreign = lexicon().foreign
     if not word.isascii():
-        return tuple(_characters(word, foreign))
-    return foreign.get(root(word)) or _compound(word, foreign)
+        return list(_characters(word, foreign))
+    whole = _english(word, foreign)
+    return [whole] if whole else _compound(word, foreign)
 
 
-def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _english(word: str, foreign: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return foreign.get(word) or foreign.get(root(word), ())
+
+
+def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     """The known words in a run that is written without spaces, the longest first."""
     at = 0
     while at < len(run):
         size = next((size for size in (4, 3, 2, 1) if run[at : at + size] in foreign), 0)
-        yield from foreign.get(run[at : at + size], ())
+        if size:
+            yield foreign[run[at : at + size]]
         at += size or 1
 
 
-def _compound(word: str, foreign: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    for at in range(4, len(word) - 3):
-        first, second = foreign.get(root(word[:at])), foreign.get(root(word[at:]))
+def _compound(word: str, foreign: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    for at in range(4, min(len(word) - 3, _LONGEST)):
+        first, second = _english(word[:at], foreign), _english(word[at:], foreign)
         if first and second:
-            return first + second
-    return ()
+            return [first, second]
+    return []

@@ -1,0 +1,79 @@
+"""A result made ready for a model: within its budget, and whole in a file where it is not."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.content import Text
+from mooring.core.outcome import Outcome, Part
+from mooring.core.result import Result
+from mooring.errors import FileError, MooringError
+from mooring.tools.outcome import (
+    BYTES_PER_TOKEN,
+    TOKENS,
+    Blob,
+    Media,
+    Piece,
+    budget,
+    failure,
+    joined,
+    pieces,
+    preview,
+    size,
+    texts,
+)
+from mooring.tools.store import Store
+
+Tokens: TypeAlias = float | Mapping[str, float]
+
+
+class Delivery(Struct, frozen=True):
+    """How results are given to one model."""
+
+    store: Store
+    takes: Collection[Media] = ()
+    tokens: Tokens = TOKENS
+
+    async def of(self, result: Result, about: Outcome) -> Outcome:
+        """What the model gets; `about` says of what."""
+        found = pieces(result, self.takes)
+        most = budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
+        long = size(texts(found)) > most
+        if not long and not any(isinstance(piece, Blob) for piece in found):
+            return replace(about, parts=joined(found), is_error=result.is_error)  # type: ignore[arg-type]  # no blobs
+        parts, file = await asyncio.to_thread(self._kept, found, most)
+        return replace(about, parts=parts, is_error=result.is_error, file=file)
+
+    def failed(self, error: MooringError, about: Outcome) -> Outcome:
+        return replace(about, parts=(Text(failure(error)),), is_error=True)
+
+    def _kept(self, found: list[Piece], most: int) -> tuple[tuple[Part, ...], str | None]:
+        """Everything put into files that has to be."""
+        parts = [self._worded(piece) if isinstance(piece, Blob) else piece for piece in found]
+        some = texts(parts)
+        if (whole := size(some)) <= most:
+            return joined(parts), None
+        file, way = self._whole(some)
+        words = f"… {max(0, whole - most):,} of {whole:,} bytes are left out here. {way}"
+        media = [part for part in parts if not isinstance(part, Text)]
+        return (Text(preview(some, most, words)), *media), file
+
+    def _whole(self, some: list[str]) -> tuple[str | None, str]:
+        """The file with the whole, and the way to it in words."""
+        try:
+            kept = self.store.text("\n" if at % 2 else some[at // 2] for at in range(2 * len(some) - 1))
+        except FileError as error:
+            return None, f"The whole could not be kept: {error.reason}."
+        reads = f'ToolResult with {{"id": "{kept.id}", "offset": …}} reads any part of it.'
+        return kept.path, f"The whole is in {kept.path}; {reads}"
+
+    def _worded(self, blob: Blob) -> Text:
+        try:
+            return Text(f"[{blob.label}, kept in {self.store.blob(blob.data, blob.kind).path}]")
+        except FileError as error:
+            return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
+        except ValueError:
+            return Text(f"[{blob.label}; it is not the Base64 it should be]")

@@ -1,0 +1,242 @@
+"""Mooring's own tools: resources listed and read, things watched, results read on.
+
+Inputs and outputs are those that models know from other programs; a saved file is `blobSavedTo`, as there.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct, convert, field
+
+from mooring.core.content import Image, ResourceContents, Text
+from mooring.core.result import Result
+from mooring.errors import BadArguments, FileError
+from mooring.tools.outcome import Media, data
+from mooring.tools.store import Store
+from mooring.tools.tool import Arguments, House, Own, Watched
+
+LEAST, USUAL = 1_000, 5_000
+"""Milliseconds between two looks: the least, and what is meant where nothing is said."""
+PORTION = 40_000
+ALIASES: Mapping[str, str] = {
+    "ListMcpResourcesTool": "ListMcpResources",
+    "ReadMcpResourceTool": "ReadMcpResource",
+}
+"""Names by which some models know the same tools."""
+
+_SERVER = {"type": "string", "description": "The server's name."}
+_URI = {"type": "string", "description": "The resource's address."}
+_REASON = {"type": "string", "description": "What it is watched for."}
+_ID = {"type": "string", "description": "As it was given when the watch began."}
+
+
+class Listed(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One resource, as `ListMcpResources` gives it."""
+
+    uri: str
+    name: str
+    server: str
+    mime_type: str | None = None
+    description: str | None = None
+
+
+class Contents(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One part of a resource, as `ReadMcpResource` gives it."""
+
+    uri: str
+    mime_type: str | None = None
+    text: str | None = None
+    blob_saved_to: str | None = None
+
+
+class Polling(Struct, frozen=True, rename="camel"):
+    """What `SubscribePolling` takes."""
+
+    type: Literal["tool", "resource"]
+    server: str
+    tool_name: str | None = None
+    arguments: dict[str, Any] = {}
+    uri: str | None = None
+    interval: float = field(default=USUAL, name="intervalMs")
+    reason: str = ""
+
+
+class Mine(Struct, frozen=True):
+    """Something that this conversation watches, and the tool that began it."""
+
+    watch: Watched
+    by: Literal["subscription", "polling"]
+
+
+class Manage:
+    """The tools of one conversation, and what it watches with them."""
+
+    def __init__(self, house: House, store: Store, takes: Collection[Media] = ()) -> None:
+        self.watched: dict[str, Mine] = {}
+        self.on_watch: Callable[[], None] = lambda: None
+        """Called before anything is watched."""
+        self._house, self._store, self._takes = house, store, takes
+        self.tools = tuple(self._tools())
+
+    async def close(self) -> None:
+        """End all that this conversation watches."""
+        for id in tuple(self.watched):
+            await self._end(id)
+
+    def _tools(self) -> list[Own]:
+        def tool(
+            name: str,
+            description: str,
+            work: Callable[[Any], Awaitable[Result]],
+            required: tuple[str, ...] = (),
+            **properties: Mapping[str, Any],
+        ) -> Own:
+            return Own(self._house, name, description, work, required, **properties)
+
+        return [
+            tool(
+                "ListMcpResources", "List the resources of MCP servers.",
+                self._list, server={"type": "string", "description": "Only this server's."},
+            ),
+            tool(
+                "ReadMcpResource", "Read a resource of an MCP server.",
+                self._read, ("server", "uri"), server=_SERVER, uri=_URI,
+            ),
+            tool(
+                "SubscribeMcpResource", "Hear when a resource of an MCP server changes.",
+                self._subscribe, ("server", "uri"), server=_SERVER, uri=_URI, reason=_REASON,
+            ),
+            tool(
+                "UnsubscribeMcpResource", "Hear no more of a resource.",
+                lambda given: self._unsubscribe("subscription", given, "uri"),
+                server=_SERVER, uri=_URI, subscriptionId=_ID,
+            ),
+            tool(
+                "SubscribePolling", "Call a tool or read a resource again and again, and hear when the answer changes.",
+                self._poll, ("type", "server"),
+                type={"enum": ["tool", "resource"]}, server=_SERVER,
+                toolName={"type": "string", "description": "For a tool: its name on its server."},
+                arguments={"type": "object", "description": "For a tool: what it is called with."},
+                uri={"type": "string", "description": "For a resource: its address."},
+                intervalMs={"type": "number", "minimum": LEAST, "default": USUAL}, reason=_REASON,
+            ),
+            tool(
+                "UnsubscribePolling", "Stop polling.",
+                lambda given: self._unsubscribe("polling", given, "target"),
+                subscriptionId=_ID, server=_SERVER, target={"type": "string", "description": "The tool or address."},
+            ),
+        ]  # fmt: skip
+
+    async def _list(self, given: Arguments) -> Result:
+        found = await self._house.resources(given.get("server"))
+        return data(
+            [
+                Listed(
+                    each.item.uri,
+                    each.item.name or each.item.title or each.item.uri,
+                    each.server,
+                    each.item.mime_type,
+                    each.item.description,
+                )
+                for each in found
+            ]
+        )
+
+    async def _read(self, given: Arguments) -> Result:
+        reading = await self._house.read(given["server"], given["uri"])
+        parts = [await asyncio.to_thread(self._part, part) for part in reading.contents]
+        answer = data({"contents": parts})
+        return Result((*answer.content, *self._pictures(reading.contents)))
+
+    def _part(self, part: ResourceContents) -> Contents:
+        if part.blob is None:
+            return Contents(part.uri, part.mime_type, part.text)
+        try:
+            return Contents(part.uri, part.mime_type, blob_saved_to=self._store.blob(part.blob, part.mime_type).path)
+        except FileError as error:
+            return Contents(part.uri, part.mime_type, f"(binary; it could not be kept: {error.reason})")
+        except ValueError:
+            return Contents(part.uri, part.mime_type, "(binary, but not the Base64 it should be)")
+
+    def _pictures(self, contents: tuple[ResourceContents, ...]) -> list[Image]:
+        """For a model that can look at them; for the others the file is enough."""
+        return [
+            Image(data=part.blob, mime_type=part.mime_type)
+            for part in contents
+            if part.blob and (part.mime_type or "").startswith("image/") and part.mime_type and "image" in self._takes
+        ]
+
+    async def _subscribe(self, given: Arguments) -> Result:
+        self.on_watch()
+        watch = await self._house.subscribe(given["server"], given["uri"], reason=given.get("reason", ""))
+        return self._began(Mine(watch, "subscription"))
+
+    async def _poll(self, given: Arguments) -> Result:
+        wanted = convert(dict(given), Polling)
+        parameter = "toolName" if wanted.type == "tool" else "uri"
+        if not given.get(parameter):
+            raise _bad("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {wanted.type}")
+        self.on_watch()
+        tool = wanted.type == "tool"
+        watch = await self._house.poll(
+            wanted.server,
+            tool=wanted.tool_name if tool else None,
+            arguments=wanted.arguments if tool else None,
+            uri=None if tool else wanted.uri,
+            interval=wanted.interval / 1000,
+            reason=wanted.reason,
+        )
+        return self._began(Mine(watch, "polling"))
+
+    def _began(self, mine: Mine) -> Result:
+        self.watched[mine.watch.id] = mine
+        return data({"subscribed": True, "subscriptionId": mine.watch.id})
+
+    async def _unsubscribe(self, by: Literal["subscription", "polling"], given: Arguments, target: str) -> Result:
+        if not given:
+            raise _bad("Unsubscribing", "subscriptionId", f"name a subscriptionId, or a server and its {target}")
+        wanted = given.get("subscriptionId"), given.get("server"), given.get(target)
+        meant = [id for id, mine in self.watched.items() if mine.by == by and _fits(mine.watch, *wanted)]
+        for id in meant:
+            await self._end(id)
+        return data({"unsubscribed": bool(meant)})
+
+    async def _end(self, id: str) -> None:
+        del self.watched[id]
+        await self._house.unsubscribe(id)
+
+
+def _fits(watch: Watched, id: str | None, server: str | None, target: str | None) -> bool:
+    """Whether a watch is meant by whatever is named of it."""
+    named = ((id, watch.id), (server and server.casefold(), watch.server.casefold()), (target, watch.target))
+    return all(wanted is None or wanted == found for wanted, found in named)
+
+
+def _bad(tool: str, parameter: str, reason: str) -> BadArguments:
+    return BadArguments("Mooring", tool, reason, parameter=parameter, words=f"{tool}: {reason}.")
+
+
+def reading_on(
+    house: House, store: Store, ended: Callable[[str], Awaitable[Result | None]], most: int = PORTION
+) -> Own:
+    """The tool that reads results which were too long, or which came when the conversation had gone on."""
+
+    async def read(given: Arguments) -> Result:
+        later = await ended(given["id"])
+        if later is not None:
+            return later
+        portion = await asyncio.to_thread(store.read, given["id"], given.get("offset", 0), given.get("limit", most))
+        more = "" if portion.next is None else f"\n\n[It goes on at offset {portion.next} of {portion.size}.]"
+        return Result((Text(f"{portion.text}{more}"),))
+
+    return Own(
+        house,
+        "ToolResult",
+        "Read a result that was too long to give at once, or one of a call that went on in the background.",
+        read,
+        ("id",),
+        id={"type": "string", "description": "As it was given with the result."},
+        offset={"type": "integer", "minimum": 0, "description": "The byte to begin at."},
+        limit={"type": "integer", "minimum": 1, "maximum": most, "description": "How many bytes."},
+    )

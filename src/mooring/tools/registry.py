@@ -1,0 +1,329 @@
+"""Everything that a model can call in one conversation: the tools of servers, Mooring's own, and an agent's.
+
+A name and arguments go in, an outcome comes out, and on the way each call tells how it stands. A failure is an
+outcome; only an abort stays what it is.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.call import (
+    CallId,
+    Definition,
+    Done,
+    Failed,
+    Happening,
+    Moved,
+    Pending,
+    Processing,
+    Request,
+    State,
+    ToolName,
+)
+from mooring.core.content import Text
+from mooring.core.outcome import Outcome
+from mooring.core.result import Progress, Result
+from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
+from mooring.tools.arguments import Form, loads
+from mooring.tools.catalog import Entry, plain
+from mooring.tools.deliver import Delivery, Tokens
+from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
+from mooring.tools.news import EVERY, News
+from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
+from mooring.tools.running import Background, Running
+from mooring.tools.shelf import CONTEXT, PERCENT, Shelf, definition, permitted, searching
+from mooring.tools.store import Store
+from mooring.tools.tool import Arguments, House, Own, Remote, Tool
+
+PATIENCE = 120.0
+"""Seconds after which a call goes on in the background."""
+_STEP = 0.1
+"""Progress is told so many seconds apart."""
+
+Tell: TypeAlias = Callable[[Happening], None]
+Given: TypeAlias = Mapping[str, Any] | str | None
+"""Arguments, or the JSON in which a model wrote them."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What one conversation may have, and how it is given it."""
+
+    context: int = CONTEXT
+    """How many tokens its model can hold."""
+    percent: float = PERCENT
+    """How much of that tools may take before they have to be searched for."""
+    always: tuple[str, ...] = ()
+    """Globs over `server.tool` of those that are shown whatever they cost."""
+    allow: tuple[str, ...] | None = None
+    """Globs over `server.tool`, or over shown names, of the only ones that are there; `None` for all."""
+    deny: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
+    """Names that were found by searching before, as when a conversation is resumed."""
+    takes: frozenset[Media] = frozenset({"image"})
+    tokens: Tokens = TOKENS
+    patience: float | None = PATIENCE
+    """`None` waits for every call to end."""
+    every: float = EVERY
+    """Seconds between two tellings of what is watched."""
+
+
+class Registry:
+    """The tools of one conversation. Use it with `async with`, or close it: calls in the background end with it."""
+
+    def __init__(
+        self,
+        house: House,
+        entries: Iterable[Entry],
+        store: Store,
+        terms: Terms | None = None,
+        *,
+        more: Iterable[Tool] = (),
+        tell: Tell = lambda happening: None,
+    ) -> None:
+        """`more` are an agent's own tools. `tell` hears what happens, in order, and must not wait.
+
+        Raises: ConfigError where a name is taken.
+        """
+        self._house, self._store, self._tell = house, store, tell
+        self._terms = terms = terms or Terms()
+        self._delivery = Delivery(store, terms.takes, terms.tokens)
+        self._manage = Manage(house, store, terms.takes)
+        self._news = News(house, self._manage.watched, self._delivery, tell, terms.every)
+        self._manage.on_watch = self._news.follow
+        self._background = Background()
+        self._under_way: dict[CallId, Running] = {}
+        self._numbers = count(1)
+        self._more = tuple(more)
+        self.use(entries, terms.loaded)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End what goes on in the background, and all that is watched."""
+        await self._background.close()
+        await self._news.close()
+        await self._manage.close()
+
+    # --- what there is --------------------------------------------------------------------------------------------
+
+    def use(self, entries: Iterable[Entry], loaded: Iterable[str] | None = None) -> None:
+        """Take another snapshot of the catalog; what was found stays found, where it is still there.
+
+        Raises: ConfigError where a name is taken.
+        """
+        terms = self._terms
+        mine = [entry for entry in entries if permitted(entry, terms.allow, terms.deny)]
+        found = tuple(self.loaded if loaded is None else loaded)
+        self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always)
+        self._shelf.load(found)
+        self._search = searching(self._house, lambda: self._shelf)
+        self._own = self._owned()
+        self._remote = {entry.name: Remote(entry, self._house) for entry in self._shelf.entries}
+        self._forms: dict[str, Form] = {}
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What a model is to be shown now, in a stable order; after a search there is more at its end."""
+        own = [tool for name, tool in self._own.items() if name not in ALIASES and self._worth(tool)]
+        shown = [self._remote[entry.name] for entry in self._shelf.offered]
+        return tuple(definition(tool.name, tool.definition) for tool in (*own, *shown))
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[str, str]]:
+        """The server and the raw name behind each name, for showing."""
+        return {name: (tool.server, tool.definition.name) for name, tool in self._remote.items()}
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The names that searching brought: worth keeping with a conversation."""
+        return self._shelf.loaded if hasattr(self, "_shelf") else ()
+
+    def _worth(self, tool: Tool) -> bool:
+        return tool is not self._search or self._shelf.hides
+
+    def _owned(self) -> dict[str, Tool]:
+        """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
+        reading = reading_on(self._house, self._store, self._later, self._portion())
+        own: dict[str, Tool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
+        own |= {alias: own[name] for alias, name in ALIASES.items()}
+        for tool in self._more:
+            if tool.name in own:
+                raise ConfigError(f"A tool is called {tool.name} already.")
+            own[tool.name] = tool
+        return own
+
+    def _portion(self) -> int:
+        return min(PORTION, budget(self._terms.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
+
+    # --- calling --------------------------------------------------------------------------------------------------
+
+    async def call(self, name: str, arguments: Given = None, *, id: str | None = None) -> Outcome:
+        """Call a tool by the name a model gave it. What fails is an outcome; cancelling this aborts the call.
+
+        A call that takes longer than patience lasts goes on in the background: the outcome says under which id, and
+        an event when it has ended.
+        """
+        tool = self._find(name)
+        given = _read(arguments)
+        request = self._request(name, tool, given if isinstance(given, Mapping) else {}, id)
+        self._tell(Moved(request, Pending()))
+        running = Running(lambda running: self._run(request, tool, given, running), self._terms.patience)
+        self._under_way[request.id] = running
+        try:
+            outcome = await running.outcome()
+        finally:
+            del self._under_way[request.id]
+        return outcome if outcome is not None else self._goes_on(request, running)
+
+    def leave(self, id: str) -> bool:
+        """Let a call go on in the background now; whether there was one to wait for."""
+        running = self._under_way.get(CallId(id))
+        if running is not None:
+            running.leave()
+        return running is not None
+
+    async def cancel(self, id: str) -> bool:
+        """End a call that goes on in the background; whether there was one."""
+        return await self._background.cancel(id)
+
+    def outcome(self, id: str) -> Outcome | None:
+        """How a call ended that went on in the background; `None` where it has not, or is long forgotten."""
+        return self._background.outcome(id)
+
+    async def _run(self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running) -> Outcome:
+        about = _about(request, tool)
+        try:
+            outcome = await self._answer(request, tool, given, running, about)
+        except asyncio.CancelledError:
+            words = replace(about, parts=(Text("The call was aborted."),), is_error=True)
+            self._tell(Moved(request, Failed(words, aborted=True)))
+            raise
+        except MooringError as error:
+            outcome = self._delivery.failed(error, about)
+        if running.background:
+            self._background.keep(request.id, outcome)
+        self._tell(Moved(request, Failed(outcome) if outcome.is_error else Done(outcome)))
+        return outcome
+
+    async def _answer(
+        self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running, about: Outcome
+    ) -> Outcome:
+        if tool is None:
+            raise UnknownTool("Mooring", request.name, self._near(request.name))
+        if isinstance(given, BadArguments):
+            raise given
+        self._wait_for_search(tool)
+        arguments, notes = self._fitted(tool, request.arguments)
+        steps = _Steps(lambda state: self._tell(Moved(request, state)), running)
+        result = await tool.call(arguments, steps.begun, steps.progress)
+        way = replace(self._delivery, tokens=PORTION) if tool.name == "ToolResult" else self._delivery
+        return await way.of(result, replace(about, notes=notes))
+
+    def _fitted(self, tool: Tool, given: Arguments) -> tuple[Arguments, tuple[str, ...]]:
+        """The arguments as they were certainly meant. Raises: BadArguments."""
+        form = self._forms.setdefault(tool.name, Form(tool.definition))
+        arguments, notes = form.repair(given)
+        form.check(tool.server or "Mooring", arguments)
+        return arguments, notes
+
+    def _wait_for_search(self, tool: Tool) -> None:
+        """A tool that was never shown is not called: its arguments would be guesses. It is shown now."""
+        if isinstance(tool, Remote) and self._shelf.waits(tool.entry):
+            self._shelf.load([tool.entry.name])
+            schema = bytes(tool.definition.input_schema).decode(errors="replace")
+            words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
+            raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
+
+    def _goes_on(self, request: Request, running: Running) -> Outcome:
+        self._background.calls[request.id] = running
+        self._tell(Moved(request, Processing(background=True)))
+        how = f'ToolResult with {{"id": "{request.id}"}} gives its result then.'
+        words = f"It goes on in the background. You will hear when it has ended; {how}"
+        return replace(_about(request, self._find(request.name)), parts=(Text(words),), continues=request.id)
+
+    async def _later(self, id: str) -> Result | None:
+        if CallId(id) in self._background.calls:
+            return Result((Text(f"{id} goes on; it has not ended yet."),))
+        ended = self._background.outcome(id)
+        return None if ended is None else Result(ended.parts, ended.is_error)
+
+    # --- names ----------------------------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> Tool | None:
+        """The tool of that name; a misspelt one only if exactly one fits, and one of ours before any server's."""
+        exact = self._own.get(name) or self._remote.get(name)
+        if exact is not None:
+            return exact
+        for tools in (self._own, self._remote):
+            alike = {id(tool): tool for tool in tools.values() if plain(name) in _spellings(tool)}
+            if alike:
+                return next(iter(alike.values())) if len(alike) == 1 else None
+        return None
+
+    def _near(self, name: str) -> list[str]:
+        from difflib import get_close_matches  # only on the way to an error
+
+        return get_close_matches(name, [*self._own, *self._remote], 3)
+
+    def _request(self, name: str, tool: Tool | None, given: Arguments, id: str | None) -> Request:
+        number = next(self._numbers)
+        key = CallId(id or f"call-{number}")
+        if key in self._under_way or key in self._background.calls:
+            key = CallId(f"{key}-{number}")
+        if tool is None:
+            return Request(key, ToolName(name), given)
+        return Request(key, tool.name, given, tool.server, tool.definition.name)
+
+
+class _Steps:
+    """How far a call has come, told not too often."""
+
+    def __init__(self, tell: Callable[[State], None], running: Running) -> None:
+        self._tell, self._running = tell, running
+        self._loop = asyncio.get_running_loop()
+        self._last = 0.0
+
+    def begun(self) -> None:
+        self._running.begun()
+        self._tell(Processing())
+
+    def progress(self, step: Progress) -> None:
+        now = self._loop.time()
+        if now - self._last >= _STEP:
+            self._last = now
+            self._tell(Processing(step, self._running.background))
+
+
+def _about(request: Request, tool: Tool | None) -> Outcome:
+    return Outcome(server=request.server, tool=request.tool or request.name, origin=tool.origin if tool else "")
+
+
+def _read(given: Given) -> Mapping[str, Any] | BadArguments:
+    if not isinstance(given, str):
+        return given or {}
+    try:
+        made = loads(given) if given.strip() else {}
+    except (ValueError, RecursionError):
+        made = None
+    if isinstance(made, dict):
+        return made
+    return BadArguments("Mooring", "tools/call", "no object", words="The arguments are not a JSON object.")
+
+
+def _spellings(tool: Tool) -> tuple[str, ...]:
+    if isinstance(tool, Own) or tool.server is None:
+        return (plain(tool.name),)
+    pair = plain(f"{tool.server}{tool.definition.name}")
+    return plain(tool.name), pair, f"mcp{pair}"

@@ -1,0 +1,138 @@
+"""Which of a conversation's tools a model is shown from the start, and which it has to search for.
+
+Where all fit the budget all are shown. Else those are that are always to be, and the rest once a search brought them:
+they come behind the others in the order in which they were found, so that what a model has read stays as it was.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from mooring.core import tool as offered
+from mooring.core.call import Definition, ToolName
+from mooring.core.result import Result
+from mooring.errors import ProtocolError
+from mooring.tools.catalog import Entry
+from mooring.tools.cost import defer
+from mooring.tools.names import Pair
+from mooring.tools.outcome import data
+from mooring.tools.search import Index
+from mooring.tools.tool import Arguments, House, Own
+
+CONTEXT = 200_000
+"""Tokens a model can hold, where nobody says."""
+PERCENT = 10.0
+"""How much of that its tools may take, where no setting says."""
+FOUND, MOST_FOUND = 5, 20
+_SERVERS_NAMED = 40
+
+
+class Shelf:
+    """The tools of servers in one conversation."""
+
+    def __init__(self, entries: Iterable[Entry], budget: int, always: Iterable[str] = ()) -> None:
+        self._entries = {(entry.server, entry.tool): entry for entry in entries}
+        shown, deferred = defer({pair: entry.definition for pair, entry in self._entries.items()}, budget, always)
+        self.shown = tuple(self._entries[pair] for pair in shown)
+        self._deferred: Mapping[Pair, offered.Tool] = deferred
+        self._loaded: dict[Pair, None] = {}
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All of them, whether they are shown or not."""
+        return tuple(self._entries.values())
+
+    @property
+    def offered(self) -> tuple[Entry, ...]:
+        """What a model is shown by now."""
+        return (*self.shown, *(self._entries[pair] for pair in self._loaded))
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The names of those that a search brought."""
+        return tuple(self._entries[pair].name for pair in self._loaded)
+
+    @property
+    def hides(self) -> bool:
+        """Whether there is anything to search for."""
+        return bool(self._deferred)
+
+    def load(self, names: Iterable[str]) -> None:
+        """Show these from now on, as a search would."""
+        by_name = {entry.name: pair for pair, entry in self._entries.items()}
+        for name in names:
+            if by_name.get(name) in self._deferred:
+                self._loaded.setdefault(by_name[name])
+
+    def waits(self, entry: Entry) -> bool:
+        """Whether a tool has to be searched for before it can be called."""
+        pair = entry.server, entry.tool
+        return pair in self._deferred and pair not in self._loaded
+
+    def search(self, words: str, limit: int = FOUND) -> list[Entry]:
+        """The tools that fit best, the best first; they are shown from now on."""
+        found = [self._entries[pair] for pair in self._index.search(words, limit)]
+        self.load(entry.name for entry in found)
+        return found
+
+    @cached_property
+    def _index(self) -> Index:
+        return Index({pair: entry.definition for pair, entry in self._entries.items()})
+
+    def servers(self) -> str:
+        """Whose tools can be searched for, in words."""
+        counts = Counter(server for server, _ in self._deferred)
+        named = [f"{server} ({count})" for server, count in sorted(counts.items())]
+        more = f" and {len(named) - _SERVERS_NAMED} more" if len(named) > _SERVERS_NAMED else ""
+        return ", ".join(named[:_SERVERS_NAMED]) + more
+
+
+def definition(name: str, tool: offered.Tool) -> Definition:
+    """A tool as a model is shown it; a schema that cannot be read says nothing."""
+    try:
+        schema = tool.schema
+    except ProtocolError:
+        schema = {"type": "object"}
+    return Definition(ToolName(name), tool.description or tool.title or "", schema)
+
+
+def searching(house: House, shelf: Callable[[], Shelf]) -> Own:
+    """The tool by which a model finds others."""
+
+    async def search(given: Arguments) -> Result:
+        found = shelf().search(given["query"], given.get("limit", FOUND))
+        return data([_told(definition(entry.name, entry.definition)) for entry in found])
+
+    servers = shelf().servers()
+    return Own(
+        house,
+        "ToolSearch",
+        f"Find tools of MCP servers by what they do; those it gives can be called from then on. Servers: {servers}.",
+        search,
+        ("query",),
+        query={"type": "string", "description": "What the tool should do, in a few words."},
+        limit={"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "default": FOUND},
+    )
+
+
+def _told(found: Definition) -> dict[str, Any]:
+    return {"name": found.name, "description": found.description, "inputSchema": found.schema}
+
+
+def permitted(entry: Entry, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
+    """Whether an agent may have a tool, by globs over `server.tool` or over the name it is shown by."""
+    return (allow is None or named(entry, allow)) and not named(entry, deny)
+
+
+def named(entry: Entry, globs: Iterable[str]) -> bool:
+    spelled = f"{entry.server}.{entry.tool}", entry.name
+    return any(fnmatchcase(name, glob) for glob in globs for name in spelled)
+
+
+def all_of(server: str) -> str:
+    """The glob that stands for all tools of a server, whatever characters are in its name."""
+    escaped = re.sub(r"([*?[])", r"[\1]", server)
+    return f"{escaped}.*"

@@ -1,0 +1,154 @@
+"""The one shape of everything that a model can call, and what a tool needs of the house behind it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Raw, json
+
+from mooring.core import tool as offered
+from mooring.core.call import ToolName
+from mooring.core.event import Event
+from mooring.core.result import Progress, Reading, Result
+from mooring.tools.catalog import Entry
+
+Arguments: TypeAlias = Mapping[str, Any]
+OnProgress: TypeAlias = Callable[[Progress], None]
+Begun: TypeAlias = Callable[[], None]
+"""Called when a call has been let through and is under way."""
+
+
+class Tool(Protocol):
+    """Anything that a model can call. Whether it may is not for the tool to say: its call passes the gate."""
+
+    @property
+    def name(self) -> ToolName: ...
+
+    @property
+    def server(self) -> str | None:
+        """`None` for one of Mooring's own."""
+
+    @property
+    def definition(self) -> offered.Tool:
+        """Its raw name, its description and the schema of its arguments."""
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+
+    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
+        """Do it. What it says of its own failure is a result. Raises: MooringError."""
+
+
+class Watched(Protocol):
+    """Something that the house watches."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def server(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+class Listed(Protocol):
+    """A resource, and the server that has it."""
+
+    @property
+    def server(self) -> str: ...
+
+    @property
+    def item(self) -> Any: ...
+
+
+class House(Protocol):
+    """What tools need of whoever holds the servers; the host is one. Every call passes its gate and its log."""
+
+    async def call(self, name: Entry, arguments: Arguments, *, on_start: Begun, on_progress: OnProgress) -> Result: ...
+
+    async def own(self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Do the work of one of Mooring's own tools, once it is let through. Raises: Denied; what the work raises."""
+
+    def origin(self, server: str) -> str: ...
+
+    def events(self) -> AsyncIterator[Event]: ...
+
+    async def resources(self, server: str | None = None) -> Sequence[Listed]: ...
+
+    async def read(self, server: str, uri: str) -> Reading: ...
+
+    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watched: ...
+
+    async def poll(
+        self,
+        server: str,
+        *,
+        uri: str | None = None,
+        tool: str | None = None,
+        arguments: Arguments | None = None,
+        interval: float = 5.0,
+        reason: str = "",
+    ) -> Watched: ...
+
+    async def unsubscribe(self, id: str) -> bool: ...
+
+
+class Remote:
+    """A server's tool, bound to the very server that it was listed by."""
+
+    def __init__(self, entry: Entry, house: House) -> None:
+        self.entry = entry
+        self._house = house
+
+    @property
+    def name(self) -> ToolName:
+        return ToolName(self.entry.name)
+
+    @property
+    def server(self) -> str:
+        return self.entry.server
+
+    @property
+    def definition(self) -> offered.Tool:
+        return self.entry.definition
+
+    @property
+    def origin(self) -> str:
+        return self._house.origin(self.entry.server)
+
+    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
+        return await self._house.call(self.entry, arguments, on_start=begun, on_progress=on_progress)
+
+
+class Own:
+    """One of Mooring's own tools: a name, what it takes, and what it does."""
+
+    server = None
+    origin = "mooring"
+
+    def __init__(
+        self,
+        house: House,
+        name: str,
+        description: str,
+        work: Callable[[Any], Awaitable[Result]],
+        required: Sequence[str] = (),
+        **properties: Mapping[str, Any],
+    ) -> None:
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        }
+        self.name = ToolName(name)
+        self.definition = offered.Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
+        self._house, self._work = house, work
+
+    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
+        async def work() -> Result:
+            begun()
+            return await self._work(arguments)
+
+        return await self._house.own(self.definition.name, arguments, work)

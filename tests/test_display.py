@@ -1,0 +1,141 @@
+"""Everything that happens and everything that is asked can be shown, and nothing shown can steer a terminal."""
+
+import re
+from typing import Any, get_args
+
+import pytest
+
+from mooring import display
+from mooring.core.call import (
+    CallId,
+    Done,
+    Failed,
+    Happening,
+    Heard,
+    Moved,
+    Pending,
+    Processing,
+    Request,
+    State,
+    ToolName,
+    Update,
+)
+from mooring.core.content import Audio, Image, Text
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.outcome import Outcome
+from mooring.core.problem import Problem
+from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
+from mooring.core.result import Progress
+from mooring.core.status import Failed as Down
+from mooring.core.tool import Hints
+from mooring.display import DEFAULT, MCP, SPECIAL, happening, label, renderer, split
+
+EVIL = "x\x1b[2J\u202ey\x07"
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+KNOWN = {"mcp__files__read": ("files", "read"), "mcp__odd___0123456789abcdef": ("odd server", "a__b")}
+OUTCOME = Outcome((Text(EVIL), Image(data="AAAA", mime_type=EVIL), Audio(data="AAAA", mime_type=EVIL)), server=EVIL)
+
+
+def request(name: str = "mcp__files__read", **arguments: Any) -> Request:
+    return Request(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
+
+
+EVENTS: list[Event] = [
+    StatusChanged(EVIL, Down(EVIL)),
+    ToolsChanged(EVIL, (EVIL,), (EVIL,), (EVIL,)),
+    ListChanged(EVIL, "prompts"),
+    Updated("1", EVIL, EVIL, None, EVIL, True),
+    Logged(EVIL, EVIL, EVIL),
+    Reloaded((EVIL,), (EVIL,), (EVIL,), (Problem(None, EVIL),)),
+]
+HAPPENINGS: list[Happening] = [Moved(request(), Pending()), Heard((Update("1", EVIL, EVIL, OUTCOME, True),))]
+STATES: list[State] = [Pending(), Processing(Progress(1, 2, EVIL), True), Done(OUTCOME), Failed(OUTCOME, True)]
+QUESTIONS: list[Question] = [
+    Sampling(EVIL, {EVIL: EVIL}),
+    Form(EVIL, EVIL, {"properties": {EVIL: {"description": EVIL}}}),
+    Visit(EVIL, EVIL, f"https://{EVIL}", "1"),
+    Value(EVIL, EVIL, EVIL, options=(EVIL,)),
+    Permission(EVIL, EVIL, {EVIL: EVIL}, EVIL, EVIL, EVIL, Hints(read_only_hint=True)),
+]
+
+
+@pytest.mark.parametrize(
+    ("union", "samples"), [(Event, EVENTS), (Happening, HAPPENINGS), (State, STATES), (Question, QUESTIONS)]
+)
+def test_there_is_a_sample_of_each_thing_to_show(union: Any, samples: list[Any]) -> None:
+    assert {type(sample) for sample in samples} == set(get_args(union))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_every_event_is_a_line_that_steers_nothing(event: Event) -> None:
+    assert_harmless([display.event(event)])
+
+
+@pytest.mark.parametrize("happened", [*HAPPENINGS, *(Moved(request(), state) for state in STATES)], ids=repr)
+def test_everything_that_happens_is_shown_and_steers_nothing(happened: Happening) -> None:
+    assert_harmless(happening(happened, KNOWN))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: type(question).__name__)
+def test_every_question_is_shown_and_steers_nothing(question: Question) -> None:
+    assert_harmless(display.question(question))
+
+
+def assert_harmless(lines: Any) -> None:
+    assert lines
+    assert any("\\x1b" in line for line in lines), "what was written is shown"
+    assert [line for line in lines if STEERS.search(line) or "\n" in line] == []
+
+
+# --- calls -------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_is_shown_by_the_pair_behind_its_name() -> None:
+    assert label("mcp__files__read", KNOWN) == "files / read"
+    assert label("mcp__odd___0123456789abcdef", KNOWN) == "odd server / a__b"
+
+
+def test_a_name_nobody_knows_is_split_for_showing() -> None:
+    assert split("mcp__old__do__it") == ("old", "do__it")
+    assert label("mcp__old__do__it", {}) == "old / do__it"
+    assert split("Bash") is None
+    assert label("Bash", {}) == "Bash"
+
+
+def test_a_special_way_comes_before_that_of_servers_and_that_before_the_default() -> None:
+    assert renderer("ToolSearch", KNOWN) is SPECIAL["ToolSearch"]
+    assert renderer("mcp__files__read", KNOWN, {"mcp__files__read": DEFAULT}) is DEFAULT
+    assert renderer("mcp__files__read", KNOWN) is MCP
+    assert renderer("mcp__gone__x", {}) is MCP
+    assert renderer("Bash", KNOWN) is DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        ({"path": "a.txt", "b": "c"}, "a.txt"),
+        ({"path": "x" * 59}, "x" * 59),
+        ({"path": "x" * 60}, "MCP tool call"),
+        ({"n": 1, "path": "a.txt"}, "MCP tool call"),
+        ({}, "MCP tool call"),
+        ({"path": "a\nb"}, "a\\x0ab"),
+    ],
+)
+def test_a_title_is_the_first_argument_if_it_is_a_short_text(arguments: dict[str, Any], title: str) -> None:
+    assert MCP.icon == "🔌"
+    assert MCP.title(arguments) == title
+
+
+def test_a_call_is_opened_to_its_input_and_its_output() -> None:
+    panel = MCP.render({"a": [1]}, "one\ntwo")
+    assert panel.title == "MCP Tool Result"
+    assert panel.expandable
+    assert panel.lines == ("Input:", "{", '  "a": [', "    1", "  ]", "}", "", "Output:", "one", "two")
+    assert MCP.render({}).lines == ("Input:", "{}")
+    assert MCP.render({}, {"b": 2}).lines[-3:] == ("{", '  "b": 2', "}")
+    assert "[image image/png, 3 bytes]" in MCP.render({}, Outcome((Image(data="AAAA", mime_type="image/png"),))).lines
+
+
+def test_an_opened_call_steers_nothing() -> None:
+    assert_harmless(MCP.render({EVIL: EVIL}, OUTCOME).lines)
+    assert_harmless(MCP.render({EVIL: EVIL}, EVIL).lines)
