@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from math import inf
 from time import perf_counter
 from typing import Any, TypeAlias
-from weakref import WeakSet
 
 from msgspec.structs import replace
 
@@ -27,7 +26,7 @@ class Calls:
     def __init__(self, roster: Roster, warden: Warden) -> None:
         self._roster = roster
         self._warden = warden
-        self._pinned: WeakSet[Server] = WeakSet()
+        self._pinned: set[Server] = set()
 
     async def call(
         self,
@@ -46,7 +45,7 @@ class Calls:
             within = _less(within, asyncio.get_running_loop().time() - began)
         server = self._roster.owner(entry)
         call = about(entry, server, arguments)
-        verdict = await self._passed(call, server)
+        verdict = self._passes(call, server) or await self._passed(call, server)
         if on_start is not None:
             on_start()
         outcome: Outcome = "error"
@@ -84,6 +83,15 @@ class Calls:
 
         return look
 
+    def forget(self, server: Server) -> None:
+        """A server is gone."""
+        self._pinned.discard(server)
+
+    def _passes(self, call: Call, server: Server) -> Verdict | None:
+        """What lets a call through, where there is nothing to wait for: nearly always, so it is no coroutine."""
+        plain = server in self._pinned and call.server not in self._roster.doubled
+        return self._warden.allows(call) if plain else None
+
     async def _made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
         outcome: Outcome = "error"
         began = perf_counter()
@@ -107,13 +115,7 @@ class Calls:
 
 def about(entry: Entry, server: Server, arguments: Mapping[str, Any] | None) -> Call:
     """What the gate is to judge."""
-    return Call(entry.server, entry.tool, arguments or {}, entry.annotations, origin(server))
-
-
-def origin(server: Server) -> str:
-    """Where a server comes from, in words."""
-    found = server.config.origin
-    return f"{found.tool}, {found.scope}" if found.path is None else f"{found.tool}: {found.path}"
+    return Call(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
 
 
 def _most(within: Timeout | None) -> float:

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from msgspec import Struct
 
 from mooring.admission import Admitted, Given, keeping, looking
-from mooring.calls import Calls, origin
+from mooring.calls import Calls
 from mooring.core.event import Event, Reloaded, ToolsChanged
 from mooring.core.limits import Limits, Timeout
 from mooring.core.problem import Problem
@@ -367,7 +367,7 @@ class Host:
     def origin(self, server: str) -> str:
         """Where a server comes from, in words; empty where there is none of that name."""
         found = self._fleet.servers.get(server)
-        return "" if found is None else origin(found)
+        return "" if found is None else found.origin
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
@@ -464,6 +464,7 @@ class Host:
         self._feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     async def _retired(self, server: Server) -> None:
+        self._calls.forget(server)
         await self._watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     def _tell(self, problem: Problem) -> None:

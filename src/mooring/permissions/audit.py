@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -34,6 +35,8 @@ LONGEST_NAME = 200
 _NODES = 100
 _ENCODE = msgspec.json.Encoder().encode
 _DEPTH = 4
+# Each call is shaped: a union of types made anew for each value would be a tenth of that.
+_NUMBERS, _HOLDERS = (int, float), (dict, list, tuple)
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -64,7 +67,7 @@ class Audit:
         self._session = session
         self._most, self._kept = most, kept
         self._waiting: deque[tuple[float, Call, Verdict, Outcome, float]] = deque()
-        self._second = (0, "")
+        self._moment = (0, "")
         self._awake = False
         self._wake = threading.Event()
         self._hurry = threading.Event()
@@ -137,10 +140,12 @@ class Audit:
             return None  # somebody changed the arguments meanwhile, or they are nothing that JSON could hold
 
     def _time(self, at: float) -> str:
-        second = int(at)
-        if second != self._second[0]:
-            self._second = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-        return f"{self._second[1]}.{int(at % 1 * 1000):03d}Z"
+        """The moment in words, kept for the many calls of one millisecond."""
+        moment = int(at * 1000)
+        if moment != self._moment[0]:
+            second = datetime.fromtimestamp(moment // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            self._moment = (moment, f"{second}.{moment % 1000:03d}Z")
+        return self._moment[1]
 
 
 def path(where: Where) -> str:
@@ -182,23 +187,16 @@ def _shape(value: Any, depth: int, room: list[int]) -> Any:
         return f"str({len(value)})"
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int | float):
+    if isinstance(value, _NUMBERS):
         return value if -(2**53) < value < 2**53 else "number"
-    if not isinstance(value, dict | list | tuple):
+    if not isinstance(value, _HOLDERS):
         return type(value).__name__
     if not value or depth >= _DEPTH or room[0] <= 0:
         return f"{'object' if isinstance(value, dict) else 'list'}({len(value)})"
     if isinstance(value, dict):
-        return {_name(str(key)): _shape(inner, depth + 1, room) for key, inner in _some(value.items(), room)}
-    return [_shape(inner, depth + 1, room) for inner in _some(value, room)]
-
-
-def _some(values: Any, room: list[int]) -> Iterator[Any]:
-    """As many as there is room for."""
-    for value in values:
-        if room[0] <= 0:
-            return
-        yield value
+        some = islice(value.items(), room[0])
+        return {_name(str(key)): _shape(inner, depth + 1, room) for key, inner in some if room[0] > 0}
+    return [_shape(inner, depth + 1, room) for inner in islice(value, room[0]) if room[0] > 0]
 
 
 def _name(text: str) -> str:

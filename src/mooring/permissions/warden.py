@@ -44,10 +44,14 @@ class Warden:
         self.gate.use(rules.policy(settings, self._where, self._project, self._mode))
         self._pins.clear()
 
+    def allows(self, call: Call) -> Verdict | None:
+        """What lets a call through, where nobody has to be asked."""
+        verdict = self.gate.policy.decide(call)
+        return verdict if verdict.action == "allow" else None
+
     async def passes(self, call: Call) -> Verdict:
         """Let a call through, asking where somebody has to be asked. Raises: Denied."""
-        verdict = self.gate.policy.decide(call)
-        return verdict if verdict.action == "allow" else await self.gate.pass_(call)
+        return self.allows(call) or await self.gate.pass_(call)
 
     def recheck(self, call: Call) -> None:
         """Hold a call that was let through before to what is denied by now. Raises: Denied."""

@@ -62,6 +62,8 @@ class Server:
 
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self.approved = approved
+        self.origin = _origin(approved.config)
+        """Where its definition comes from, in words."""
         self.offering = Offering(approved.name, offer, shared.emit, lambda found: shared.remember(self.approved, found))
         self.status: Status = Idle()
         self.limits: Limits = limits_of(approved.config, shared.limits)
@@ -128,6 +130,7 @@ class Server:
     def amend(self, approved: Approved) -> None:
         """The same program, offered otherwise."""
         self.approved = approved
+        self.origin = _origin(approved.config)
         self.limits = limits_of(approved.config, self._shared.limits)
         self._ring()
 
@@ -490,6 +493,11 @@ class Server:
         future: asyncio.Future[Session] = self._loop.create_future()
         future.add_done_callback(_seen)
         return future
+
+
+def _origin(config: ServerConfig) -> str:
+    origin = config.origin
+    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
 
 
 def _ignore(step: Progress) -> None:
