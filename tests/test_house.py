@@ -39,3 +39,9 @@ def test_no_lock_names_a_registry() -> None:
     assert len(locks) == 10
     assert [lock.name for lock in locks if "://" in lock.read_text()] == []
     assert '"resolved"' not in (root / "tests/peers/package-lock.json").read_text()
+
+
+def test_only_the_record_of_trust_lets_a_definition_be_started() -> None:
+    root = Path(mooring.__file__).parent
+    makers = [path.relative_to(root).as_posix() for path in root.rglob("*.py") if " Approved(" in path.read_text()]
+    assert makers == ["permissions/trust.py"]

@@ -19,6 +19,7 @@ from prepared import (
     started,
 )
 
+from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Answer, No, Question, Value, Yes
 from mooring.core.template import Part, Template, Text, Variable, literal
@@ -143,7 +144,7 @@ async def test_a_file_that_is_missing_too_large_or_no_text_costs_the_entry_and_i
 
 async def test_a_file_that_is_missing_stops_the_start_where_nothing_can_be_left_out(home: Home) -> None:
     approved = defined(home, OPENCODE, {"type": "local", "command": ["x", "{file:none}"]}, key="mcp")
-    with pytest.raises(Unresolved, match="args needs the file none, which does not exist"):
+    with pytest.raises(Unresolved, match="args needs the file .*none, which does not exist"):
         await started(approved, context(home))
 
 
@@ -290,3 +291,17 @@ async def test_a_projects_env_file_cannot_choose_another_program(home: Home) -> 
         "envFile.LD_PRELOAD",
         "envFile.NODE_OPTIONS",
     ]
+
+
+async def test_a_secret_of_goose_comes_from_a_variable_of_its_name_or_from_the_file_beside_its_configuration(
+    home: Home,
+) -> None:
+    extension = {"type": "stdio", "enabled": True, "cmd": "run", "env_keys": ["GITHUB_TOKEN", "KEPT", "NOWHERE"]}
+    home.write("home/.config/goose/config.yaml", {"extensions": {"goose": extension}})
+    home.write("home/.config/goose/secrets.yaml", "KEPT: canary-kept\n")
+    choice = home.inventory().find("goose")
+    made = await started(Approved(choice.definition.config, str(home.project)), context(home))
+    assert (made.env["GITHUB_TOKEN"], made.env["KEPT"]) == ("canary-environment", "canary-kept")
+    assert made.redacted("canary-kept") == "•••"
+    assert [omission.where for omission in made.omitted] == ["env.NOWHERE"]
+    assert "set a variable of that name" in str(made.omitted[0])

@@ -16,6 +16,7 @@ from mooring.servers.expand import AsWritten, Filled, Found, Gap, expand
 from mooring.servers.secrets import Secrets
 from mooring.servers.shell import Failed
 from mooring.servers.start import Omission, harmless
+from mooring.servers.stores import kept
 
 MOST = 64 * 1024
 """The largest file that can be a value."""
@@ -120,8 +121,8 @@ class Blanks:
                 return self._file(path)
             case Known():
                 return Filled(self._place(part))
-            case Secret(name):
-                return Gap(f"needs the secret {safe(name)} of {self._tool}, whose store cannot be read")
+            case Secret():
+                return self._secret(part)
             case Foreign(text):
                 return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
             case Command() | Input():
@@ -138,6 +139,14 @@ class Blanks:
                 return Filled("")
             case "omit" | "error" as unset:
                 return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
+
+    def _secret(self, secret: Secret) -> Filled | Gap:
+        given = self._where.env.get(secret.name) if secret.variable else None
+        value = given or kept(secret, self._approved.config.origin.path)
+        if value is not None:
+            return Filled(value, (value,))
+        way = "; set a variable of that name" if secret.variable else ""
+        return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{way}")
 
     def _file(self, path: str) -> Filled | Gap:
         """Beside the file that names it, as OpenCode has it, which is the one tool that says so."""
