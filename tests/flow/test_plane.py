@@ -547,6 +547,9 @@ async def test_an_agent_has_only_the_tools_that_its_globs_name(home: Home, telle
         assert talk.host.watches == ()
         assert await talk.call("ListMcpResources")
         assert await talk.call("ListMcpResources", server="DEMO")
+        async with talk.host.registry(deny=["*Polling"]) as others:
+            assert [each.name for each in others.definitions if "Polling" in each.name] == []
+            assert (await others.call("SubscribePolling", {})).text.startswith("Error: Mooring")
         async with talk.host.registry(deny=["teller.*"]) as others:
             assert (await others.call("ListMcpResources", {"server": "Teller"})).is_error
 

@@ -13,7 +13,7 @@ from msgspec import Raw
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
-from mooring.errors import BadArguments, Denied, TimedOut
+from mooring.errors import BadArguments, Denied, RpcError, TimedOut
 from mooring.tools.deliver import Delivery
 from mooring.tools.outcome import budget, failure, preview, size
 from mooring.tools.store import Store
@@ -149,6 +149,15 @@ async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path:
     assert len(outcome.text) < 400 + 400
     [file] = (tmp_path / "results").iterdir()
     assert file.read_text() == f"{whole}\nthe end"
+
+
+async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> None:
+    delivery = Delivery(Store(str(tmp_path / "results")), tokens=100)
+    outcome = await delivery.failed(RpcError("s", -32000, "x" * 10_000), ABOUT)
+    assert outcome.text.startswith("MCP error: s answered: xxx")
+    assert outcome.is_error
+    assert outcome.file is not None
+    assert len(outcome.text) < 1000
 
 
 async def test_pictures_stay_when_the_text_beside_them_is_cut(tmp_path: Path) -> None:

@@ -39,16 +39,19 @@ class Delivery(Struct, frozen=True):
 
     async def of(self, result: Result, about: Outcome) -> Outcome:
         """What the model gets; `about` says of what."""
-        found = pieces(result, self.takes)
-        most = budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
-        long = size(texts(found)) > most
-        if not long and not any(isinstance(piece, Blob) for piece in found):
-            return replace(about, parts=joined(found), is_error=result.is_error)  # type: ignore[arg-type]  # no blobs
-        parts, file = await asyncio.to_thread(self._kept, found, most)
-        return replace(about, parts=parts, is_error=result.is_error, file=file)
+        return await self._fitted(pieces(result, self.takes), replace(about, is_error=result.is_error))
 
-    def failed(self, error: MooringError, about: Outcome) -> Outcome:
-        return replace(about, parts=(Text(failure(error)),), is_error=True)
+    async def failed(self, error: MooringError, about: Outcome) -> Outcome:
+        """What the model is told of a call that came to nothing: a server's words are in it, however many."""
+        return await self._fitted([Text(failure(error))], replace(about, is_error=True))
+
+    async def _fitted(self, found: list[Piece], about: Outcome) -> Outcome:
+        most = budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
+        plain = [piece for piece in found if not isinstance(piece, Blob)]
+        if len(plain) == len(found) and size(texts(found)) <= most:
+            return replace(about, parts=joined(plain))
+        parts, file = await asyncio.to_thread(self._kept, found, most)
+        return replace(about, parts=parts, file=file)
 
     def _kept(self, found: list[Piece], most: int) -> tuple[tuple[Part, ...], str | None]:
         """Everything put into files that has to be."""

@@ -170,7 +170,7 @@ class Registry:
             if tool.name in own:
                 raise ConfigError(f"A tool is called {tool.name} already.")
             own[tool.name] = tool
-        return own
+        return {name: tool for name, tool in own.items() if self._scope.own(tool.name)}
 
     def _portion(self) -> int:
         return min(PORTION, budget(self._terms.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
@@ -215,7 +215,7 @@ class Registry:
         try:
             outcome = await self._answer(request, tool, given, running, about)
         except MooringError as error:
-            outcome = self._delivery.failed(error, about)
+            outcome = await self._delivery.failed(error, about)
         except BaseException as error:
             self._broken_off(request, about, error)
             raise

@@ -144,6 +144,10 @@ class Scope(Struct, frozen=True):
         """Whether all of a server is meant: its resources go with that."""
         return self._permits(f"{name}.", f"mcp__{name}__")
 
+    def own(self, name: str) -> bool:
+        """Whether one of Mooring's own tools is there: unless it is denied, for `allow` speaks of servers."""
+        return not _named([name], self.deny)
+
     def _permits(self, *spelled: str) -> bool:
         return (self.allow is None or _named(spelled, self.allow)) and not _named(spelled, self.deny)
 
