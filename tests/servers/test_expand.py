@@ -144,7 +144,7 @@ async def test_a_file_that_is_missing_too_large_or_no_text_costs_the_entry_and_i
 
 async def test_a_file_that_is_missing_stops_the_start_where_nothing_can_be_left_out(home: Home) -> None:
     approved = defined(home, OPENCODE, {"type": "local", "command": ["x", "{file:none}"]}, key="mcp")
-    with pytest.raises(Unresolved, match="args needs the file .*none, which does not exist"):
+    with pytest.raises(Unresolved, match=r"args needs the file .*none, which does not exist"):
         await started(approved, context(home))
 
 
