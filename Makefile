@@ -11,7 +11,7 @@ run: $(VENV)/.run           ## set up and open mooring on the bundled demo serve
 	@$(BIN)/mooring --demo
 
 test: $(VENV)/.dev          ## set up and pass the tests
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n 2 $(PYTEST)
 
 check: lint types imports test    ## what CI holds every change to
 

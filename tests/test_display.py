@@ -71,7 +71,12 @@ def test_every_event_is_a_line_that_steers_nothing(event: Event) -> None:
     assert_harmless([display.event(event)])
 
 
-@pytest.mark.parametrize("happened", [*HAPPENINGS, *(Moved(request(), state) for state in STATES)], ids=repr)
+def _kind(happened: object) -> str:
+    state = happened.state if isinstance(happened, Moved) else happened
+    return type(state).__name__
+
+
+@pytest.mark.parametrize("happened", [*HAPPENINGS, *(Moved(request(), state) for state in STATES)], ids=_kind)
 def test_everything_that_happens_is_shown_and_steers_nothing(happened: Happening) -> None:
     assert_harmless(happening(happened, KNOWN))
 
