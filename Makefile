@@ -40,7 +40,7 @@ faults: $(VENV)/.dev        ## try every fault of a server and print what become
 	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults
 
-soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; a quarter of an hour
+soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; some minutes
 	$(BIN)/python -m tests.soak
 
 conformance: $(VENV)/.dev   ## the official suite against our client; needs npm
