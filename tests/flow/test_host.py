@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ import mooring
 from mooring.actions.approve import decide, questions
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.limits import Limits
-from mooring.core.status import Connected, Disabled, Failed, Idle, Unapproved, word
+from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host import Host
 from support import Actor, Home
@@ -146,6 +147,26 @@ async def test_a_long_call_keeps_its_server_open(home: Home, actor: Actor) -> No
     async with opened(home, servers={"actor": actor.entry}, limits=Limits(unused=0.1)) as host:
         assert (await host.call("actor.nap", {"seconds": 0.6})).text == "nap"
     assert len(actor.done("starts")) == 1
+
+
+async def test_a_program_that_may_have_to_be_downloaded_says_so_the_first_time_and_is_given_longer(
+    home: Home, tmp_path: Path
+) -> None:
+    late = Actor(tmp_path / "late.json", late=1.5)
+    npx = tmp_path / "npx"
+    npx.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    npx.chmod(0o755)
+    servers = {"late": {"command": str(npx), "args": late.entry["args"][1:], "timeout": 1000}}
+    async with opened(home, servers=servers) as host:
+        starting = asyncio.create_task(host.ready())
+        await until(lambda: isinstance(host.status()["late"], Connecting))
+        status = host.status()["late"]
+        assert isinstance(status, Connecting)
+        assert status.installing
+        assert word(status) == "pending"
+        assert await starting == {}
+    async with opened(home, servers=servers) as host:
+        assert list(await host.ready(refresh=True)) == ["late"]
 
 
 async def test_one_bad_server_costs_the_others_nothing(home: Home, actor: Actor, tmp_path: Path) -> None:
