@@ -18,8 +18,6 @@ class Roster:
         self._held = held
         self._aliases: Mapping[str, str] = {}
         self._refused: Mapping[str, Refused] = {}
-        self.doubled: frozenset[str] = frozenset()
-        """Servers that have further names."""
         self._scheme: Scheme = "mcp__server__tool"
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
@@ -28,7 +26,6 @@ class Roster:
     def use(self, admitted: Admitted) -> None:
         """Take the names of another configuration."""
         self._aliases, self._refused = admitted.aliases, admitted.refused
-        self.doubled = frozenset(admitted.aliases.values())
         self._scheme = admitted.settings["toolNames"]
         self.changed()
 

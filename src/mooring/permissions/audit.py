@@ -28,6 +28,8 @@ MOST = 8 * files.MIB
 KEPT = 3
 """So many older files beside the one that grows."""
 SECONDS = 1.0
+FLOOD = 100
+"""So many calls of one tool that end alike have a line each whenever lines are written; the rest of them share one."""
 PLENTY = 2_000
 """So many waiting lines are written at once, however young."""
 MOST_WAITING = 100_000
@@ -37,6 +39,9 @@ _ENCODE = msgspec.json.Encoder().encode
 _DEPTH = 4
 # Each call is shaped: a union of types made anew for each value would be a tenth of that.
 _NUMBERS, _HOLDERS = (int, float), (dict, list, tuple)
+
+
+_Waiting: TypeAlias = tuple[float, Call, Verdict, Outcome, float]
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -56,6 +61,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     origin: str = ""
     arguments: Any = None
     """Their shape: keys, numbers and booleans as they are, of every text only how long it was."""
+    times: int = 1
+    """How many calls this stands for: of a flood, all but the first ones of a tool share a line, with their seconds."""
 
 
 class Audit:
@@ -66,7 +73,7 @@ class Audit:
         self._path = path(where)
         self._session = session
         self._most, self._kept = most, kept
-        self._waiting: deque[tuple[float, Call, Verdict, Outcome, float]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._moment = (0, "")
         self._awake = False
         self._wake = threading.Event()
@@ -88,7 +95,7 @@ class Audit:
     def flush(self) -> None:
         """Write down what waits."""
         self._awake = False
-        taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        taken = _merged([self._waiting.popleft() for _ in range(len(self._waiting))])
         lines = [line for entry in taken if (line := self._line(*entry)) is not None]
         self.lost += len(taken) - len(lines)
         for some in _portions(lines, self._most):
@@ -120,7 +127,9 @@ class Audit:
             self._hurry.clear()
             self.flush()
 
-    def _line(self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> bytes | None:
+    def _line(
+        self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1
+    ) -> bytes | None:
         try:
             entry = Entry(
                 self._time(at),
@@ -133,7 +142,8 @@ class Audit:
                 verdict.level,
                 None if verdict.rule is None else _name(verdict.rule.tool),
                 _name(call.origin),
-                shape(call.arguments),
+                shape(call.arguments) if times == 1 else None,
+                times,
             )
             return _ENCODE(entry) + b"\n"
         except (RuntimeError, RecursionError, TypeError, ValueError, msgspec.MsgspecError):
@@ -146,6 +156,27 @@ class Audit:
             second = datetime.fromtimestamp(moment // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
             self._moment = (moment, f"{second}.{moment % 1000:03d}Z")
         return self._moment[1]
+
+
+def _merged(entries: list[_Waiting]) -> list[tuple[Any, ...]]:
+    """The same, where one tool was called very often: the first calls, and one that stands for the others."""
+    if len(entries) <= FLOOD:
+        return list(entries)
+    kept: list[tuple[Any, ...]] = []
+    alike: dict[tuple[Any, ...], list[_Waiting]] = {}
+    for entry in entries:
+        _, call, verdict, outcome, _ = entry
+        group = alike.setdefault((call.server, call.tool, verdict.action, outcome), [])
+        group.append(entry)
+        if len(group) <= FLOOD:
+            kept.append(entry)
+    for group in alike.values():
+        if len(rest := group[FLOOD:]) > 1:
+            at, call, verdict, outcome, _ = rest[-1]
+            kept.append((at, call, verdict, outcome, sum(entry[4] for entry in rest), len(rest)))
+        else:
+            kept.extend(rest)
+    return kept
 
 
 def path(where: Where) -> str:

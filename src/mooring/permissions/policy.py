@@ -124,6 +124,12 @@ class Policy:
         verdict = known.verdict or self._settle(call, known.hits, Values(call.arguments))
         return verdict if call.target is None else _stricter(verdict, self.decide(call.target))
 
+    def settled(self, call: Call) -> bool:
+        """Whether every call of this tool gets the same verdict, whatever its arguments."""
+        self.decide(call)
+        known = self._known.get((call.server, call.tool, call.hints is not None and _only_reads(call.hints)))
+        return known is not None and known.verdict is not None
+
     def adding(self, level: Level, rule: Rule) -> "Policy":
         """The same with one more rule, which stands before the others of its level."""
         mine = next((layer for layer in self.layers if layer.level == level), Layer(level, ()))
