@@ -39,7 +39,7 @@ class Calls:
         self._warden = warden
         self._record = warden.audit.add
         self._pinned: set[Server] = set()
-        self._ways: dict[str | Entry, _Way] = {}
+        self._ways: dict[str, _Way] = {}
         self._known: tuple[object, object] = (None, None)
 
     async def call(
@@ -55,8 +55,8 @@ class Calls:
         known = (self._roster.catalog, self._warden.gate.policy)
         if known != self._known:
             self._known, self._ways = known, {}
-        way = self._ways.get(name)
-        if way is not None:
+        way = self._ways.get(name if isinstance(name, str) else name.name)
+        if way is not None and (way.entry is name or isinstance(name, str)):
             call = Call(way.entry.server, way.entry.tool, arguments or {}, None, way.origin)
         else:
             way, call, within = await self._found(name, arguments, within)
@@ -91,7 +91,7 @@ class Calls:
             and not self._roster.others(entry.server)
             and self._known[0] is self._roster.catalog
         ):
-            self._ways[name] = way
+            self._ways[name if isinstance(name, str) else name.name] = way
         return way, call, within
 
     async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:

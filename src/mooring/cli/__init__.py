@@ -1,7 +1,10 @@
 """The command line: words go in, data comes out on stdout and everything else on stderr."""
 
+import gc
 import sys
 
+SELDOM = 100_000
+"""After so many new objects the collector looks for garbage: while modules load there is none to find."""
 STARTERS = ("call", "read", "prompt", "watch", "resources", "prompts", "mcp test", "mcp reload", "mcp reconnect")
 """Commands that start servers: their guard starts while the rest is loaded."""
 ASKED = ("tools", "mcp list", "mcp ls")
@@ -13,6 +16,7 @@ VALUED = ("--cwd", "--config")
 
 def main() -> None:
     """The command `mooring`."""
+    gc.set_threshold(SELDOM)
     try:
         begun = _begin() if _starts(sys.argv[1:]) else None
         from mooring.cli.app import run

@@ -1,9 +1,9 @@
 """Who stands before every call of one host: the gate, the log of calls, and the tools as they were approved."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from uuid import uuid4
 
 from mooring.core.approved import Approved
 from mooring.core.problem import Problem
@@ -34,7 +34,7 @@ class Warden:
     ) -> None:
         self._where, self._project, self._mode = where, project, mode
         self._tell = tell
-        self.audit = Audit(where, uuid4().hex[:12])
+        self.audit = Audit(where, os.urandom(6).hex())
         policy = rules.policy(settings, where, project, mode)
         self.gate = Gate(policy, ask, keep=keeper(where, project), audit=self.audit, tell=tell)
         self._pins: dict[pins.Key, Pin | None] = {}
