@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from math import inf
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
@@ -26,6 +26,9 @@ from mooring.wire.tasks import STATUS, Tasks
 from mooring.wire.transport import Transport
 
 T = TypeVar("T")
+
+_LINGER: Final = 60.0
+"""For so long a task is to be kept beyond the wait for it, so that it is not forgotten at the last moment."""
 
 Reply: TypeAlias = Coroutine[Any, Any, T]
 """What to await: nothing is sent before."""
@@ -224,7 +227,7 @@ class Session:
 
     async def _call_as_task(self, params: dict[str, Any], within: Timeout, on_progress: OnProgress | None) -> Result:
         until = inf if within.total is None else self._loop.time() + within.total
-        task = {} if within.total is None else {"ttl": round(within.total * 1000)}
+        task = {} if within.total is None else {"ttl": round((within.total + _LINGER) * 1000)}
 
         async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
             return await self._request(method, params, answers.unread, within=Timeout(idle, None), until=until)
