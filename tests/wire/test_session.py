@@ -321,7 +321,7 @@ async def test_a_tool_that_runs_as_a_task_is_polled_to_its_result(support):
             "tasks/get",
             "tasks/result",
         ]
-        assert said(server, "tools/call")[0]["params"]["task"] == {"ttl": 600_000}
+        assert said(server, "tools/call")[0]["params"]["task"] == {"ttl": 660_000}
 
 
 async def test_progress_of_a_task_is_heard_until_it_ends():

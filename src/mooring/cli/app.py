@@ -108,7 +108,7 @@ def run(args: list[str], begun: object = None) -> int:
         tell(f"mooring: {what}: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNHEALTHY
-    except Exception as error:  # noqa: BLE001 - the face's top: a fault of ours is a sentence too
+    except Exception as error:
         tell(f"mooring: this is a fault of mooring itself: {type(error).__name__}: {safe(str(error))}")
         tell("  Please report it; MOORING_TRACE=1 shows where it happened.")
         if os.environ.get("MOORING_TRACE"):
