@@ -37,7 +37,7 @@ from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.running import Background, Running
-from mooring.tools.shelf import CONTEXT, PERCENT, Shelf, definition, permitted, searching
+from mooring.tools.shelf import CONTEXT, FOUND, PERCENT, Shelf, definition, permitted, searching
 from mooring.tools.store import Store
 from mooring.tools.tool import Arguments, House, Own, Remote, Tool
 
@@ -149,6 +149,19 @@ class Registry:
     def loaded(self) -> tuple[str, ...]:
         """The names that searching brought: worth keeping with a conversation."""
         return self._shelf.loaded if hasattr(self, "_shelf") else ()
+
+    def find(self, name: str) -> Definition | None:
+        """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
+        tool = self._find(name)
+        return None if tool is None else self._shown(tool)
+
+    def search(self, words: str, limit: int = FOUND) -> tuple[Definition, ...]:
+        """The tools of servers that fit a request, the best first; they count as shown from now on."""
+        return tuple(self._shown(self._remote[entry.name]) for entry in self._shelf.search(words, limit))
+
+    def _shown(self, tool: Tool) -> Definition:
+        self._shelf.load([tool.name])
+        return definition(tool.name, tool.definition)
 
     def _worth(self, tool: Tool) -> bool:
         return tool is not self._search or self._shelf.hides
