@@ -2,7 +2,18 @@
 
 import sys
 
-STARTERS = ("call", "read", "prompt", "watch", "resources", "prompts", "mcp test", "mcp reload", "mcp reconnect")
+STARTERS = (
+    "chat",
+    "call",
+    "read",
+    "prompt",
+    "watch",
+    "resources",
+    "prompts",
+    "mcp test",
+    "mcp reload",
+    "mcp reconnect",
+)
 """Commands that start servers: their guard starts while the rest is loaded."""
 ASKED = ("tools", "mcp list", "mcp ls")
 """Commands that start servers only where one of these options says so."""
@@ -25,6 +36,8 @@ def main() -> None:
 
 def _starts(words: list[str]) -> bool:
     command = _command(words)
+    if not command and sys.stdin is not None and sys.stdin.isatty():
+        return not {"-h", "--help", "--version", "--json"} & {*words}  # the chat
     return command in STARTERS or (command in ASKED and any(word in ASKING for word in words))
 
 
