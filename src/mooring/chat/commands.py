@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mooring.actions.arguments import arguments
 from mooring.chat import servers
+from mooring.core.outcome import Outcome
+from mooring.core.result import Result
 from mooring.core.tool import Resource
+from mooring.display import lines
 from mooring.errors import ConfigError, UnknownServer, UnknownTool
 from mooring.render import columns, safe
 from mooring.servers.log import read as read_log
+from mooring.tools.deliver import Delivery
+from mooring.tools.outcome import as_result
+from mooring.tools.store import Store
 
 if TYPE_CHECKING:
     from mooring.chat.plain import Chat
@@ -113,8 +119,14 @@ async def _read(chat: "Chat", rest: str) -> None:
     words = rest.split()
     if len(words) != 2:
         raise ConfigError("Name the server and the address: /read SERVER URI")
-    server = _server(chat, words[0])
-    await chat.registry.call("ReadMcpResource", {"server": server, "uri": words[1]})
+    server, uri = _server(chat, words[0]), words[1]
+
+    async def work() -> Result:
+        return as_result(await chat.host.read(server, uri), server, uri)
+
+    result = await chat.host.own("ReadMcpResource", {"server": server, "uri": uri}, work)
+    delivery = Delivery(Store(f"{chat.request.where.cache}/results"), (), chat.most)
+    chat.say(*lines(await delivery.of(result, Outcome(server=server, tool=uri))))
 
 
 async def _quit(chat: "Chat", _: str) -> None:

@@ -63,9 +63,9 @@ class Field(Struct, frozen=True):
     @property
     def prompt(self) -> str:
         """What stands before the place to type."""
-        default = "" if self.default is None else f", {safe(self.default)} if left empty"
-        need = "required" if self.required else "Enter skips"
-        return f"{safe(self.name)} ({self.kind}, {need}{default}): "
+        left = "required" if self.required else "Enter skips"
+        need = left if self.default is None else f"Enter for {safe(self.default)}"
+        return f"{safe(self.name)} ({self.kind}, {need}): "
 
     @property
     def lines(self) -> Iterator[str]:

@@ -46,6 +46,8 @@ class Filling:
         """Whether there is more to ask for."""
         while True:
             text = (await self._terminal.line(f"  {field.prompt}", secret=field.secret)).strip()
+            if not text and field.required and field.default is not None:
+                text = field.default
             if text.startswith("{") and "object" not in field.types and self._taken(text):
                 return False
             if text == REST and not field.required:

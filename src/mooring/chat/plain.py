@@ -49,13 +49,13 @@ class Chat:
     registry: "Registry"
 
     def __init__(self, request: Request, said: Said, guard: Guard | None = None) -> None:
-        self.request = request
+        self.request, self.most = request, SHOWN
         self._said, self._guard = said, guard
         self._terminal = Terminal()
         self._backend: Backend = Manual(self)
         self._off: set[str] = set()
         self._missed: set[str] = set()
-        self._leaving = False
+        self._greeted = self._leaving = False
 
     def run(self) -> None:
         """Converse until the person leaves. Raises: ConfigError."""
@@ -76,7 +76,9 @@ class Chat:
             async with host.registry(context=1 << 40, takes=(), tokens=SHOWN, tell=self._happened) as self.registry:
                 listening = asyncio.create_task(self._listen())
                 try:
-                    await self._greet()
+                    async with self._terminal.floor:  # what servers ask at their start comes behind it
+                        await self._greet()
+                    self._greeted = True
                     await self._converse()
                 finally:
                     listening.cancel()
@@ -214,7 +216,7 @@ class Chat:
     def _happened(self, happened: Happening) -> None:
         """What happens to the tools of the conversation."""
         match happened:
-            case Moved(state=Processing(progress=step, background=False)) if step is not None:
+            case Moved(state=Processing(background=False)):
                 self._terminal.step(happening(happened, self.registry.pairs)[0])
             case Moved(state=Failed(aborted=True)):
                 pass  # whoever stopped it says so
@@ -247,23 +249,28 @@ class Chat:
             case StatusChanged(server, Connected()):
                 if server in self._missed:
                     self._missed.discard(server)
-                    self.dim(f"{safe(server)} is there now.")
+                    tools = sum(entry.server == server for entry in self.host.tools)
+                    self._news(f"{safe(server)} is there now: {counted(tools, 'tool')}")
             case StatusChanged(server, Broken() | NeedsAuth()):
                 self._missed.add(server)
-                self.dim(told(event))
+                self._news(told(event))
             case ToolsChanged(server):
                 known = any(pair[0] == server for pair in self.registry.pairs.values())
                 self.registry.use(self.host.tools)
-                if known or server in self._missed:
-                    self.dim(told(event))
+                if known and server not in self._missed:
+                    self._news(told(event))
             case Reloaded(added, removed, replaced):
                 self.registry.use(self.host.tools)
                 if added or removed or replaced:
-                    self.dim(told(event))
+                    self._news(told(event))
             case ListChanged() | Updated():
-                self.dim(told(event))
+                self._news(told(event))
             case StatusChanged() | Logged():
                 pass
+
+    def _news(self, text: str) -> None:
+        if self._greeted:
+            self.dim(text)
 
 
 def _switched_off(name: str) -> Refused:

@@ -32,7 +32,7 @@ class Questions:
         self._project = project
 
     async def __call__(self, asked: Question) -> Answer:
-        if self._terminal.floor.locked():
+        if self._terminal.is_reading:
             self._terminal.say(self._terminal.style(f"{_who(asked)} asks something: press Enter to see it.", "yellow"))
         async with self._terminal.floor:
             self._terminal.say()

@@ -7,11 +7,12 @@ runs beside it. Nothing ever waits for the keyboard but whoever asked for a line
 import asyncio
 import os
 import signal
+import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
 from types import FrameType, ModuleType
@@ -22,6 +23,9 @@ Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)
 """Tells the main thread, while it reads a line, that there is something to show or that nobody waits for the line."""
+
+_AGAIN = 0.05
+"""After so many seconds it is told again."""
 
 
 class Interrupted(Exception):
@@ -73,6 +77,9 @@ class Terminal:
         self._late: deque[str] = deque()
         self._drawn = False
         self._failure: BaseException | None = None
+        self._heard, self._told = socket.socketpair()
+        self._pressed: _Request | None = None
+        self._nudging: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._readline = _readline()
         self._main = threading.get_ident()
@@ -84,22 +91,35 @@ class Terminal:
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(errors="replace")
         self._main = threading.get_ident()
-        before = {number: signal.signal(number, self._signalled) for number in (signal.SIGINT, _WAKE) if number}
         beside = threading.Thread(target=self._beside, args=(work,), name="mooring-chat")
-        try:
+        with self._signals():
             beside.start()
             while (request := self._requests.get()) is not None:
                 self._read(request)
-        finally:
             beside.join()
-            for number, handler in before.items():
-                signal.signal(number, handler)
         if self._failure is not None:
             raise self._failure
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Have signals handled here; the event loop hears of each too, to see that none is missed."""
+        with self._heard, self._told:
+            self._heard.setblocking(False)
+            self._told.setblocking(False)
+            before = {number: signal.signal(number, self._signalled) for number in (signal.SIGINT, _WAKE) if number}
+            fd = signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+            try:
+                yield
+            finally:
+                signal.set_wakeup_fd(fd)
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
         async def begin() -> None:
             self._loop = asyncio.get_running_loop()
+            if _WAKE is not None:
+                self._loop.add_reader(self._heard, self._arrived)
             await work
 
         try:
@@ -175,18 +195,23 @@ class Terminal:
             return await request.answer
         except asyncio.CancelledError:
             request.withdrawn = True
-            self._wake()
+            self._nudge()
             raise
         finally:
             self._open = None
             while self._late:
                 self.say(self._late.popleft())
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether somebody may be typing just now."""
+        return self._open is not None
+
     def say(self, text: str = "") -> None:
         """Show some lines, above the one that is being typed."""
         if self._open is not None and _WAKE is not None:
             self._late.append(text)
-            self._wake()
+            self._nudge()
             return
         self.clear()
         _write(text + "\n")
@@ -211,9 +236,26 @@ class Terminal:
             return text
         return f"\x1b[{';'.join(str(_CODES[style]) for style in styles)}m{text}\x1b[0m"
 
-    def _wake(self) -> None:
-        if _WAKE is not None:
+    def _arrived(self) -> None:
+        """A signal came: if it was Ctrl+C over a line, it has to end that line."""
+        with suppress(BlockingIOError):
+            if signal.SIGINT in self._heard.recv(64):
+                self._pressed = self._reading
+                self._later()
+
+    def _nudge(self) -> None:
+        """Wake the main thread until it has seen what there is: a signal just before it waits wakes nobody."""
+        request = self._reading or self._open
+        if _WAKE is None or request is None:
+            return
+        if request.withdrawn or request is self._pressed or self._late:
             signal.pthread_kill(self._main, _WAKE)
+            self._later()
+
+    def _later(self) -> None:
+        if self._nudging is not None:
+            self._nudging.cancel()
+        self._nudging = asyncio.get_running_loop().call_later(_AGAIN, self._nudge)
 
 
 def _typed(request: _Request) -> str:
