@@ -21,7 +21,7 @@ WHICH, CALL_IT, READY = "Enter for none: ", "because …: ", "\n> "
 def leave(person: Person) -> None:
     """The chat ends as it should, and leaves nothing behind."""
     person.types("/quit")
-    assert person.ended() == 0
+    assert person.ended() == 0, person.shown
     assert "Traceback" not in person.raw
     assert person.left() == []
 
@@ -118,7 +118,7 @@ def test_ctrl_c_ends_the_call_and_not_the_chat(home: Home) -> None:
         person.presses("half a line\x03")
         person.sees("Ctrl+C again leaves")
         person.presses("\x03")
-        assert person.ended() == 0
+        assert person.ended() == 0, person.shown
         assert person.left() == []
 
 
@@ -222,7 +222,7 @@ def test_the_end_of_input_leaves(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.sees(READY)
         person.presses("\x04")
-        assert person.ended() == 0
+        assert person.ended() == 0, person.shown
         assert person.left() == []
 
 

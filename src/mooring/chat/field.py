@@ -1,7 +1,7 @@
 """One field of a form: what may stand in it, in words, and what a person typed as a value. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -109,9 +109,20 @@ class Field(Struct, frozen=True):
 def fields(schema: Mapping[str, Any]) -> list[Field]:
     """Everything that a form asks for, what is required first."""
     shape = Shape(schema)
-    required = shape.required_at(())
+    required = set(_required(schema))
     made = [_field(shape, name, name in required) for name in shape.properties_at(())]
     return sorted(made, key=lambda field: not field.required)
+
+
+def _required(schema: Mapping[str, Any]) -> Iterator[str]:
+    """What cannot be left out in any case; what a choice between several shapes wants is found out at the end."""
+    for face in (schema, *_list(schema.get("allOf"))):
+        if isinstance(face, Mapping):
+            yield from (name for name in _list(face.get("required")) if isinstance(name, str))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def one(schema: Mapping[str, Any], name: str) -> Form:
@@ -170,7 +181,3 @@ def _json(text: str) -> Any:
         return loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def names(found: Sequence[Field]) -> str:
-    return ", ".join(safe(field.name) for field in found)

@@ -82,7 +82,6 @@ class Chat:
                     await self._converse()
                 finally:
                     listening.cancel()
-                    self._terminal.on_interrupt = lambda: None
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -143,7 +142,7 @@ class Chat:
         try:
             await asyncio.wait({task})
         finally:
-            self._terminal.on_interrupt = lambda: None
+            self._terminal.on_interrupt = None
             self._terminal.clear()
         if task.cancelled():
             self.dim("Stopped.")

@@ -36,10 +36,6 @@ class Ended(Exception):
     """Ctrl+D instead of a line: there will be no more."""
 
 
-class _Withdrawn(Exception):
-    """Nobody waits for the line any more."""
-
-
 class _Request:
     """A line that is asked for."""
 
@@ -65,8 +61,8 @@ class Terminal:
     """One terminal. `run` belongs to the main thread, all else to the event loop that it runs."""
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
-        self.on_interrupt: Callable[[], object] = lambda: None
-        """What Ctrl+C does while no line is read."""
+        self.on_interrupt: Callable[[], object] | None = None
+        """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
         self.floor = asyncio.Lock()
         """Whoever converses holds it: two questions at once would mix."""
         self._live = env.get("TERM", "dumb") != "dumb"
@@ -78,7 +74,9 @@ class Terminal:
         self._drawn = False
         self._failure: BaseException | None = None
         self._heard, self._told = socket.socketpair()
+        self._early = False
         self._pressed: _Request | None = None
+        self._pressing: _Request | None = None
         self._nudging: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._readline = _readline()
@@ -137,12 +135,10 @@ class Terminal:
             self._reading = request
             result = "" if request.withdrawn else _typed(request)
             self._reading = None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
             result = Interrupted()
         except EOFError:
             result = Ended()
-        except _Withdrawn:
-            result = ""
         finally:
             self._reading = None
         if not isinstance(result, str) or request.withdrawn:
@@ -163,17 +159,23 @@ class Terminal:
         self._readline.set_completer(complete)
 
     def _signalled(self, number: int, _: FrameType | None) -> None:
+        """Ctrl+C only takes note; the wake-up is what ends a line, for of two handlers only the last may raise."""
         request = self._reading
-        if number == signal.SIGINT:
-            if request is not None:
-                raise KeyboardInterrupt
+        if number == signal.SIGINT and request is None:
             if (loop := self._loop) is not None:
                 with suppress(RuntimeError):  # it has just ended
-                    loop.call_soon_threadsafe(self.on_interrupt)
+                    loop.call_soon_threadsafe(self._interrupted)
+        elif number == signal.SIGINT:
+            self._pressed = request
+            self._wake()
         elif request is not None:
-            if request.withdrawn:
-                raise _Withdrawn
-            self._above(request)
+            self._woken(request)
+
+    def _woken(self, request: _Request) -> None:
+        if request is self._pressed or request.withdrawn:
+            self._reading = None  # once for a line: more may come while this is dealt with
+            raise KeyboardInterrupt
+        self._above(request)
 
     def _above(self, request: _Request) -> None:
         """Show what came while a line was being typed, above it."""
@@ -189,6 +191,9 @@ class Terminal:
         Raises: Interrupted, Ended.
         """
         self.clear()
+        if self._early:
+            self._early = False
+            raise Interrupted
         self._open = request = _Request(prompt, secret, complete, keep)
         self._requests.put(request)
         try:
@@ -236,21 +241,35 @@ class Terminal:
             return text
         return f"\x1b[{';'.join(str(_CODES[style]) for style in styles)}m{text}\x1b[0m"
 
+    def _interrupted(self) -> None:
+        if self.on_interrupt is not None:
+            self.on_interrupt()
+        elif self._open is not None:  # it is just about to be read
+            self._pressed = self._pressing = self._open
+            self._nudge()
+        else:
+            self._early = True
+
     def _arrived(self) -> None:
-        """A signal came: if it was Ctrl+C over a line, it has to end that line."""
+        """A signal came. One that came just before the main thread waits for a key woke nobody."""
         with suppress(BlockingIOError):
             if signal.SIGINT in self._heard.recv(64):
-                self._pressed = self._reading
+                self._pressing = self._reading
                 self._later()
 
     def _nudge(self) -> None:
-        """Wake the main thread until it has seen what there is: a signal just before it waits wakes nobody."""
-        request = self._reading or self._open
-        if _WAKE is None or request is None:
-            return
-        if request.withdrawn or request is self._pressed or self._late:
-            signal.pthread_kill(self._main, _WAKE)
+        """Wake the main thread until it has seen what there is."""
+        request = self._reading
+        if request is not None and (request is self._pressing or request.withdrawn or self._late):
+            self._wake()
+        if self._open is not None and (request is not None or self._late):
             self._later()
+
+    def _wake(self) -> None:
+        if _WAKE is not None:
+            signal.pthread_kill(self._main, _WAKE)
+        elif self._pressed is not None:
+            self._woken(self._pressed)
 
     def _later(self) -> None:
         if self._nudging is not None:
