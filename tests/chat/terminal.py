@@ -75,6 +75,12 @@ class Person:
             self.sees(text)
             self.types(line)
 
+    def closes_the_window(self) -> None:
+        """The terminal is gone."""
+        os.close(self._master)
+        self._master = os.open(os.devnull, os.O_RDONLY)
+        self._process.wait(SECONDS)
+
     def ended(self) -> int:
         """Wait for the end; how it ended."""
         until = time.monotonic() + SECONDS

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,28 @@ def test_the_end_of_input_leaves(home: Home) -> None:
         person.presses("\x04")
         assert person.ended() == 0, person.shown
         assert person.left() == []
+
+
+def test_a_window_that_is_closed_leaves_nothing_behind(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, "/call demo.slow seconds=60"), ("step 0", ""))
+        person.closes_the_window()
+        until = time.monotonic() + 10
+        while person.left() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert person.left() == []
+
+
+def test_a_long_result_is_shown_in_part_and_its_file_named(home: Home) -> None:
+    text = home.write("project/long.txt", "\n".join(f"line {number}" for number in range(5000)))
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, f"/call demo.echo text=@{text}"))
+        person.sees("The whole is in ")
+        path = person.sees(".txt")
+        assert "line 4999" in person.sees(READY)
+        assert Path(f"{path}.txt").read_text() == text.read_text()
+        assert "line 2500" not in person.shown
+        leave(person)
 
 
 def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:

@@ -172,7 +172,7 @@ def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
         "demo   7 tools, not known before",
     ]
     actor.tell(tools=["new", "newer"])
-    assert cli("mcp", "reconnect", "actor").out == "actor  9 tools; came: new, newer; went: old\n"
+    assert cli("mcp", "reconnect", "actor").out == "actor  10 tools; came: new, newer; went: old\n"
     assert cli("mcp", "reload", "demo").out == "demo  7 tools, as before\n"
     assert "actor.newer" in cli("tools").out
     data = cli("mcp", "reload", "actor", "--json").data

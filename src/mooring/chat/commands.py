@@ -49,7 +49,8 @@ async def _mcp(chat: "Chat", rest: str) -> None:
     verb, _, name = rest.partition(" ")
     if not rest:
         chat.say(*servers.listed(chat.host))
-        chat.dim("/mcp NAME shows one in full; /mcp reload, enable and disable NAME act on it.")
+        if chat.host.status():
+            chat.dim("/mcp NAME shows one in full; /mcp reload, enable and disable NAME act on it.")
     elif verb == "reload":
         await _reload(chat, name.strip())
     elif verb in ("enable", "disable"):

@@ -37,6 +37,9 @@ PROMPT = "> "
 SHOWN = 2_000
 """So many tokens of a result are shown at once, about a hundred lines; the whole is in a file."""
 
+LONGEST = 400
+"""So many characters of an argument are repeated with its result."""
+
 
 class _Instead(Exception):
     """The person typed a command where something else was asked for."""
@@ -231,7 +234,7 @@ class Chat:
         if request.server is not None:
             known[request.name] = (request.server, request.tool)
         way = renderer(request.name, known)
-        panel = way.render(request.arguments, outcome)
+        panel = way.render({key: _short(value) for key, value in request.arguments.items()}, outcome)
         self.say("", self._terminal.style(f"{way.icon} {label(request.name, known)}", "bold"))
         self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
         for note in outcome.notes:
@@ -270,6 +273,13 @@ class Chat:
     def _news(self, text: str) -> None:
         if self._greeted:
             self.dim(text)
+
+
+def _short(value: Any) -> Any:
+    """An argument as it is shown once it has been used; before, all of it is."""
+    if not isinstance(value, str) or len(value) <= LONGEST:
+        return value
+    return f"{value[:LONGEST]}… ({len(value):,} characters)"
 
 
 def _switched_off(name: str) -> Refused:
