@@ -107,6 +107,18 @@ def test_what_a_server_asks_is_put_to_the_person(home: Home, keys: str, said: st
         leave(person)
 
 
+def test_a_question_that_its_server_takes_back_is_gone(home: Home) -> None:
+    home.configure(demo={**DEMO, "timeout": 2000})
+    with Person(home, "chat", "--allow", "demo.*") as person:
+        person.answers((READY, "/call demo.ask question='Still there?'"), ("n to decline: ", ""))
+        person.sees("answer (text, required): ")
+        person.sees("MCP error: ")
+        person.answers((READY, "/call demo.echo text='it goes on'"))
+        person.sees("Output:\nit goes on")
+        person.sees(READY)
+        leave(person)
+
+
 def test_ctrl_c_ends_the_call_and_not_the_chat(home: Home) -> None:
     with Person(home, "chat", "--demo", "--allow", "demo.*") as person:
         person.answers((READY, "/call demo.slow seconds=60 steps=100"))

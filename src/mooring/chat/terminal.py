@@ -260,9 +260,11 @@ class Terminal:
     def _nudge(self) -> None:
         """Wake the main thread until it has seen what there is."""
         request = self._reading
-        if request is not None and (request is self._pressing or request.withdrawn or self._late):
+        due = request is not None and (request is self._pressing or request.withdrawn or bool(self._late))
+        soon = self._open is not None and (self._open is self._pressing or bool(self._late))
+        if due:
             self._wake()
-        if self._open is not None and (request is not None or self._late):
+        if due or soon:
             self._later()
 
     def _wake(self) -> None:
