@@ -217,10 +217,15 @@ def _pair(server: str | None, tool: str, name: str) -> dict[str, tuple[str, str]
     return {} if server is None else {name: (server, tool)}
 
 
+def lines(outcome: Outcome) -> list[str]:
+    """What came of a call, and nothing else."""
+    return [line for part in outcome.parts for line in _part(part)]
+
+
 def _output(output: Any) -> list[str]:
     match output:
         case Outcome():
-            return [line for part in output.parts for line in _part(part)]
+            return lines(output)
         case str():
             return _lines(output)
         case _:

@@ -59,6 +59,17 @@ def matches(pattern: str, most: int) -> list[str]:
     return list(islice((path for path in paths if os.path.lexists(path)), most))
 
 
+def upwards(cwd: str) -> list[str]:
+    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does."""
+    folders = [cwd]
+    while not os.path.lexists(os.path.join(folders[-1], ".git")):
+        parent = os.path.dirname(folders[-1])
+        if parent == folders[-1]:
+            return [cwd]
+        folders.append(parent)
+    return folders
+
+
 def which(command: str, path: str, cwd: str) -> str | None:
     """The file a command stands for: looked up along `path`, or from `cwd` where it names a folder."""
     if os.path.dirname(command):

@@ -28,6 +28,7 @@ from mooring.core.where import Request, here
 from mooring.errors import MooringError
 from mooring.permissions.pins import Held
 from mooring.permissions.policy import Mode
+from mooring.permissions.rule import Rule
 from mooring.permissions.warden import Warden
 from mooring.roster import Roster
 from mooring.servers.cache import Cache
@@ -63,6 +64,7 @@ def open(
     guard: Guard | None = None,
     reload: bool = False,
     remember: bool = True,
+    rules: Iterable[Rule] = (),
     sleep: Sleep = asyncio.sleep,
 ) -> "Host":
     """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
@@ -72,7 +74,8 @@ def open(
     no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
     denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
     it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer and write is
-    neither looked up nor kept on disk. `sleep` is how watches wait between two looks, for whoever has another clock.
+    neither looked up nor kept on disk. `rules` hold for as long as it is open, beside those in the settings.
+    `sleep` is how watches wait between two looks, for whoever has another clock.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.
@@ -87,6 +90,7 @@ def open(
         guard=guard,
         reload=reload,
         remember=remember,
+        rules=rules,
         sleep=sleep,
     )
 
@@ -137,6 +141,7 @@ class Host:
         guard: Guard | None = None,
         reload: bool = False,
         remember: bool = True,
+        rules: Iterable[Rule] = (),
         sleep: Sleep = asyncio.sleep,
         adapt: Callable[[Admitted], Admitted] = lambda admitted: admitted,
     ) -> None:
@@ -150,6 +155,7 @@ class Host:
         self._remember = remember
         self._ask, self._limits, self._guard, self._sleep = ask, limits, guard, sleep
         self._mode: Mode | None = "bypass" if policy == "allow" else policy
+        self._rules = tuple(rules)
         self._admitted: Admitted
         self._feed = Feed()
         self._registries: WeakSet[Registry] = WeakSet()
@@ -171,7 +177,9 @@ class Host:
             network=settings["network"],
         )
         project = admitted.root if self._request.project else None
-        self._warden = Warden(where, settings, project, ask=self._ask, mode=self._mode, tell=self._tell)
+        self._warden = Warden(
+            where, settings, project, ask=self._ask, mode=self._mode, said=self._rules, tell=self._tell
+        )
         self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._roster = Roster(self._fleet.servers, self._withheld)
         self._calls = Calls(self._roster, self._warden)
@@ -317,6 +325,7 @@ class Host:
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
         loaded: Iterable[str] = (),
+        tokens: int | None = None,
         more: "Iterable[Tool]" = (),
         tell: "Tell | None" = None,
     ) -> "Registry":
@@ -324,7 +333,8 @@ class Host:
 
         `context` is how many tokens the model can hold and `takes` what beside text. `allow` and `deny` are an
         agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded` of a conversation that is
-        resumed, `more` are an agent's own tools; `tell` hears what happens, in order.
+        resumed, `tokens` how much of a result is given at once, `more` are an agent's own tools; `tell` hears what
+        happens, in order.
 
         Raises: ConfigError where a name is taken.
         """
@@ -342,7 +352,7 @@ class Host:
             deny=tuple(deny),
             loaded=tuple(loaded),
             takes=frozenset(takes),
-            tokens=settings["resultTokens"],
+            tokens=tokens or settings["resultTokens"],
             patience=settings["backgroundAfter"] or None,
         )
         store = Store(f"{self._request.where.cache}/results")

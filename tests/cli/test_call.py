@@ -372,3 +372,54 @@ def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"\xff")
     with pytest.raises(FileError, match="UTF-8"):
         arguments([f"k=@{tmp_path / 'b'}"], {})
+
+
+# --- the gate -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["home/.config/mooring/settings.json", "project/.mooring/settings.json"])
+def test_a_deny_in_the_settings_holds_for_a_server_that_is_configured_nowhere(home: Home, place: str) -> None:
+    home.write(place, {"permissions": [{"tool": "mcp__*", "pattern": "*forbidden*", "action": "deny"}]})
+    done = run(home, "call", "--server", DEMO, "echo", "text=forbidden")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "echo of mooring.demo was not called" in done.stderr
+    assert run(home, "call", "--server", DEMO, "echo", "text=fine").stdout == "fine\n"
+
+
+def test_the_projects_rules_are_left_out_with_the_project(home: Home) -> None:
+    home.write("project/.mooring/settings.json", {"permissions": [{"tool": "*", "action": "deny"}]})
+    assert run(home, "call", "--server", DEMO, "echo", "text=x").returncode == 4
+    assert run(home, "--no-project", "call", "--server", DEMO, "echo", "text=x").returncode == 0
+
+
+def test_a_call_without_any_rule_loads_nothing_of_permissions(home: Home) -> None:
+    code = "import sys; from mooring.cli.app import run; run(sys.argv[1:]); print([m for m in sys.modules if m.startswith('mooring.permissions')])"
+    words = [sys.executable, "-c", code, "call", "--server", DEMO, "echo", "text=x"]
+    done = subprocess.run(words, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
+    assert done.stdout.splitlines() == ["x", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--deny", "*.echo"], 4),
+        (["--deny", "echo"], 4),
+        (["--deny", "*.add"], 0),
+        (["--deny", "*.echo(text=x)"], 4),
+        (["--deny", "*.echo(text=y)"], 0),
+        (["--permission-mode", "plan"], 4),
+        (["--permission-mode", "ask"], 4),
+        (["--permission-mode", "ask", "--allow", "*.echo"], 0),
+        (["--permission-mode", "ask", "--allow", "*"], 0),
+        (["--dangerously-skip-permissions"], 0),
+        (["--dangerously-skip-permissions", "--deny", "*"], 4),
+        (["--allow", "echo"], 2),
+    ],
+)
+def test_rules_for_one_call_are_kept(home: Home, options: list[str], code: int) -> None:
+    assert run(home, "call", "--server", DEMO, "echo", "text=x", *options).returncode == code
+
+
+@pytest.mark.parametrize(("options", "code"), [(["--deny", "demo.*"], 4), (["--permission-mode", "ask", "--allow", "demo.echo"], 0), (["--permission-mode", "plan"], 4), ([], 0)])  # fmt: skip
+def test_rules_for_one_call_of_a_configured_server_are_kept(home: Home, options: list[str], code: int) -> None:
+    assert run(home, "--demo", "call", "demo.echo", "text=x", *options).returncode == code

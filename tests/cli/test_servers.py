@@ -390,3 +390,46 @@ def test_a_server_named_by_its_command_can_be_used_in_every_way_and_leaves_nothi
     assert cli("tools", *server, "demo").code == 2
     assert not (cli.home.home / ".cache").exists()
     assert not (cli.home.home / ".local/state/mooring/logs").exists()
+
+
+# --- which tool, and at what cost -----------------------------------------------------------------------------------
+
+
+def test_a_search_gives_the_tools_that_fit_the_best_first(cli: Cli, actor: Actor) -> None:
+    actor.tell(tools=["summing"], describe={"summing": "Sums up a text in few words."})
+    cli.home.configure(demo=DEMO, actor=actor.entry)
+    done = cli("tools", "--search", "add two numbers")
+    assert done.code == 0
+    assert done.out.splitlines()[0].split() == ["demo.add", "Adds", "two", "numbers."]
+    data = cli("tools", "--search", "add two numbers", "--json").data
+    assert data["tools"][0]["name"] == "mcp__demo__add"
+    assert [peer["name"] for peer in data["servers"]] == ["actor", "demo"]
+    assert "demo" not in cli("tools", "actor", "--search", "add two numbers").out
+
+
+def test_a_search_that_finds_nothing_prints_nothing(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("tools", "--search", "zzzqqq").out == ""
+
+
+def test_the_cost_of_tools_is_given_with_and_without_deferral(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(demo=DEMO, actor=actor.entry)
+    data = cli("tools", "--cost", "--json").data
+    shares = {share["name"]: share for share in data["servers"]}
+    assert [(name, share["tools"], share["deferred"]) for name, share in shares.items()] == [
+        ("actor", 8, 0),
+        ("demo", 7, 0),
+    ]
+    assert data["tokens"] == sum(share["tokens"] for share in (*shares.values(), data["own"]))
+    assert data["own"]["tokens"] < data["deferred"] == data["own"]["deferred"]
+    assert data["defers"] is False
+    cli.home.write("home/.config/mooring/settings.json", {"toolBudget": 0, "alwaysLoad": ["demo.add"]})
+    scarce = cli("tools", "--cost", "--json").data
+    assert scarce["defers"] is True
+    assert 0 < scarce["servers"][1]["deferred"] < shares["demo"]["tokens"]
+    text = cli("tools", "--cost").out
+    assert [line.split()[0] for line in text.splitlines()] == ["SERVER", "actor", "demo", "mooring's", "in"]
+
+
+def test_search_and_cost_are_asked_one_at_a_time(cli: Cli) -> None:
+    assert cli("tools", "--search", "x", "--cost").code == 2

@@ -229,3 +229,11 @@ async def test_whatever_a_server_calls_itself_its_answer_is_remembered_for_it_al
         await gate.pass_(Call(server, tool))
     assert [(question.server, question.tool) for question in person.asked] == odd
     assert all(json.loads(question.rule)["action"] == "allow" for question in person.asked)
+
+
+async def test_an_answer_for_the_session_never_undoes_what_the_session_denies() -> None:
+    denied = Rule("github.create_issue", "deny", "*secret*")
+    gate = Gate(Policy([Layer("session", (denied,))]), Person(Allow("session")))
+    assert await outcome(gate) == "allow"
+    assert "secret" in await outcome(gate, Call("github", "create_issue", {"title": "a secret"}))
+    assert await outcome(gate) == "allow"

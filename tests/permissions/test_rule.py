@@ -8,9 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mooring.errors import ConfigError
 from mooring.permissions.glob import literal
 from mooring.permissions.policy import Call, Layer, Policy
-from mooring.permissions.rule import Action, Rule, exactly, pair
+from mooring.permissions.rule import Action, Rule, exactly, pair, said
 from mooring.tools.names import Scheme, names
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
@@ -158,3 +159,25 @@ def test_a_hundred_thousand_pairs_never_share_a_name() -> None:
     texts = {"".join(chance.choices(parts, k=chance.randint(1, 6))) for _ in range(1_000)}
     pairs = list(itertools.islice(itertools.product(texts, texts), 100_000))
     assert len(set(names(pairs).values())) == len(pairs) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("github.get_*", Rule("github.get_*", "allow")),
+        (" mcp__github__get_x ", Rule("mcp__github__get_x", "allow")),
+        ("shell.run(git *)", Rule("shell.run", "allow", "git *")),
+        ("shell.run(f(x))", Rule("shell.run", "allow", "f(x)")),
+        ("*", Rule("*", "allow")),
+    ],
+)
+def test_a_rule_can_be_typed(text: str, expected: Rule) -> None:
+    assert said(text, "allow") == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "()", "(x)", "a.b(", "a.b()", "github", "mcp_github_get", "x." + "y" * 2000]
+)
+def test_a_rule_that_would_allow_nothing_is_refused_when_it_is_typed(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"server\.tool"):
+        said(text, "allow")

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.judge import Judge
 from mooring.actions.waiting import Fill, Watcher
 from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
@@ -67,21 +68,25 @@ async def call(
     guard: Guard,
     tool: str,
     fill: Fill,
+    judge: Judge,
     watcher: Watcher,
     show: Callable[[Result], None],
 ) -> None:
     """Call one tool and show its result, before the server is closed; `fill` makes its arguments from its schema.
 
+    `judge` stands before the call, as the gate of a host does.
+
     Raises:
         UnknownTool: the server has no such tool.
+        Denied: a rule does not let it be called.
         ServerError: it could not be reached or did not answer; TimedOut where it was not in time.
     """
 
     async def ask(session: Session, within: Timeout | None) -> Result:
         found = _find(session, tool)
-        return await session.call_tool(
-            found.name, fill(session.server, found), within=within, on_progress=watcher.progress
-        )
+        arguments = fill(session.server, found)
+        await judge(session.server, found.name, arguments)
+        return await session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
 
     await _with(target, guard, tool, watcher, ask, show)
 

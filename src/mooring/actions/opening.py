@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import SLACK, Deadline
 from mooring.actions.direct import Target
+from mooring.actions.judge import Said
 from mooring.admission import Admitted
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
@@ -35,6 +36,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     """Seconds for everything, from the start to the result."""
     guard: Guard | None = None
+    said: Said = Said()
+    """What it says of permissions."""
 
     def __repr__(self) -> str:
         return f"<Setup of {self.alone or self.request.cwd}>"
@@ -68,7 +71,8 @@ async def opened(setup: Setup, named: str = "", *, required: bool = False) -> As
     host = Host(
         setup.request,
         servers=adhoc,
-        policy="allow",  # whoever types a call has allowed it; what is denied stays so
+        policy=setup.said.mode or "allow",  # whoever types a call has allowed it; what is denied stays so
+        rules=setup.said.rules,
         guard=setup.guard,
         remember=adhoc is None,
         adapt=partial(_adapted, setup=setup, named=named or setup.alone, required=required),

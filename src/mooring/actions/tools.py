@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.opening import Setup, connected, opened
 from mooring.core.problem import Problem
@@ -40,8 +41,14 @@ class Tools(Struct, frozen=True):
     """Whether everything that was named, or is required, is there."""
 
 
-async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False) -> Tools:
+FOUND = 10
+"""So many tools are given for a search."""
+
+
+async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False, search: str | None = None) -> Tools:
     """The tools of one server, or of all; with `refresh`, every server is asked again.
+
+    With `search`, those that fit best, the best first.
 
     Raises:
         UnknownServer, Disabled, NotApproved, ConfigError: the named server cannot be asked.
@@ -49,11 +56,20 @@ async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False)
     """
     async with opened(setup, name or "", required=name is None) as host:
         if name is None:
-            return _all(host, await _asked(host, setup, refresh))
+            return _fitting(host, _all(host, await _asked(host, setup, refresh)), search)
         server = host.server(name)
         for failure in (await connected(host, setup, [name], refresh=refresh)).values():
             raise failure
-        return _one(host, server)
+        return _fitting(host, _one(host, server), search)
+
+
+def _fitting(host: Host, found: Tools, words: str | None) -> Tools:
+    """The same with no tools but those that fit the words."""
+    if words is None:
+        return found
+    offered = {entry.name for entry in found.entries}
+    best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
+    return replace(found, entries=tuple(best[:FOUND]))
 
 
 async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringError]:

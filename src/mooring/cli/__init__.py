@@ -5,7 +5,18 @@ import sys
 
 SELDOM = 100_000
 """After so many new objects the collector looks for garbage: while modules load there is none to find."""
-STARTERS = ("call", "read", "prompt", "watch", "resources", "prompts", "mcp test", "mcp reload", "mcp reconnect")
+STARTERS = (
+    "chat",
+    "call",
+    "read",
+    "prompt",
+    "watch",
+    "resources",
+    "prompts",
+    "mcp test",
+    "mcp reload",
+    "mcp reconnect",
+)
 """Commands that start servers: their guard starts while the rest is loaded."""
 ASKED = ("tools", "mcp list", "mcp ls")
 """Commands that start servers only where one of these options says so."""
@@ -29,6 +40,8 @@ def main() -> None:
 
 def _starts(words: list[str]) -> bool:
     command = _command(words)
+    if not command and sys.stdin is not None and sys.stdin.isatty():
+        return not {"-h", "--help", "--version", "--json"} & {*words}  # the chat
     return command in STARTERS or (command in ASKED and any(word in ASKING for word in words))
 
 

@@ -7,12 +7,13 @@ from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current
+from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current, on_a_terminal
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.errors import MooringError
 from mooring.render import safe
 
 TABLE: Table = {
+    "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),
     "mcp": ("mooring.cli.mcp:group", "See and judge the configured MCP servers."),
     "tools": ("mooring.cli.tools:command", "The tools of all servers, or of one."),
     "call": ("mooring.cli.call:command", "Call a tool."),
@@ -29,7 +30,7 @@ TABLE: Table = {
 
 HELP = """Every MCP server you have configured, in any coding tool, from one place.
 
-Without a command, mooring shows the list of servers."""
+Without a command, mooring opens the chat on a terminal, and shows the list of servers anywhere else."""
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -42,7 +43,13 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.pass_context
 def _without_a_command(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    if on_a_terminal() and not current(ctx).json:
+        from mooring.cli.chat import show as chat  # loads the host
+
+        chat(current(ctx))
+    else:
         from mooring.cli.list import show
 
         show(current(ctx))

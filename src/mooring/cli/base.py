@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,6 +145,11 @@ class LazyGroup(Command, click.Group):
 def current(ctx: click.Context) -> Globals:
     found: Globals = ctx.ensure_object(Globals)
     return found
+
+
+def on_a_terminal() -> bool:
+    """Whether there is somebody to talk to."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def print_json(value: Any) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions import direct
 from mooring.actions.arguments import LIMIT, filled
+from mooring.actions.judge import judge
 from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
 from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
+from mooring.cli.permission import permission_options, said
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
@@ -25,6 +28,7 @@ from mooring.results import as_bytes, as_data, as_text
 @click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--args", "given", metavar="JSON", help="All arguments as one JSON object; - reads it from stdin.")
 @click.option("-o", "--output", metavar="FILE", help="Write the result's text, or its picture or sound, to a file.")
+@permission_options
 @server_options
 @click.pass_context
 def command(
@@ -44,6 +48,7 @@ def command(
     mooring call --url https://example.com/mcp search query=words
     """
     options = current(ctx)
+    permissions = said(server)
     if "-" in (*words[-1:], given):
         words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
     results: list[Result] = []
@@ -58,11 +63,13 @@ def command(
 
     with Ticker(options, label(server, tool)) as ticker:
         if is_adhoc(server):
-            asyncio.run(direct.call(target(options, server), guard(options), tool, fill, ticker, show))
+            gate = judge(options.request(), permissions)
+            asyncio.run(direct.call(target(options, server), guard(options), tool, fill, gate, ticker, show))
         else:
             from mooring.actions.call import call  # loads the host, which a server named by its command needs not
 
-            asyncio.run(call(setup(options, server), tool, fill, ticker, show))
+            opening = replace(setup(options, server), said=permissions)
+            asyncio.run(call(opening, tool, fill, ticker, show))
     ctx.exit(UNHEALTHY if any(result.is_error for result in results) else 0)
 
 

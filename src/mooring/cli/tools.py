@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,27 +17,39 @@ from mooring.errors import ConfigError, ProtocolError
 from mooring.render import columns, safe
 from mooring.tools.names import names
 
+if TYPE_CHECKING:
+    from mooring.actions.cost import Cost
+
 
 @click.command("tools", cls=Command)
 @click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
 @click.option("--refresh", is_flag=True, help="Ask every server again, also those whose tools are known.")
+@click.option("--search", metavar="WORDS", help="Those that fit best, the best first.")
+@click.option("--cost", "counting", is_flag=True, help="About how many tokens a model reads for them.")
 @server_options
 @click.pass_context
-def command(ctx: click.Context, /, name: str | None, refresh: bool, **server: Any) -> None:
+def command(
+    ctx: click.Context, /, name: str | None, refresh: bool, search: str | None, counting: bool, **server: Any
+) -> None:
     """The tools of all configured servers, or of one, as `mooring call` takes them.
 
     What a server offered before is known; only those that were never asked are started.
 
     \b
     mooring tools github
+    mooring tools --search 'open an issue'
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
     options = current(ctx)
-    if not is_adhoc(server):
-        ctx.exit(_configured(options, name, refresh, server))
-    if name is not None:
+    if search is not None and counting:
+        raise ConfigError("--search and --cost are two questions; ask one of them.")
+    if is_adhoc(server) and name is not None:
         raise ConfigError(f"Name one server: {name}, or the one of --server or --url.")
-    ctx.exit(_adhoc(options, server))
+    if counting:
+        ctx.exit(_count(options, name, refresh, server))
+    if is_adhoc(server) and search is None:
+        ctx.exit(_adhoc(options, server))
+    ctx.exit(_configured(options, name, refresh, server, search))
 
 
 def _adhoc(options: Globals, server: dict[str, Any]) -> int:
@@ -66,24 +78,43 @@ def _show(options: Globals, offer: Offer) -> None:
     _tell_lack("", offer.tools)
 
 
-def _configured(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+def _configured(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
     from mooring.actions.tools import tools  # loads the host, which a server named by its command needs not
     from mooring.cli.warn import warn
 
     with Ticker(options, name or "the servers that are not known yet"):
-        found = asyncio.run(tools(setup(options, server), name, refresh=refresh))
+        found = asyncio.run(tools(setup(options, server), name, refresh=refresh, search=search))
     if options.json:
         peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
         _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
     else:
         _print_tools([(f"{entry.server}.{entry.tool}", entry.definition) for entry in found.entries])
         if not found.entries and not found.failed and not options.quiet and (name or sys.stderr.isatty()):
-            who = f"{safe(found.peers[0].name)} offers no" if name else "No server offers any"
-            click.echo(f"{who} tools.", err=True)
+            who = f"{safe(found.peers[0].name)} offers no tools" if name else "No server offers any tools"
+            click.echo(f"{who if search is None else 'No tool that is known fits'}.", err=True)
         for peer in found.peers:
             _tell_lack(f"{peer.name}.", peer.listing)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting)
     return OK if found.healthy else UNHEALTHY
+
+
+def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+    from mooring.actions.cost import cost  # loads the host
+    from mooring.cli.warn import warn
+
+    with Ticker(options, name or "the servers that are not known yet"):
+        found = asyncio.run(cost(setup(options, server), name, refresh=refresh))
+    if options.json:
+        shares = {"servers": found.servers, "own": found.own, "tokens": found.tokens, "deferred": found.deferred}
+        print_json({**shares, "budget": found.budget, "context": found.context, "defers": found.defers})
+    else:
+        _print_cost(found)
+        how = "they have to be searched for" if found.defers else "all are shown"
+        room = f"{found.budget:,} of {found.context:,} tokens for the tools of servers"
+        if not options.quiet:
+            click.echo(f"Estimates: bytes / 4. With {room}, {how}.", err=True)
+    warn(options, failed=found.failed)
+    return OK
 
 
 # --- as text ------------------------------------------------------------------------------------------------
@@ -91,6 +122,16 @@ def _configured(options: Globals, name: str | None, refresh: bool, server: dict[
 
 def _print_tools(tools: Sequence[tuple[str, Tool]]) -> None:
     for line in columns([(safe(name), safe(_summary(tool))) for name, tool in tools]) if tools else ():
+        click.echo(line)
+
+
+def _print_cost(found: "Cost") -> None:
+    count = sum(share.tools for share in (*found.servers, found.own))
+    shares = [(safe(share.name), share.tools, share.tokens, share.deferred) for share in found.servers]
+    own = ("mooring's own", found.own.tools, found.own.tokens, found.own.deferred)
+    rows = [*shares, own, ("in all", count, found.tokens, found.deferred)]
+    cells = [("SERVER", "TOOLS", "TOKENS", "DEFERRED"), *((row[0], *(f"{n:,}" for n in row[1:])) for row in rows)]
+    for line in columns(cells):
         click.echo(line)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -56,13 +57,7 @@ def context(where: Where, cwd: str, with_project: bool = True) -> Context:
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
         return Context(where, cwd, ())
-    folders = [cwd]
-    while not os.path.lexists(os.path.join(folders[-1], ".git")):
-        parent = os.path.dirname(folders[-1])
-        if parent == folders[-1]:
-            folders = [cwd]
-            break
-        folders.append(parent)
+    folders = files.upwards(cwd)
     return Context(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 

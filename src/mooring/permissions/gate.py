@@ -158,7 +158,9 @@ class _Line:
 
 
 def _with_answer(policy: Policy, call: Call) -> Policy:
-    return policy.adding("session", rules.allowing(call.server, call.tool))
+    """Before what asks, and behind every deny of the session that could be meant for the tool."""
+    server, tool = call.server, call.tool
+    return policy.adding("session", rules.allowing(server, tool), lambda said: rules.behind(said, server, tool))
 
 
 def _question(call: Call, verdict: Verdict, scopes: tuple[Scope, ...]) -> Permission:

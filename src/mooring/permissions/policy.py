@@ -16,7 +16,7 @@ others. Mooring's own tools are let through unless a rule speaks of them; one th
 does, passes that tool's gate as well.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ MOST_REMEMBERED = 65_536
 
 _WHOSE: Mapping[Level, str] = {
     "managed": "the machine's settings",
-    "session": "your answer in this session",
+    "session": "your word in this session",
     "local": "your answer for this project",
     "user": "your settings",
     "project": "the project's settings",
@@ -130,10 +130,11 @@ class Policy:
         known = self._known.get((call.server, call.tool, call.hints is not None and _only_reads(call.hints)))
         return known is not None and known.verdict is not None
 
-    def adding(self, level: Level, rule: Rule) -> "Policy":
-        """The same with one more rule, which stands before the others of its level."""
+    def adding(self, level: Level, rule: Rule, behind: Callable[[Iterable[Rule]], int] = lambda _: 0) -> "Policy":
+        """The same with one more rule, which stands before the others of its level, or `behind` so many of them."""
         mine = next((layer for layer in self.layers if layer.level == level), Layer(level, ()))
-        more = replace(mine, rules=(rule, *mine.rules))
+        at = behind(mine.rules)
+        more = replace(mine, rules=(*mine.rules[:at], rule, *mine.rules[at:]))
         layers = [more, *(layer for layer in self.layers if layer is not mine)]
         return Policy(layers, self.mode, self.trusted, self.doubts)
 

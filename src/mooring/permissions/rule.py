@@ -21,14 +21,17 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.errors import ConfigError
 from mooring.permissions.glob import Glob, folded, literal
 from mooring.permissions.values import Pattern
+from mooring.settings import LONGEST_RULE
 
 Action: TypeAlias = Literal["allow", "deny", "ask"]
 Server: TypeAlias = str | None
 """The name of a server; `None` stands for Mooring itself."""
 
 _ALL = frozenset({"*", "**", "mcp*", "mcp_*", "mcp__*", "mcp.*"})
+_TYPED = re.compile(r"([^()]+)(?:\((.+)\))?", re.DOTALL)
 _CLASS = re.compile(r"\[!?.[^\]]*\]", re.DOTALL)
 
 
@@ -42,6 +45,21 @@ class Rule(Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         return f"{self.action} {self.tool}" + (f" with {self.pattern}" if self.pattern else "")
+
+
+def said(text: str, action: Action) -> Rule:
+    """The rule that a person types: `github.get_*`, or `shell.run(git *)` with a glob over the arguments.
+
+    Raises:
+        ConfigError: it is none, or one that allows nothing because it does not say where the server's name ends.
+    """
+    found = _TYPED.fullmatch(text.strip())
+    if found is None or len(text) > LONGEST_RULE:
+        raise ConfigError(f"{text!r} is no rule; write one as server.tool, server.get_* or server.tool(pattern).")
+    tool, pattern = found[1], found[2] or ""
+    if action == "allow" and pair(tool) is None:
+        raise ConfigError(f"{text!r} does not say which server; write server.tool, or server.* for all of its tools.")
+    return Rule(tool, action, pattern)
 
 
 def exactly(server: Server, tool: str) -> str:

@@ -36,8 +36,12 @@ class Kept(Struct, frozen=True):
     projects: dict[str, tuple[Rule, ...]] = {}
 
 
-def policy(settings: Settings, where: Where, project: str | None, wanted: Mode | None = None) -> Policy:
+def policy(
+    settings: Settings, where: Where, project: str | None, wanted: Mode | None = None, said: Iterable[Rule] = ()
+) -> Policy:
     """The policy in force; `wanted` is the mode asked for just now, which a managed one can only be stricter than.
+
+    `said` are the rules of this session.
 
     Never raises: a record that cannot be read is a doubt, and doubts ask.
     """
@@ -47,7 +51,8 @@ def policy(settings: Settings, where: Where, project: str | None, wanted: Mode |
     ]
     mine, problem = local(where, project) if project is not None else (Layer("local", ()), None)
     doubts = (*settings.doubts, *([problem.path] if problem and problem.path else []))
-    return Policy([*layers, mine], mode(settings, wanted), settings["trustedServers"], doubts)
+    now = Layer("session", tuple(said))
+    return Policy([*layers, now, mine], mode(settings, wanted), settings["trustedServers"], doubts)
 
 
 def mode(settings: Settings, wanted: Mode | None) -> Mode:

@@ -15,7 +15,8 @@ from mooring.permissions import pins, rules
 from mooring.permissions.audit import Audit, Outcome
 from mooring.permissions.gate import Gate, keeper
 from mooring.permissions.pins import Held, Pin
-from mooring.permissions.policy import Call, Mode, Verdict
+from mooring.permissions.policy import Call, Mode, Policy, Verdict
+from mooring.permissions.rule import Rule
 from mooring.settings import Settings
 
 
@@ -30,18 +31,19 @@ class Warden:
         *,
         ask: Ask | None = None,
         mode: Mode | None = None,
+        said: Iterable[Rule] = (),
         tell: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        self._where, self._project, self._mode = where, project, mode
+        """`said` are rules for as long as this lasts, beside those in the settings."""
+        self._where, self._project, self._mode, self._said = where, project, mode, tuple(said)
         self._tell = tell
         self.audit = Audit(where, os.urandom(6).hex())
-        policy = rules.policy(settings, where, project, mode)
-        self.gate = Gate(policy, ask, keep=keeper(where, project), audit=self.audit, tell=tell)
+        self.gate = Gate(self._policy(settings), ask, keep=keeper(where, project), audit=self.audit, tell=tell)
         self._pins: dict[pins.Key, Pin | None] = {}
 
     def use(self, settings: Settings) -> None:
         """Take other settings; answers of this session stay in force, and pins are looked up anew."""
-        self.gate.use(rules.policy(settings, self._where, self._project, self._mode))
+        self.gate.use(self._policy(settings))
         self._pins.clear()
 
     def allows(self, call: Call) -> Verdict | None:
@@ -52,6 +54,9 @@ class Warden:
     def always(self, call: Call) -> bool:
         """Whether the tool is let through whatever its arguments, until the rules change."""
         return self.gate.policy.settled(call) and self.allows(call) is not None
+
+    def _policy(self, settings: Settings) -> Policy:
+        return rules.policy(settings, self._where, self._project, self._mode, self._said)
 
     async def passes(self, call: Call) -> Verdict:
         """Let a call through, asking where somebody has to be asked. Raises: Denied."""

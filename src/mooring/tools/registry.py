@@ -37,7 +37,7 @@ from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.running import Background, Running
-from mooring.tools.shelf import CONTEXT, PERCENT, Scope, Shelf, definition, searching
+from mooring.tools.shelf import CONTEXT, FOUND, PERCENT, Scope, Shelf, definition, searching
 from mooring.tools.store import Store
 from mooring.tools.tool import Arguments, House, Own, Remote, Tool
 
@@ -157,6 +157,19 @@ class Registry:
 
     def _raw(self, server: str, tool: str) -> str:
         return self._shelf.raw(server, tool)
+
+    def find(self, name: str) -> Definition | None:
+        """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
+        tool = self._find(name)
+        return None if tool is None else self._shown(tool)
+
+    def search(self, words: str, limit: int = FOUND) -> tuple[Definition, ...]:
+        """The tools of servers that fit a request, the best first; they count as shown from now on."""
+        return tuple(self._shown(self._remote[entry.name]) for entry in self._shelf.search(words, limit))
+
+    def _shown(self, tool: Tool) -> Definition:
+        self._shelf.load([tool.name])
+        return definition(tool.name, tool.definition)
 
     def _worth(self, tool: Tool) -> bool:
         return tool is not self._search or self._shelf.hides

@@ -1,0 +1,1 @@
+"""The chat: what a person types goes in, what happens is shown. Nothing here decides what may be called."""

@@ -1,0 +1,174 @@
+"""What can be typed behind a slash."""
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypeAlias
+
+from mooring.actions.arguments import arguments
+from mooring.chat import servers
+from mooring.core.outcome import Outcome
+from mooring.core.result import Result
+from mooring.core.tool import Resource
+from mooring.display import lines
+from mooring.errors import ConfigError, UnknownServer, UnknownTool
+from mooring.render import columns, safe
+from mooring.servers.log import read as read_log
+from mooring.tools.deliver import Delivery
+from mooring.tools.outcome import as_result
+from mooring.tools.store import Store
+
+if TYPE_CHECKING:
+    from mooring.chat.plain import Chat
+
+Command: TypeAlias = "Callable[[Chat, str], Awaitable[None]]"
+
+_MCP = ("reload", "enable", "disable")
+
+
+async def run(chat: "Chat", line: str) -> None:
+    """Do what a line that begins with a slash says. Raises: MooringError."""
+    word, _, rest = line.removeprefix("/").partition(" ")
+    found = COMMANDS.get(ALIASES.get(word, word))
+    if found is None:
+        near = get_close_matches(word, COMMANDS, 1)
+        guess = f"Did you mean /{near[0]}?" if near else "/help shows what there is."
+        raise ConfigError(f"There is no command /{word}. {guess}")
+    await found[0](chat, rest.strip())
+
+
+async def _help(chat: "Chat", _: str) -> None:
+    chat.say("Type what you want done, pick one of the tools that fit, fill in what it needs.")
+    chat.say("server.tool goes straight to a tool. Ctrl+C ends a call, twice at the prompt leaves.")
+    for line in columns([(f"  {usage}", help) for _, usage, help in COMMANDS.values()]):
+        chat.say(line)
+
+
+async def _mcp(chat: "Chat", rest: str) -> None:
+    verb, _, name = rest.partition(" ")
+    if not rest:
+        chat.say(*servers.listed(chat.host))
+        if chat.host.status():
+            chat.dim("/mcp NAME shows one in full; /mcp reload, enable and disable NAME act on it.")
+    elif verb == "reload":
+        await _reload(chat, name.strip())
+    elif verb in ("enable", "disable"):
+        await _switch(chat, verb, name.strip())
+    else:
+        known = _server(chat, rest)
+        log = await asyncio.to_thread(read_log, chat.request.where, known, servers.LOG)
+        chat.say(*servers.details(chat.host, known, log))
+
+
+async def _reload(chat: "Chat", name: str) -> None:
+    if not name:
+        await chat.host.reload()
+        chat.say("The configuration was read again.", *servers.listed(chat.host))
+        return
+    known = chat.host.server(_server(chat, name)).name
+    await chat.host.reload(known)
+    errors = await chat.host.ready(servers=[known], refresh=True)
+    for error in errors.values():
+        raise error
+    await _mcp(chat, known)
+
+
+async def _switch(chat: "Chat", verb: str, name: str) -> None:
+    if not name:
+        raise ConfigError(f"Name the server: /mcp {verb} NAME")
+    known = _server(chat, name)
+    await chat.switch(known, verb == "enable")
+    chat.say(f"{safe(known)} is {verb}d for this session.")
+
+
+async def _tools(chat: "Chat", rest: str) -> None:
+    found = chat.registry.search(rest, 20) if rest else ()
+    pairs = chat.registry.pairs
+    names = [tool.name for tool in found] if rest else list(pairs)
+    entries = {entry.name: entry for entry in chat.host.tools}
+    rows = [
+        (safe(".".join(pairs[name])), safe(entries[name].description.partition("\n")[0]))
+        for name in names
+        if name in entries
+    ]
+    chat.say(
+        *(f"  {line}" for line in columns(rows)) if rows else ["No tool is known yet." if not rest else "No tool fits."]
+    )
+
+
+async def _call(chat: "Chat", rest: str) -> None:
+    name, *words = _words(rest)
+    tool = chat.registry.find(name)
+    if tool is None:
+        near = get_close_matches(name, [".".join(pair) for pair in chat.registry.pairs.values()], 3)
+        raise UnknownTool("Mooring", name, near)
+    await chat.registry.call(tool.name, arguments(words, tool.schema))
+
+
+async def _resources(chat: "Chat", rest: str) -> None:
+    found = await chat.host.resources(_server(chat, rest) if rest else None)
+    rows = [
+        (safe(one.server), safe(one.item.uri), safe(one.item.title or one.item.name))
+        for one in found
+        if isinstance(one.item, Resource)
+    ]
+    chat.say(*(f"  {line}" for line in columns(rows)) if rows else ["No server offers a resource."])
+
+
+async def _read(chat: "Chat", rest: str) -> None:
+    words = rest.split()
+    if len(words) != 2:
+        raise ConfigError("Name the server and the address: /read SERVER URI")
+    server, uri = _server(chat, words[0]), words[1]
+
+    async def work() -> Result:
+        return as_result(await chat.host.read(server, uri), server, uri)
+
+    result = await chat.host.own("ReadMcpResource", {"server": server, "uri": uri}, work)
+    delivery = Delivery(Store(f"{chat.request.where.cache}/results"), (), chat.most)
+    chat.say(*lines(await delivery.of(result, Outcome(server=server, tool=uri))))
+
+
+async def _quit(chat: "Chat", _: str) -> None:
+    chat.leave()
+
+
+COMMANDS: Mapping[str, tuple[Command, str, str]] = {
+    "mcp": (_mcp, "/mcp [NAME]", "the servers and how they stand; reload [NAME], enable NAME, disable NAME"),
+    "tools": (_tools, "/tools [WORDS]", "all tools, or those that fit"),
+    "call": (_call, "/call SERVER.TOOL k=v …", "call one at once"),
+    "resources": (_resources, "/resources [SERVER]", "what can be read"),
+    "read": (_read, "/read SERVER URI", "read it"),
+    "help": (_help, "/help", "this"),
+    "quit": (_quit, "/quit", "leave; so does Ctrl+D"),
+}
+ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}
+
+
+def offered(chat: "Chat") -> list[str]:
+    """What Tab completes to."""
+    tools = [".".join(pair) for pair in chat.registry.pairs.values()]
+    names = list(chat.host.status())
+    verbs = [f"/mcp {verb} {name}" for verb in _MCP for name in names]
+    commands = [f"/{name}" for name in COMMANDS]
+    return [*commands, *(f"/mcp {name}" for name in names), *verbs, *(f"/call {tool}" for tool in tools), *tools]
+
+
+def _server(chat: "Chat", name: str) -> str:
+    """The server that is meant, also one that may not be started. Raises: UnknownServer."""
+    known = list(chat.host.status())
+    alike = [other for other in known if other.casefold() == name.casefold()]
+    if name in known or len(alike) == 1:
+        return name if name in known else alike[0]
+    raise UnknownServer(name, alike or get_close_matches(name, known, 3))
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        raise ConfigError("There is a quote that does not close.") from None
+    if not words:
+        raise ConfigError("Name the tool: /call SERVER.TOOL name=value …")
+    return words

@@ -1,0 +1,287 @@
+"""The chat without a screen: lines are typed, lines are shown. With the manual backend the person is the model."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from mooring.actions.judge import Said
+from mooring.admission import Admitted, Refused
+from mooring.backends.backend import Backend
+from mooring.backends.manual import Manual
+from mooring.chat import commands
+from mooring.chat.filling import Filling
+from mooring.chat.questions import Questions
+from mooring.chat.servers import counted, stands
+from mooring.chat.terminal import Ended, Interrupted, Terminal
+from mooring.core.call import Definition, Done, Failed, Happening, Heard, Moved, Processing
+from mooring.core.call import Request as Call
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.outcome import Outcome
+from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth
+from mooring.core.status import Failed as Broken
+from mooring.core.where import Request
+from mooring.display import event as told
+from mooring.display import happening, label, renderer
+from mooring.errors import ConfigError, MooringError
+from mooring.host import Host
+from mooring.render import safe, safe_text
+from mooring.wire.process import Guard
+
+if TYPE_CHECKING:
+    from mooring.tools.registry import Registry
+
+PROMPT = "> "
+SHOWN = 2_000
+"""So many tokens of a result are shown at once, about a hundred lines; the whole is in a file."""
+
+LONGEST = 400
+"""So many characters of an argument are repeated with its result."""
+
+
+class _Instead(Exception):
+    """The person typed a command where something else was asked for."""
+
+
+class Chat:
+    """One conversation at a terminal."""
+
+    host: Host
+    registry: "Registry"
+
+    def __init__(self, request: Request, said: Said, guard: Guard | None = None) -> None:
+        self.request, self.most = request, SHOWN
+        self._said, self._guard = said, guard
+        self._terminal = Terminal()
+        self._backend: Backend = Manual(self)
+        self._off: set[str] = set()
+        self._missed: set[str] = set()
+        self._greeted = self._leaving = False
+
+    def run(self) -> None:
+        """Converse until the person leaves. Raises: ConfigError."""
+        self._terminal.run(self._opened())
+
+    async def _opened(self) -> None:
+        host = Host(
+            self.request,
+            ask=Questions(self._terminal, project=self.request.project),
+            policy=self._said.mode,
+            rules=self._said.rules,
+            guard=self._guard,
+            reload=True,
+            adapt=self._adapted,
+        )
+        async with self._guard or nullcontext(), host:
+            self.host = host
+            async with host.registry(context=1 << 40, takes=(), tokens=SHOWN, tell=self._happened) as self.registry:
+                listening = asyncio.create_task(self._listen())
+                try:
+                    async with self._terminal.floor:  # what servers ask at their start comes behind it
+                        await self._greet()
+                    self._greeted = True
+                    await self._converse()
+                finally:
+                    listening.cancel()
+
+    # --- the conversation -----------------------------------------------------------------------------------------
+
+    async def _greet(self) -> None:
+        """Show what there is; what is still on its way is told when it comes."""
+        await self._guarded(self.host.ready(self.host.settings["startWindow"] / 1000))
+        self.registry.use(self.host.tools)
+        standing = self.host.status()
+        self._missed = {name for name, status in standing.items() if isinstance(status, Connecting | Broken)}
+        count = f"{counted(len(standing), 'server')}, {counted(len(self.host.tools), 'tool')}"
+        self.say(self._terminal.style(f"mooring · {count}", "bold"))
+        for name, status in standing.items():
+            if not isinstance(status, Connected) and (name in self._missed or isinstance(status, NeedsAuth)):
+                self.dim(f"{safe(name)}: {stands(status, self.host.servers.get(name), 0)}")
+        for problem in self.host.problems:
+            if problem.level == "error":
+                self.dim(f"{safe(problem.path or '')}: {safe(problem.message)}")
+        if standing:
+            self.dim("You are the model: type what you want done, and pick a tool. /help shows what else there is.")
+        else:
+            await commands.run(self, "/mcp")
+
+    async def _converse(self) -> None:
+        warned = False
+        while not self._leaving:
+            try:
+                async with self._terminal.floor:
+                    line = await self._terminal.line(PROMPT, complete=commands.offered(self), keep=True)
+            except Ended:
+                return
+            except Interrupted:
+                if warned:
+                    return
+                warned = True
+                self.dim("Ctrl+C again leaves; so do Ctrl+D and /quit.")
+                continue
+            warned = False
+            await self._answered(line.strip())
+
+    async def _answered(self, line: str) -> None:
+        """Do what a line says; whatever goes wrong is a sentence."""
+        while line:
+            work = commands.run(self, line) if line.startswith("/") else self._turn(line)
+            line = ""
+            try:
+                await self._guarded(work)
+            except _Instead as instead:
+                line = str(instead)
+            except (Interrupted, Ended):
+                self.dim("Left.")
+            except MooringError as error:
+                self.say(self._terminal.style(safe(str(error)), "yellow"))
+
+    async def _guarded(self, work: Awaitable[Any]) -> None:
+        """Do something that Ctrl+C ends, and nothing else with it."""
+        task = asyncio.ensure_future(work)
+        self._terminal.on_interrupt = task.cancel
+        try:
+            await asyncio.wait({task})
+        finally:
+            self._terminal.on_interrupt = None
+            self._terminal.clear()
+        if task.cancelled():
+            self.dim("Stopped.")
+        else:
+            task.result()
+
+    async def _turn(self, request: str) -> None:
+        await self._backend.turn(request, self.registry, lambda words: self.say(safe_text(words)))
+
+    def leave(self) -> None:
+        self._leaving = True
+
+    async def switch(self, server: str, on: bool) -> None:
+        """Have a server, or do without it, for as long as this lasts. Raises: ConfigError."""
+        refused = isinstance(self.host.status()[server], Disabled)
+        if on and refused and server not in self._off:
+            raise ConfigError(f"{server} is disabled in its configuration; `mooring mcp get {server}` says where.")
+        (self._off.discard if on else self._off.add)(server)
+        await self.host.reload()
+        self.registry.use(self.host.tools)
+
+    def _adapted(self, admitted: Admitted) -> Admitted:
+        if not self._off:
+            return admitted
+        names = {*self._off, *(alias for alias, name in admitted.aliases.items() if name in self._off)}
+        refused = {name: _switched_off(name) for name in names if name in {*admitted.wanted, *admitted.aliases}}
+        return replace(
+            admitted,
+            wanted={name: each for name, each in admitted.wanted.items() if name not in names},
+            aliases={alias: name for alias, name in admitted.aliases.items() if alias not in names},
+            refused={**admitted.refused, **refused},
+        )
+
+    # --- the person is the model ----------------------------------------------------------------------------------
+
+    async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
+        pairs = self.registry.pairs
+        for number, tool in enumerate(found, 1):
+            words = safe(tool.description.strip().partition("\n")[0])
+            self.say(f"  {number}  {self._terminal.style(label(tool.name, pairs), 'bold')}")
+            if words:
+                self.dim(f"     “{words}”")
+        names = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
+        async with self._terminal.floor:
+            typed = await self._terminal.line("Which? A number or a name; Enter for none: ", complete=names)
+        typed = typed.strip()
+        if typed.startswith("/"):
+            raise _Instead(typed)
+        if typed.isdecimal() and 0 < int(typed) <= len(found):
+            return found[int(typed) - 1]
+        named = [tool for tool in found if typed == pairs.get(tool.name, ("", ""))[1]]
+        return named[0] if len(named) == 1 else typed or None
+
+    async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
+        pairs = self.registry.pairs
+        server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
+        async with self._terminal.floor:
+            self.say(self._terminal.style(label(tool.name, pairs), "bold"))
+            return await Filling(self._terminal, server, tool.name, tool.schema).done()
+
+    # --- what is shown --------------------------------------------------------------------------------------------
+
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            self._terminal.say(line)
+
+    def dim(self, text: str) -> None:
+        self._terminal.say(self._terminal.style(text, "dim"))
+
+    def _happened(self, happened: Happening) -> None:
+        """What happens to the tools of the conversation."""
+        match happened:
+            case Moved(state=Processing(background=False)):
+                self._terminal.step(happening(happened, self.registry.pairs)[0])
+            case Moved(state=Failed(aborted=True)):
+                pass  # whoever stopped it says so
+            case Moved(request, Done(outcome) | Failed(outcome)):
+                self._ended(request, outcome)
+            case Heard():
+                self.say(*happening(happened, self.registry.pairs))
+            case Moved():
+                pass
+
+    def _ended(self, request: Call, outcome: Outcome) -> None:
+        known = dict(self.registry.pairs)
+        if request.server is not None:
+            known[request.name] = (request.server, request.tool)
+        way = renderer(request.name, known)
+        panel = way.render({key: _short(value) for key, value in request.arguments.items()}, outcome)
+        self.say("", self._terminal.style(f"{way.icon} {label(request.name, known)}", "bold"))
+        self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
+        for note in outcome.notes:
+            self.dim(safe(note))
+
+    async def _listen(self) -> None:
+        async for event in self.host.events():
+            with suppress(MooringError):
+                self._heard(event)
+
+    def _heard(self, event: Event) -> None:
+        """What changed about servers, as far as a person wants to hear of it."""
+        match event:
+            case StatusChanged(server, Connected()):
+                if server in self._missed:
+                    self._missed.discard(server)
+                    tools = sum(entry.server == server for entry in self.host.tools)
+                    self._news(f"{safe(server)} is there now: {counted(tools, 'tool')}")
+            case StatusChanged(server, Broken() | NeedsAuth()):
+                self._missed.add(server)
+                self._news(told(event))
+            case ToolsChanged(server):
+                known = any(pair[0] == server for pair in self.registry.pairs.values())
+                self.registry.use(self.host.tools)
+                if known and server not in self._missed:
+                    self._news(told(event))
+            case Reloaded(added, removed, replaced):
+                self.registry.use(self.host.tools)
+                if added or removed or replaced:
+                    self._news(told(event))
+            case ListChanged() | Updated():
+                self._news(told(event))
+            case StatusChanged() | Logged():
+                pass
+
+    def _news(self, text: str) -> None:
+        if self._greeted:
+            self.dim(text)
+
+
+def _short(value: Any) -> Any:
+    """An argument as it is shown once it has been used; before, all of it is."""
+    if not isinstance(value, str) or len(value) <= LONGEST:
+        return value
+    return f"{value[:LONGEST]}… ({len(value):,} characters)"
+
+
+def _switched_off(name: str) -> Refused:
+    words = f"{name} is off in this chat; /mcp enable {name} brings it back."
+    return Refused(Disabled("in this chat"), ConfigError(words))

@@ -1,0 +1,111 @@
+"""A person at a pseudo-terminal: types, and waits for what is shown."""
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from support import Home
+
+MOORING = str(Path(sys.executable).parent / "mooring")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+_TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+SECONDS = 15.0
+
+
+class Person:
+    """Runs `mooring` with these words at a terminal of its own."""
+
+    def __init__(self, home: Home, *words: str, **env: str) -> None:
+        self.nonce = f"nonce-{uuid4().hex}"
+        self._master, slave = os.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _TAKE, MOORING, *words],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=home.cwd,
+            env={**home.env, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env},
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.raw = ""
+        self._seen = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    @property
+    def shown(self) -> str:
+        """Everything so far, without what steers the terminal."""
+        return _ESCAPES.sub("", self.raw)
+
+    def sees(self, text: str, seconds: float = SECONDS) -> str:
+        """Wait until this is shown, behind what was seen before; gives back what was shown up to it."""
+        until = time.monotonic() + seconds
+        while (at := self.shown.find(text, self._seen)) < 0:
+            assert time.monotonic() < until, f"{text!r} was not shown, but {self.shown[self._seen :]!r}"
+            assert self._more(until - time.monotonic()), f"it ended without {text!r}: {self.shown[self._seen :]!r}"
+        before, self._seen = self.shown[self._seen : at], at + len(text)
+        return before
+
+    def types(self, *lines: str) -> None:
+        """Type lines, each with Enter."""
+        for line in lines:
+            self.presses(f"{line}\r")
+
+    def presses(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def answers(self, *pairs: tuple[str, str]) -> None:
+        """Wait for each text and type what belongs to it."""
+        for text, line in pairs:
+            self.sees(text)
+            self.types(line)
+
+    def closes_the_window(self) -> None:
+        """The terminal is gone."""
+        os.close(self._master)
+        self._master = os.open(os.devnull, os.O_RDONLY)
+        self._process.wait(SECONDS)
+
+    def ended(self) -> int:
+        """Wait for the end; how it ended."""
+        until = time.monotonic() + SECONDS
+        while self._more(until - time.monotonic()):
+            pass
+        return self._process.wait(SECONDS)
+
+    def left(self) -> list[str]:
+        """The processes that are still there."""
+        return [pid for pid in os.listdir("/proc") if pid.isdigit() and self.nonce.encode() in _environ(pid)]
+
+    def _more(self, seconds: float) -> bool:
+        """Whether there can be more; waits for some."""
+        if not select.select([self._master], [], [], max(0.0, seconds))[0]:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # how Linux says that nobody has the other end any more
+            return False
+        self.raw += data.decode(errors="replace")
+        return bool(data)
+
+
+def _environ(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,199 @@
+"""Questions and forms, with somebody who types the same lines every time."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mooring.chat.field import fields
+from mooring.chat.filling import Filling
+from mooring.chat.questions import Questions
+from mooring.chat.terminal import Ended, Interrupted
+from mooring.core.question import Allow, Answer, No, Permission, Question, Sampling, Value, Visit, Yes
+
+
+class Typist:
+    """A terminal at which these lines are typed; an error is raised in place of one."""
+
+    is_reading = False
+
+    def __init__(self, *lines: str | Exception) -> None:
+        self.floor = asyncio.Lock()
+        self.lines = list(lines)
+        self.said: list[str] = []
+        self.hidden: list[str] = []
+
+    async def line(self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False) -> str:
+        self.said.append(prompt)
+        line = self.lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        if secret:
+            self.hidden.append(line)
+        return line
+
+    def say(self, text: str = "") -> None:
+        self.said.append(text)
+
+    def style(self, text: str, *_: str) -> str:
+        return text
+
+
+async def answer(question: Question, *lines: str | Exception, project: bool = True) -> tuple[Answer, Typist]:
+    typist = Typist(*lines)
+    made = await Questions(typist, project=project)(question)  # type: ignore[arg-type]
+    assert typist.lines == []
+    return made, typist
+
+
+async def filled(
+    properties: dict[str, Any], *lines: str, required: tuple[str, ...] = (), **more: Any
+) -> tuple[Any, str]:
+    typist = Typist(*lines)
+    schema = {"type": "object", "properties": properties, "required": list(required), **more}
+    made = await Filling(typist, "srv", "tool", schema).done()  # type: ignore[arg-type]
+    assert typist.lines == []
+    return made, "\n".join(typist.said)
+
+
+MAY_I = Permission("github", "create_issue", {"title": "x\x1b[2J"}, "no rule speaks of it", '{"tool": "…"}')
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["o"], Allow("once")),
+        (["y"], Allow("once")),
+        (["", "what", "s"], Allow("session")),
+        (["a", "e"], Allow("always", "user")),
+        (["a", "?", "p"], Allow("always", "project-local")),
+        (["n"], No()),
+        (["N", "too early"], No("too early")),
+        ([Interrupted()], No(how="cancel")),
+        ([Ended()], No(how="cancel")),
+    ],
+)
+async def test_every_answer_to_a_permission(lines: list[str | Exception], expected: Answer) -> None:
+    made, typist = await answer(MAY_I, *lines)
+    assert made == expected
+    assert "\x1b" not in "".join(typist.said)
+
+
+async def test_no_answer_reaches_further_than_it_may() -> None:
+    question = Permission("s", "t", {}, "why", "rule", scopes=("once",))
+    made, typist = await answer(question, "s", "a", "o")
+    assert made == Allow("once")
+    assert not any("[s]ession" in line for line in typist.said)
+
+
+async def test_without_a_project_always_means_everywhere() -> None:
+    assert (await answer(MAY_I, "a", project=False))[0] == Allow("always", "user")
+
+
+async def test_the_person_writes_what_a_model_would() -> None:
+    request = {
+        "systemPrompt": "Be brief.",
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Hi\x07"}}],
+    }
+    made, typist = await answer(Sampling("srv", request), "one\\", "two")
+    assert isinstance(made, Yes)
+    assert made.content["content"] == {"type": "text", "text": "one\ntwo"}
+    assert "  user: Hi\\x07" in typist.said
+    assert isinstance((await answer(Sampling("srv", request), ""))[0], No)
+
+
+async def test_an_address_is_shown_and_never_opened() -> None:
+    visit = Visit("srv", "Log in", "https://example.com/?x=1", "1")
+    made, typist = await answer(visit, "")
+    assert made == Yes()
+    assert "https://example.com/?x=1" in typist.said
+    assert (await answer(visit, "n"))[0] == No()
+
+
+@pytest.mark.parametrize(
+    ("value", "line", "expected"),
+    [
+        (Value("s", "token", secret=True), "hush", Yes("hush")),
+        (Value("s", "region", options=("eu", "us")), "2", Yes("us")),
+        (Value("s", "region", default="eu"), "", Yes("eu")),
+        (Value("s", "region"), "", No()),
+    ],
+)
+async def test_a_blank_of_a_definition_is_filled_in(value: Value, line: str, expected: Answer) -> None:
+    made, typist = await answer(value, line)
+    assert made == expected
+    assert typist.hidden == ([line] if value.secret else [])
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "expected"),
+    [
+        ({"type": "string"}, "42", "42"),
+        ({"type": "string"}, '""', ""),
+        ({"type": "integer"}, "42", 42),
+        ({"type": "number"}, "4.5", 4.5),
+        ({"type": "boolean"}, "yes", True),
+        ({"type": "boolean"}, "false", False),
+        ({"type": "array", "items": {"type": "string"}}, "a, b", ["a", "b"]),
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+        ({"type": "object"}, '{"a": 1}', {"a": 1}),
+        ({"enum": ["open", "closed"]}, "2", "closed"),
+        ({"enum": ["open", "closed"]}, "OPEN", "open"),
+        ({"enum": [10, 20]}, "20", 20),
+        ({"oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]}, "Blue", "b"),
+        ({"type": "string", "enum": ["r", "b"], "enumNames": ["Red", "Blue"]}, "1", "r"),
+        ({"type": "array", "items": {"enum": ["a", "b", "c"]}}, "1, c", ["a", "c"]),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "x", "x"),
+        ({}, '{"deep": [1]}', {"deep": [1]}),
+        ({"$ref": "#/$defs/n"}, "7", 7),
+    ],
+)
+async def test_a_text_becomes_the_value_that_is_meant(schema: dict[str, Any], text: str, expected: Any) -> None:
+    made, _ = await filled({"x": schema}, text, required=("x",), **{"$defs": {"n": {"type": "integer"}}})
+    assert made == {"x": expected}
+
+
+def test_what_is_required_is_asked_for_first() -> None:
+    schema = {"properties": {"a": {}, "b": {"default": 3}, "c": {}}, "required": ["c"]}
+    assert [field.name for field in fields(schema)] == ["c", "a", "b"]
+    assert fields(schema)[2].prompt == "b (any JSON, Enter for 3): "
+
+
+async def test_optional_ones_are_skipped_one_by_one_or_all_at_once() -> None:
+    three = {name: {"type": "string"} for name in "abc"}
+    assert (await filled(three, "", "x", ""))[0] == {"b": "x"}
+    assert (await filled(three, "x", "."))[0] == {"a": "x"}
+
+
+async def test_what_does_not_fit_names_the_parameter_and_is_asked_for_again() -> None:
+    made, said = await filled({"count": {"type": "integer", "minimum": 1}}, "0", "many", "2", required=("count",))
+    assert made == {"count": 2}
+    assert said.count("count should be") == 2
+
+
+async def test_what_fits_alone_but_not_together_is_asked_for_in_full() -> None:
+    properties = {"a": {"type": "string"}, "b": {"type": "string"}}
+    made, said = await filled(properties, "", "", '{"b": "x"}', minProperties=1)
+    assert made == {"b": "x"}
+    assert "all of it" in said
+
+
+async def test_of_two_that_will_do_neither_is_required() -> None:
+    properties = {"a": {"type": "string"}, "b": {"type": "string"}}
+    either = [{"required": ["a"]}, {"required": ["b"]}]
+    made, said = await filled(properties, "", "x", anyOf=either)
+    assert made == {"b": "x"}
+    assert "is required" not in said
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"properties": None}, {"properties": {"x": True}}, {"properties": {"x": {"enum": []}}}, {"type": 3}]
+)
+def test_an_odd_schema_is_no_error(schema: dict[str, Any]) -> None:
+    for field in fields(schema):
+        assert field.prompt
+        assert list(field.lines) == []
+        field.value("x")

@@ -1,0 +1,274 @@
+"""The plain chat as a person meets it: real processes at a pseudo-terminal, with real servers."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chat.terminal import MOORING, Person
+from support import DEMO, Actor, Home
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
+]
+
+WHICH, CALL_IT, READY = "Enter for none: ", "because …: ", "\n> "
+
+
+def leave(person: Person) -> None:
+    """The chat ends as it should, and leaves nothing behind."""
+    person.types("/quit")
+    assert person.ended() == 0, person.shown
+    assert "Traceback" not in person.raw
+    assert person.left() == []
+
+
+def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.sees("1 server, 7 tools")
+        person.answers((READY, "add two numbers"), (WHICH, "1"), ("a (number, required): ", "2"))
+        person.answers(("b (number, required): ", "40"))
+        asked = person.sees(CALL_IT)
+        assert "🔌 demo / add" in asked
+        assert "asked because no rule speaks of it" in asked
+        assert '{"tool": "mcp__demo__add", "action": "allow"}' in asked
+        person.types("o")
+        shown = person.sees('{"sum": 42}')
+        assert [line for line in shown.splitlines() if line and line[0] not in " {}o" and "processing" not in line] == [
+            "🔌 demo / add", "MCP Tool Result", "Input:", "Output:",
+        ]  # fmt: skip
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_wrong_value_is_a_sentence_and_asked_for_again(home: Home) -> None:
+    with Person(home, "chat", "--plain", "--demo", "--allow", "demo.*") as person:
+        person.answers((READY, "demo.slow"), ("seconds (number, required): ", "soon"))
+        assert "seconds should be a number" in person.sees("seconds (number, required): ")
+        person.answers(("", ""), ("seconds is required", ""), ("seconds (number, required): ", "0.1"))
+        person.answers(("steps (whole number, Enter for 4): ", ""))
+        person.sees("Took 0.1 seconds in 4 steps.")
+        person.answers((READY, "demo.slow"), ("required): ", '{"seconds": 0.2, "steps": 2}'))
+        person.sees("Took 0.2 seconds in 2 steps.")
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "x"), (CALL_IT, "N"), ("Because: ", "not now"))
+        person.sees("was not called; the person said no: not now")
+        person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "s"), ("Output:\nhello", ""))
+        person.answers((READY, "/call demo.echo text=again"))
+        assert "Call it?" not in person.sees("Output:\nagain")
+        leave(person)
+    audit = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "ok", "ok"]
+
+
+def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.answers((READY, "/call demo.echo text=x"), (CALL_IT, "a"), ("[p]roject? ", "p"), ("Output:\nx", ""))
+        leave(person)
+    rules = json.loads((home.home / ".local/state/mooring/rules.json").read_text())
+    assert list(rules["projects"].values()) == [[{"tool": "mcp__demo__echo", "action": "allow"}]]
+    with Person(home, "--demo") as person:
+        person.answers((READY, "/call demo.echo text=again"))
+        assert "Call it?" not in person.sees("Output:\nagain")
+        leave(person)
+
+
+def test_what_is_denied_is_not_even_asked_about(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--deny", "demo.echo", "--dangerously-skip-permissions") as person:
+        person.answers((READY, "/call demo.echo text=x"))
+        assert "Call it?" not in person.sees("echo of demo was not called: your word in this session: deny demo.echo")
+        person.answers((READY, "/call demo.fail"))
+        person.sees("Error: This tool is meant to fail, and it did.")
+        leave(person)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [("\r", "The person answered: blue"), ("n\r", "declined to answer"), ("\x03", "closed the question")],
+)
+def test_what_a_server_asks_is_put_to_the_person(home: Home, keys: str, said: str) -> None:
+    with Person(home, "chat", "--demo", "--allow", "demo.*") as person:
+        person.answers((READY, "/call demo.ask question='Which colour?'"))
+        person.sees("demo asks:\nWhich colour?")
+        person.sees("n to decline: ")
+        person.presses(keys)
+        if keys == "\r":
+            person.answers(("answer (text, required): ", "blue"))
+        person.sees(said)
+        leave(person)
+
+
+def test_a_question_that_its_server_takes_back_is_gone(home: Home) -> None:
+    home.configure(demo={**DEMO, "timeout": 2000})
+    with Person(home, "chat", "--allow", "demo.*") as person:
+        person.answers((READY, "/call demo.ask question='Still there?'"), ("n to decline: ", ""))
+        person.sees("answer (text, required): ")
+        person.sees("MCP error: ")
+        person.answers((READY, "/call demo.echo text='it goes on'"))
+        person.sees("Output:\nit goes on")
+        person.sees(READY)
+        leave(person)
+
+
+def test_ctrl_c_ends_the_call_and_not_the_chat(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "demo.*") as person:
+        person.answers((READY, "/call demo.slow seconds=60 steps=100"))
+        person.sees("step 1 of 100")
+        person.presses("\x03")
+        person.sees("Stopped.")
+        person.answers((READY, "/call demo.echo text='still here'"))
+        person.sees("Output:\nstill here")
+        person.sees(READY)
+        person.presses("half a line\x03")
+        person.sees("Ctrl+C again leaves")
+        person.presses("\x03")
+        assert person.ended() == 0, person.shown
+        assert person.left() == []
+
+
+def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", die=True)
+    home.configure(demo=DEMO, actor=actor.entry, off={"command": "x", "disabled": True})
+    with Person(home) as person:
+        person.answers((READY, "/mcp"))
+        shown = person.sees("/mcp NAME shows one in full")
+        assert "● demo (stdio) · connected · 7 tools" in shown
+        assert "✗ actor (stdio) · failed" in shown
+        assert "○ off · disabled" in shown
+        person.answers((READY, "/mcp ACTOR"))
+        person.sees("it wrote last:")
+        person.sees("I was told to die")
+        actor.tell()
+        person.answers((READY, "/mcp reload actor"))
+        person.sees("tools: change, complain, count, die, fragile, nap, update, whoami")
+        person.answers((READY, "/mcp disable demo"), ("demo is disabled for this session.", "/call demo.echo text=x"))
+        person.sees("has no tool 'demo.echo'")
+        person.answers(("", "/mcp enable demo"), ("demo is enabled for this session.", ""))
+        leave(person)
+
+
+def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, tmp_path: Path) -> None:
+    home.configure(late=Actor(tmp_path / "late.json", late=1.5).entry)
+    with Person(home) as person:
+        person.sees("late: connecting")
+        person.sees(READY)
+        person.presses("late.who")
+        person.sees("late is there now: 8 tools")
+        person.sees("> late.who")
+        person.types("ami")
+        person.answers((CALL_IT, "o"))
+        person.sees("MCP Tool Result")
+        leave(person)
+
+
+def test_an_input_that_is_secret_is_asked_for_and_never_shown(home: Home) -> None:
+    command = [sys.executable, "-S", "-c", "import os, sys; sys.exit('got ' + os.environ['TOKEN'][::-1])"]
+    entry = {"type": "stdio", "command": command[0], "args": command[1:], "env": {"TOKEN": "${input:token}"}}
+    inputs = [{"type": "promptString", "id": "token", "description": "Your token", "password": True}]
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    with Person(home) as person:
+        person.sees("vault needs a value for token")
+        person.answers(("token: ", "hush-hush"))
+        person.sees("vault: failed")
+        leave(person)
+        assert "hush-hush" not in person.raw
+
+
+LINES = [
+    "/", "/mpc", "/mcp nobody", "/mcp reload nobody", "/mcp enable", "/mcp enable nobody", "/call", "/call nothing", "/call 'x",
+    "/call demo.echo", "/call demo.echo text", "/call demo.echo txt=1", "/read", "/read demo", "/read nobody x://y", "/read demo x://y",
+    "/resources nobody", "/tools zzzqqq", "zzzqqq", "\x01\x02\x1b[31m", "(", "*", '{"a": 1}', "ä" * 3000,
+]  # fmt: skip
+
+
+def test_bad_input_is_answered_in_a_sentence(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        for line in LINES:
+            person.sees("> ")
+            person.types(line)
+        person.answers(("", "/tools"), ("demo.echo", ""), ("", "/help"), ("/call SERVER.TOOL", ""))
+        leave(person)
+        assert "There is no command /mpc. Did you mean /mcp?" in person.shown
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_without_colours_nothing_is_coloured(home: Home, env: dict[str, str]) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*", **env) as person:
+        person.answers((READY, "/call demo.slow seconds=0.2 steps=2"))
+        person.sees("Took 0.2 seconds")
+        person.answers((READY, "/mcp"), ("7 tools", ""))
+        leave(person)
+        assert "\x1b[1m" not in person.raw
+        assert ("\x1b" in person.raw) == ("TERM" not in env)
+
+
+def test_what_a_server_writes_cannot_steer_the_terminal(home: Home, tmp_path: Path) -> None:
+    evil = "\x1b]0;gone\x07 \u202etxt"
+    home.configure(evil=Actor(tmp_path / "evil.json", tools=["speak"], describe={"speak": evil}).entry)
+    with Person(home) as person:
+        person.answers((READY, "speak"), (WHICH, ""), (READY, "/tools"), ("evil.speak", ""))
+        leave(person)
+        assert "\x1b]0;" not in person.raw
+        assert "\u202e" not in person.raw
+        assert "\\x1b]0;gone\\x07 \\u202etxt" in person.raw
+
+
+def test_a_picture_is_kept_and_its_file_named(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, "/call demo.picture"))
+        person.sees("kept in ")
+        path = person.sees(".png]")
+        assert Path(f"{path}.png").read_bytes().startswith(b"\x89PNG")
+        leave(person)
+
+
+def test_the_end_of_input_leaves(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.sees(READY)
+        person.presses("\x04")
+        assert person.ended() == 0, person.shown
+        assert person.left() == []
+
+
+def test_a_window_that_is_closed_leaves_nothing_behind(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, "/call demo.slow seconds=60"), ("step 0", ""))
+        person.closes_the_window()
+        until = time.monotonic() + 10
+        while person.left() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert person.left() == []
+
+
+def test_a_long_result_is_shown_in_part_and_its_file_named(home: Home) -> None:
+    text = home.write("project/long.txt", "\n".join(f"line {number}" for number in range(5000)))
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, f"/call demo.echo text=@{text}"))
+        person.sees("The whole is in ")
+        path = person.sees(".txt")
+        assert "line 4999" in person.sees(READY)
+        assert Path(f"{path}.txt").read_text() == text.read_text()
+        assert "line 2500" not in person.shown
+        leave(person)
+
+
+def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
+
+    assert "demo" in run("--demo").stdout
+    refused = run("chat", "--demo")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (
+        refused.stderr
+        == "mooring: A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.\n"
+    )
