@@ -77,8 +77,14 @@ def admit(inventory: "Inventory") -> Admitted:
 
 
 def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
-    """Definitions that a program gave: all of them may be started."""
-    return Admitted(settings, folder, {config.name: trust.given(config, folder) for config in configs})
+    """Definitions that a program gave: all of them may be started. Raises: ConfigError where they are no such."""
+    try:
+        found: list[Any] = list(configs)
+    except TypeError:
+        found = [None]
+    if not all(isinstance(config, ServerConfig) for config in found):
+        raise ConfigError("Servers are given as a mapping in the shape of mcpServers, or as ServerConfig values.")
+    return Admitted(settings, folder, {config.name: trust.given(config, folder) for config in found})
 
 
 def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:

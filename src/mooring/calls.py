@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
+from mooring.errors import Closed, TimedOut
 from mooring.permissions.audit import Outcome
 from mooring.permissions.policy import Call, Verdict
 from mooring.permissions.warden import Warden
@@ -41,6 +42,7 @@ class Calls:
         self._pinned: set[Server] = set()
         self._ways: dict[str, _Way] = {}
         self._known: tuple[object, object] = (None, None)
+        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def call(
         self,
@@ -84,7 +86,9 @@ class Calls:
             within = _less(within, asyncio.get_running_loop().time() - began)
         server = self._roster.owner(entry)
         call = about(entry, server, arguments)
-        verdict = await self._passed(call, server)
+        began = asyncio.get_running_loop().time()
+        verdict = await self._judged(call, server, _most(within))
+        within = _less(within, asyncio.get_running_loop().time() - began)
         way = _Way(entry, server, verdict, server.origin, _harmless(entry))
         if (
             self._warden.always(call)
@@ -93,6 +97,27 @@ class Calls:
         ):
             self._ways[name if isinstance(name, str) else name.name] = way
         return way, call, within
+
+    def close(self) -> None:
+        """Whoever waits for an answer whether a call may be made gets none any more."""
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    async def _judged(self, call: Call, server: Server, seconds: float) -> Verdict:
+        """What lets a call through, in the time there is for all of it. Raises: Denied, TimedOut, Closed."""
+        if self._warden.allows(call) is not None:
+            return await self._passed(call, server)
+        judging = asyncio.ensure_future(self._passed(call, server))
+        waited: set[asyncio.Future[Any]] = {judging, self._closed}
+        try:
+            await asyncio.wait(waited, timeout=None if seconds == inf else seconds, return_when=asyncio.FIRST_COMPLETED)
+            if judging.done():
+                return judging.result()
+        finally:
+            judging.cancel()
+        if self._closed.done():
+            raise Closed(server.name, f"{call.tool} was allowed")
+        raise TimedOut(server.name, f"{call.tool}, for nobody said whether it may be called,", seconds)
 
     async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:
         """See `Host.own`."""

@@ -120,7 +120,7 @@ class Disabled(MooringError):
     """The server is switched off; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:
-        super().__init__(f"Server {server!r} is disabled ({by}). Run `mooring mcp enable {server}` first.")
+        super().__init__(f"Server {server!r} is disabled ({by}); switch it on there first.")
         self.server = server
         self.by = by
 

@@ -183,6 +183,7 @@ class Host:
         self._fleet = Fleet(self._shared, Cache(where) if self._remember else None, self._retired)
         self._roster = Roster(self._fleet.servers, self._withheld)
         self._calls = Calls(self._roster, self._warden)
+        self._shared.vet = self._roster.vet
         self._apply(admitted)
         self._keeper = asyncio.get_running_loop().create_task(self._keep_up()) if self._hot else None
         return self
@@ -197,6 +198,7 @@ class Host:
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait({self._keeper})
+        self._calls.close()
         for registry in tuple(self._registries):
             await registry.close()
         await self._watches.close()

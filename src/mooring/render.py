@@ -77,9 +77,12 @@ def argument(name: str) -> str:
     return safe(f"-- {_quoted(name)}" if name.startswith("-") else _quoted(name))
 
 
+_QUERY = re.compile(r"([?&][^=&#]*(?:key|token|secret|auth|pass|pwd|sig|credential|code)[^=&#]*=)[^&#]+", re.I)
+
+
 def address(url: str) -> str:
-    """An address without the password that it may hold."""
-    return re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url)
+    """An address without the password that it may hold, and without the secrets in its query."""
+    return _QUERY.sub(rf"\1{HIDDEN}", re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url))
 
 
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.A)

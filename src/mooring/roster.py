@@ -132,13 +132,19 @@ class Roster:
     def owner(self, entry: Entry) -> Server:
         """The server of a tool, if it is still the one that it was when the tool was listed, or called before.
 
-        Raises: Stale.
+        Raises: Stale; HeldBack where the tool is not what was approved.
         """
         server = self._servers.get(entry.server)
         if server is None or entry.owner is not server:
             raise Stale(entry.server, entry.tool)
         self._still(server, entry.server, entry.tool)
+        self.catalog.vet(entry.server, entry.tool)
         return server
+
+    def vet(self, server: str, tool: str) -> None:
+        """Hold a tool of a server that was just connected to what was approved. Raises: HeldBack."""
+        if server in self._servers:
+            self.catalog.vet(server, tool)
 
     def _still(self, server: Server, name: str, tool: str) -> None:
         if self._bound.setdefault((name, tool), server) is not server:

@@ -1,5 +1,6 @@
 """Configured servers from the command line: tools, calls, resources, prompts, watching and logs, with real servers."""
 
+import asyncio
 import json
 import os
 import signal
@@ -433,3 +434,39 @@ def test_the_cost_of_tools_is_given_with_and_without_deferral(cli: Cli, actor: A
 
 def test_search_and_cost_are_asked_one_at_a_time(cli: Cli) -> None:
     assert cli("tools", "--search", "x", "--cost").code == 2
+
+
+def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_through(cli: Cli, actor: Actor) -> None:
+    actor.tell(tools=["x"], describe={"x": "good"})
+    cli.home.configure(actor=actor.entry)
+    assert cli("call", "actor.x").out == "x\n"
+    actor.tell(tools=["x"], describe={"x": "evil"})
+    done = cli("tools", "--refresh")
+    assert "actor.x " not in done.out
+    assert "A tool of actor is held back" in done.err
+    assert cli("call", "actor.x").code == 4
+    shown = cli("mcp", "pins", "actor")
+    assert "+description: evil" in shown.out
+    approved = cli("mcp", "pins", "actor", "--approve")
+    assert "+description: evil" in approved.err
+    assert cli("call", "actor.x").out == "x\n"
+    assert [row["outcome"] for row in cli("log", "--json", "--tool", "x").data["calls"]] == ["ok", "ok"]
+
+
+async def test_a_header_given_for_an_address_is_not_repeated(home: Home) -> None:
+    from aiohttp import web
+
+    from mooring.testing.site import Site
+
+    async with Site() as site:
+        said = {"initialize": "no: canary-header", "server/discover": "no: canary-header"}
+        for method, text in said.items():
+            site.answers[method] = lambda heard, text=text: web.Response(status=500, text=text)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "mooring", "tools", "--url", site.url, "-H", "Authorization: Bearer canary-header",
+            cwd=home.cwd, env=home.env, stdout=-1, stderr=-1,
+        )  # fmt: skip
+        _, err = await process.communicate()
+    assert process.returncode == 1
+    assert b"canary-header" not in err
+    assert "•••" in err.decode()

@@ -69,7 +69,15 @@ def call(key, name, arguments):
     elif name == "complain":
         sys.stderr.write("this is stderr\n")
         sys.stderr.flush()
-        send({"method": "notifications/message", "params": {"level": "warning", "data": "this is a message"}})
+        send(
+            {
+                "method": "notifications/message",
+                "params": {
+                    "level": "warning",
+                    "data": f"this is a message{os.environ.get(arguments.get('about', ''), '')}",
+                },
+            }
+        )
     send({"id": key, "result": {"content": [{"type": "text", "text": text}]}})
 
 
@@ -96,6 +104,8 @@ def main():
         elif method == "tools/list":
             note("lists", time.time())
             send({"id": key, "result": {"tools": tools()}})
+        elif method == "resources/read" and params["uri"] == "actor://secret":
+            send({"id": key, "error": {"code": -32000, "message": f"no: {os.environ.get('API_TOKEN')}"}})
         elif method == "resources/read":
             send({"id": key, "result": {"contents": [{"uri": params["uri"], "text": str(time.time())}]}})
         elif method in ("resources/subscribe", "resources/unsubscribe"):

@@ -3,8 +3,8 @@
 A host would do, and takes a tenth more of the time of the whole command: it is made for many servers that stay.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
@@ -17,7 +17,8 @@ from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Result
 from mooring.core.tool import Listing, Rejected, Tool
-from mooring.errors import UnknownTool
+from mooring.errors import ServerError, UnknownTool
+from mooring.servers.redact import hidden, redacted
 from mooring.single import connect
 from mooring.wire.client import Client, Root
 from mooring.wire.process import Guard
@@ -101,10 +102,22 @@ async def _with(
 ) -> None:
     deadline = Deadline(target.timeout)
     limits = Limits() if target.timeout is None else Limits(connect=target.timeout, list=target.timeout)
-    with deadline.wording(about):
+    with deadline.wording(about), _discreet(target):
         async with guard if target.url is None else nullcontext(), _session(target, guard, limits) as session:
             watcher.connected()
             show(await work(session, deadline.rest))
+
+
+@contextmanager
+def _discreet(target: Target) -> Iterator[None]:
+    """No error repeats the headers and variables that were given for the server."""
+    try:
+        yield
+    except ServerError as error:
+        given = (*target.headers.values(), *(value.rpartition(" ")[2] for value in target.headers.values()))
+        secrets = hidden((*given, *target.env.values()))
+        error.args = (redacted(str(error), secrets), *error.args[1:])
+        raise
 
 
 def _session(target: Target, guard: Guard, limits: Limits) -> AbstractAsyncContextManager[Session]:

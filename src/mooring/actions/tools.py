@@ -37,6 +37,8 @@ class Tools(Struct, frozen=True):
     waiting: tuple[str, ...] = ()
     """The project's servers that nobody has let start."""
     problems: tuple[Problem, ...] = ()
+    held: Mapping[str, int] = {}
+    """How many tools of a server are held back, because they are not what was approved."""
     healthy: bool = True
     """Whether everything that was named, or is required, is there."""
 
@@ -83,7 +85,8 @@ def _one(host: Host, server: Server) -> Tools:
     unlisted = _unlisted(server)
     entries = tuple(_entries(host, server))
     peer = _peer(server.name, server, host, None)
-    return Tools(entries, (peer,), {server.name: unlisted} if unlisted else {}, healthy=not unlisted)
+    failed = {server.name: unlisted} if unlisted else {}
+    return Tools(entries, (peer,), failed, held=_held(host, [server.name]), healthy=not unlisted)
 
 
 def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
@@ -97,8 +100,13 @@ def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
         failed=dict(sorted(failed.items())),
         waiting=tuple(name for name, why in errors.items() if isinstance(why, NotApproved)),
         problems=tuple(problem for problem in host.problems if problem.level == "error"),
+        held=_held(host, list(servers)),
         healthy=not any(server.config.required and name in failed for name, server in servers.items()),
     )
+
+
+def _held(host: Host, names: list[str]) -> dict[str, int]:
+    return {name: len(held.names) for name, held in host.held().items() if name in names}
 
 
 def _entries(host: Host, server: Server) -> Iterator[Entry]:

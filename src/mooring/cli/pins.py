@@ -29,6 +29,7 @@ async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool
             await host.ready(servers=[server] if server else None, refresh=True)
         rows = pinned(host, request.where, server)
         if agreed and server is not None:
+            _show(rows, err=True)
             approved = approve(host, server)
             rows = pinned(host, request.where, server)
             click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
@@ -38,15 +39,15 @@ async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool
         _show(rows)
 
 
-def _show(rows: tuple[Pinned, ...]) -> None:
+def _show(rows: tuple[Pinned, ...], err: bool = False) -> None:
     if not rows:
         click.echo("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
     for row in rows:
         since = f", approved {row.at}" if row.at else ", none approved yet"
-        click.echo(f"{safe(row.server)}: {row.tools} tools{since}")
+        click.echo(f"{safe(row.server)}: {row.tools} tools{since}", err=err)
         for held in row.held:
-            click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"))
+            click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"), err=err)
             for line in held.diff.splitlines():
-                click.echo(f"    {safe(line)}")
+                click.echo(f"    {safe(line)}", err=err)
         if row.held:
-            click.echo(f"  To let them be called: mooring mcp pins --approve {argument(row.server)}")
+            click.echo(f"  To let them be called: mooring mcp pins --approve {argument(row.server)}", err=err)

@@ -7,18 +7,28 @@ import click
 from mooring.cli.base import Globals
 from mooring.cli.list import problem_line
 from mooring.core.problem import Problem
-from mooring.render import safe
+from mooring.render import argument, safe
 
 
 def warn(
-    options: Globals, *, failed: Mapping[str, str], problems: Iterable[Problem] = (), waiting: Iterable[str] = ()
+    options: Globals,
+    *,
+    failed: Mapping[str, str],
+    problems: Iterable[Problem] = (),
+    waiting: Iterable[str] = (),
+    held: Mapping[str, int] | None = None,
 ) -> None:
-    """Name the servers that are not there, and what is wrong with the configuration."""
+    """Name the servers that are not there, the tools that are held back, and what is wrong with the configuration."""
     home = options.request().where.home
     for problem in problems:
         click.echo(f"Warning: MCP config error: {problem_line(problem, home).strip()}", err=True)
     for name, why in failed.items():
         click.echo(f"Warning: MCP startup error: {safe(_naming(name, why))}", err=True)
+    for name, count in (held or {}).items():
+        many = f"{count} tools of {safe(name)} are" if count > 1 else f"A tool of {safe(name)} is"
+        click.echo(
+            f"{many} held back, not being what was approved. To look: mooring mcp pins {argument(name)}", err=True
+        )
     if (names := ", ".join(map(safe, waiting))) and not options.quiet:
         click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
 

@@ -77,15 +77,15 @@ class Warden:
         key = pins.key(approved)
         if key is None:
             return Held()
-        if self._pin(key) is None and not approved.own:
-            self._first(key, tools)
+        if self._pin(key) is None and not approved.own and (known := tuple(tools)):
+            self._first(key, known)
         return pins.compare(self._pin(key), tools)
 
     async def called(self, approved: Approved, tools: Iterable[Tool]) -> None:
         """A call of the server was let through: from now on its tools are what they are."""
         key = pins.key(approved)
-        if key is not None and self._pin(key) is None:
-            await asyncio.to_thread(self._first, key, tuple(tools))
+        if key is not None and self._pin(key) is None and (known := tuple(tools)):
+            await asyncio.to_thread(self._first, key, known)
 
     def approve(self, approved: Approved, held: Held) -> None:
         """Take the tools as they were shown.

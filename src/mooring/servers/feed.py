@@ -18,6 +18,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._listeners: WeakSet[Listener] = WeakSet()
+        self._closed = False
 
     def emit(self, event: Event) -> None:
         for listener in self._listeners:
@@ -27,9 +28,12 @@ class Feed:
         """Events from now on, until the feed is closed or the listener forgotten."""
         listener = Listener()
         self._listeners.add(listener)
+        if self._closed:
+            listener.end()
         return listener
 
     def close(self) -> None:
+        self._closed = True
         for listener in self._listeners:
             listener.end()
 

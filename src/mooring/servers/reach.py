@@ -1,6 +1,6 @@
 """A definition into a session: prepared, then started or reached."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import inf, isinf
 from os.path import basename
@@ -22,7 +22,12 @@ from mooring.wire.session import Session
 
 @asynccontextmanager
 async def connection(
-    approved: Approved, shared: Shared, client: Client, limits: Limits, known: EraName | None
+    approved: Approved,
+    shared: Shared,
+    client: Client,
+    limits: Limits,
+    known: EraName | None,
+    on_ready: Callable[[Launch | Reach], None],
 ) -> AsyncIterator[Session]:
     """A session with the server; when it is left, so is everything the server started.
 
@@ -31,6 +36,7 @@ async def connection(
         NotApproved: it is no longer what was approved.
     """
     ready = await prepare(approved, context(shared))
+    on_ready(ready)
     for omission in ready.omitted:
         shared.note(approved.name, LogMessage("warning", str(omission)))
     async with prepared(ready, approved.name, shared, client, limits, known) as session:

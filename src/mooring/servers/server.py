@@ -38,12 +38,14 @@ from mooring.errors import (
     MooringError,
     NeedsLogin,
     NotApproved,
+    RpcError,
     ServerDied,
     ServerError,
     Suspended,
     TimedOut,
 )
 from mooring.servers.asking import client
+from mooring.servers.launch import Launch, Reach
 from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, installs, limits_of
 from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
@@ -84,6 +86,8 @@ class Server:
         self._was_up = False
         self._leaving = False
         self._cause: MooringError | None = None
+        self._redacted: Callable[[str], str] = str
+        """Strikes out the secrets that it was given."""
 
     # --- what is known of it --------------------------------------------------------------------------------------
 
@@ -149,7 +153,17 @@ class Server:
             self._suspend()
         else:
             self._owner = self._loop.create_task(self._own(), name=f"mooring server {self.name}")
+            self._owner.add_done_callback(self._broke_off)
         return up
+
+    def _broke_off(self, owner: "asyncio.Task[None]") -> None:
+        """Whatever ended the owner, nobody waits for ever: what was not foreseen is this server's failure alone."""
+        if owner.cancelled() or (fault := owner.exception()) is None:
+            return
+        self._session = None
+        self._cause = ServerError(self.name, f"{self.name} cannot be used: {type(fault).__name__}: {fault}")
+        self._set(Failed(str(self._cause)))
+        self._fail(self._cause)
 
     async def session(self, until: float = inf) -> Session:
         """The connection, made if need be, and waited for while it is being mended, up to a moment of the loop's clock.
@@ -186,6 +200,7 @@ class Server:
         """
         within = within or self.limits.call
         self._calls += 1
+        lost: ServerError | None = None
         try:
             if (session := self._session) is not None:
                 try:
@@ -196,7 +211,11 @@ class Server:
                     self._forsake(session, error)
                     if error.may_have_run and not harmless:
                         raise
+                    lost = error
             return await self._call_anew(tool, arguments, within, on_progress or _ignore, meta)
+        except ServerError as error:
+            # A second try that came to nothing does not undo what the first may have done.
+            raise self._told(lost if lost is not None and lost.may_have_run else error) from None
         finally:
             self._calls -= 1
             self._used = self._loop.time()
@@ -213,6 +232,7 @@ class Server:
     ) -> Result:
         until = inf if within.total is None else self._loop.time() + within.total
         session = await self.session(min(until, self._soon(within)))
+        self._shared.vet(self.name, tool)
         left = within if within.total is None else Timeout(within.idle, max(0.001, until - self._loop.time()))
         return await session.call_tool(tool, arguments, within=left, on_progress=on_progress, meta=meta)
 
@@ -234,11 +254,20 @@ class Server:
             except _LOST as error:
                 self._forsake(session, error)
             return await question(await self.session(min(until, self._soon(self.limits.call))))
+        except ServerError as error:
+            raise self._told(error) from None
         finally:
             self._calls -= 1
             self._used = self._loop.time()
             if self._leaving:
                 self._ring()
+
+    def _told(self, error: ServerError) -> ServerError:
+        """The same error without the secrets that the server was given, should it repeat them."""
+        error.args = (self._redacted(str(error)), *error.args[1:])
+        if isinstance(error, RpcError):
+            error.message = self._redacted(error.message)
+        return error
 
     def _forsake(self, session: Session, error: ServerError) -> None:
         """A call found the connection lost before its owner did."""
@@ -368,9 +397,12 @@ class Server:
         async with AsyncExitStack() as stack:
             async with self._shared.slot(installs(self.config)):
                 known = self.offer.era if self.offer is not None else None
-                way = connection(self.approved, self._shared, self._client(), self._deadlines(), known)
+                way = connection(self.approved, self._shared, self._client(), self._deadlines(), known, self._knows)
                 session = await stack.enter_async_context(way)
             yield session
+
+    def _knows(self, ready: Launch | Reach) -> None:
+        self._redacted = ready.redacted
 
     def _client(self) -> Client:
         return client(
@@ -472,7 +504,7 @@ class Server:
             listener(uri)
 
     def _logged(self, message: LogMessage) -> None:
-        self._shared.note(self.name, message)
+        self._shared.note(self.name, message, self._redacted)
 
     def _ring(self) -> None:
         if self._bell is not None and not self._bell.done():

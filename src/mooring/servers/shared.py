@@ -44,6 +44,8 @@ class Shared:
         self.emit = emit
         self.remember: Callable[[Approved, Offer], None] = _forget
         """Keeps what a server offers, where somebody wants it kept."""
+        self.vet: Callable[[str, str], None] = _pass
+        """Holds a tool of a server that was just connected to what was approved. Raises: HeldBack."""
         self.ask = ask
         self.limits = limits or Limits()
         self.env = env or {}
@@ -77,9 +79,9 @@ class Shared:
         """The turn to start: not too many at a time."""
         return self._installs if installing else self._starts
 
-    def note(self, server: str, message: LogMessage) -> None:
+    def note(self, server: str, message: LogMessage, redacted: Callable[[str], str] = str) -> None:
         """Something a server wrote, or that is to be known about it."""
-        text = message.data if isinstance(message.data, str) else _text(message.data)
+        text = redacted(message.data if isinstance(message.data, str) else _text(message.data))
         self._log(server, message.level, text)
         self.emit(Logged(server, message.level, text))
 
@@ -92,6 +94,10 @@ def _text(data: object) -> str:
     from json import dumps  # few servers log anything but text
 
     return dumps(data, ensure_ascii=False, default=str)
+
+
+def _pass(server: str, tool: str) -> None:
+    return
 
 
 def _forget(approved: Approved, offer: Offer) -> None:

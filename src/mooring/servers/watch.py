@@ -57,6 +57,7 @@ class Watches:
         self._sleep = sleep
         self._numbers = count(1)
         self._live: dict[str, _Live] = {}
+        self._closed = False
 
     @property
     def all(self) -> tuple[Watch, ...]:
@@ -126,6 +127,7 @@ class Watches:
             self._emit(Updated(live.watch.id, server.name, live.watch.target, error=reason, ended=True))
 
     async def close(self) -> None:
+        self._closed = True
         for live in tuple(self._live.values()):
             await self._stop(live)
 
@@ -215,6 +217,8 @@ class Watches:
         return now
 
     def _room(self) -> None:
+        if self._closed:
+            raise ConfigError("The host is closed: nothing can be watched any more.")
         if len(self._live) >= MOST:
             raise ConfigError(f"{MOST} things are watched already; end one of them first.")
 

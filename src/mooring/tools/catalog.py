@@ -96,6 +96,11 @@ class Catalog:
         """The real pair behind each tool."""
         return self._by_pair
 
+    def vet(self, server: str, tool: str) -> None:
+        """Hold a tool to what was approved. Raises: HeldBack."""
+        if tool in self._sources[server].held:
+            raise HeldBack(server, tool)
+
     def get(self, name: str) -> Entry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
         return self._exact.get(name)

@@ -59,7 +59,18 @@ def address(url: str) -> Address:
         return _unix(parts)
     if parts.scheme not in ("http", "https") or not port_and_host[1]:
         raise ConfigError("A URL of a server begins with http://, https:// or unix:// and names a host or a socket.")
+    _check_host(port_and_host[1])
     return Address(urlunsplit(parts._replace(fragment="")))
+
+
+def _check_host(host: str) -> None:
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        reason = f"A URL names a host that cannot be one: {host[:70]!r}."
+    else:
+        return
+    raise ConfigError(reason)
 
 
 def checked(headers: Mapping[str, str]) -> dict[str, str]:

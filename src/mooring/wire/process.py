@@ -430,8 +430,13 @@ def _request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str 
     except OSError as error:
         raise _refused(f"{command!r} could not be prepared: {error}.", command, folder, error.errno or 0) from error
     coding = sys.getfilesystemencoding(), "surrogateescape"  # as os.fsencode, in a fifth of the time
-    words = [word.encode(*coding) for word in argv]
-    variables = {name.encode(*coding): value.encode(*coding) for name, value in env.items()}
+    try:
+        words = [word.encode(*coding) for word in argv]
+        variables = {name.encode(*coding): value.encode(*coding) for name, value in env.items()}
+        folder.encode(*coding)
+    except UnicodeEncodeError:
+        reason = f"{command!r} cannot be started: its command, arguments, folder or environment hold half a character."
+        raise _refused(reason, command, folder, errno.EINVAL) from None
     _check(command, folder, words, variables)
     return "spawn", number, words, variables, os.fsencode(folder), container
 
