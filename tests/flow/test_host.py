@@ -143,6 +143,13 @@ async def test_a_lazy_server_is_closed_when_nobody_used_it_for_a_while_and_comes
         assert await pid(host) != first
 
 
+async def test_a_definition_may_say_how_long_its_server_stays_open(home: Home, actor: Actor) -> None:
+    home.write("home/.atomic/agent/mcp.json", {"mcpServers": {"actor": {**actor.entry, "idleTimeout": 0.005}}})
+    async with opened(home) as host:
+        first = await pid(host)
+        await until(lambda: gone(first))
+
+
 async def test_a_long_call_keeps_its_server_open(home: Home, actor: Actor) -> None:
     async with opened(home, servers={"actor": actor.entry}, limits=Limits(unused=0.1)) as host:
         assert (await host.call("actor.nap", {"seconds": 0.6})).text == "nap"

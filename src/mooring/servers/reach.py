@@ -101,9 +101,11 @@ def installs(config: ServerConfig) -> bool:
 
 
 def limits_of(config: ServerConfig, limits: Limits) -> Limits:
-    """The host's limits with the deadlines that the definition asks for."""
+    """The host's limits with the deadlines that the definition asks for, and how long it may be idle."""
     if config.start_timeout is not None:
         limits = replace(limits, connect=config.start_timeout)
+    if config.idle_timeout is not None:
+        limits = replace(limits, unused=config.idle_timeout)
     if config.call_timeout is not None:
         limits = replace(limits, call=_timeout(config.call_timeout, limits.call.total))
     return limits
