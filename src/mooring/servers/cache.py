@@ -68,6 +68,7 @@ class Cache:
         self._patience = patience
         self._kept_secret = f"{where.state}/catalog.key"
         self._secret = b""
+        self._made: dict[str, tuple[Approved, bytes]] = {}
         self._lasting = True
         self._lock, self._flushing = Lock(), Lock()
         self._pending: dict[bytes, Offer | None] = {}
@@ -82,8 +83,11 @@ class Cache:
         return _digest(self._own_secret(), b"key", text.encode())
 
     def own_key(self, approved: Approved, where: Where) -> bytes:
-        """The key of a server that has its own folder for a root, as every server of a host has."""
-        return self.key(approved, where, roots=(approved.folder,))
+        """The key of a server that has its own folder for a root, as every server of a host has; made once for each."""
+        made = self._made.get(approved.name)
+        if made is None or made[0] is not approved:
+            made = self._made[approved.name] = approved, self.key(approved, where, roots=(approved.folder,))
+        return made[1]
 
     def known(self, approved: Iterable[Approved], where: Where) -> dict[str, Offer]:
         """What is known of these servers, by name; see `load`."""
