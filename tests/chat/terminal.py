@@ -86,7 +86,10 @@ class Person:
         until = time.monotonic() + SECONDS
         while self._more(until - time.monotonic()):
             pass
-        return self._process.wait(SECONDS)
+        try:
+            return self._process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it did not end, but showed {self.shown[-2000:]!r}") from None
 
     def left(self) -> list[str]:
         """The processes that are still there."""

@@ -151,7 +151,7 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
         person.answers((READY, "/mcp reload actor"))
         person.sees("tools: change, complain, count, die, fragile, nap, update, whoami")
         person.answers((READY, "/mcp disable demo"), ("demo is disabled for this session.", "/call demo.echo text=x"))
-        person.sees("has no tool 'demo.echo'")
+        person.sees("demo is off in this chat; /mcp enable demo brings it back.")
         person.answers(("", "/mcp enable demo"), ("demo is enabled for this session.", ""))
         leave(person)
 

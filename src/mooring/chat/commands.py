@@ -101,8 +101,11 @@ async def _call(chat: "Chat", rest: str) -> None:
     name, *words = _words(rest)
     tool = chat.registry.find(name)
     if tool is None:
-        near = get_close_matches(name, [".".join(pair) for pair in chat.registry.pairs.values()], 3)
-        raise UnknownTool("Mooring", name, near)
+        await chat.host.find(name)  # its server may not have been asked yet; raises where there is none
+        chat.registry.use(chat.host.tools)
+        tool = chat.registry.find(name)
+    if tool is None:
+        raise UnknownTool("This chat", name)
     await chat.registry.call(tool.name, arguments(words, tool.schema))
 
 

@@ -254,7 +254,8 @@ class Terminal:
         """A signal came. One that came just before the main thread waits for a key woke nobody."""
         with suppress(BlockingIOError):
             if signal.SIGINT in self._heard.recv(64):
-                self._pressing = self._reading
+                # A line that is about to be read, and was ended before it began, stays so.
+                self._pressing = self._reading or self._pressing
                 self._later()
 
     def _nudge(self) -> None:
