@@ -66,6 +66,10 @@ NOTES = """\
 - Claude Code fills in variables before it compares a server with its policies; here both are compared as written.
 - Which of the person's variables a program inherits goes by Mooring's rules, whichever tool configured it.
 - OpenCode fills placeholders into the text of a file before it reads it; here they count inside its strings.
+- `imports` in a file of Atomic's starts nothing: the files that it names are read by the rules of their own tools.
+  `deferTools`, `filterMapping` and `disableToolCache` of Copilot CLI say how it shows tools and results to its model;
+  here Mooring's settings do. What a plugin's manifest says of being off at first does not count, only what the person
+  switched.
 - The agent profiles of Zed and `useLegacyMcpJson` of Amazon Q belong to an agent of theirs, not to a server.
 
 **Secrets by name.** `env_keys` of Goose stand for a variable of that name or, where none is set, for what Goose keeps

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from support import Home
+from support import Home, running
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
@@ -93,7 +93,7 @@ class Person:
 
     def left(self) -> list[str]:
         """The processes that are still there."""
-        return [pid for pid in os.listdir("/proc") if pid.isdigit() and self.nonce.encode() in _environ(pid)]
+        return running(self.nonce)
 
     def _more(self, seconds: float) -> bool:
         """Whether there can be more; waits for some."""
@@ -105,10 +105,3 @@ class Person:
             return False
         self.raw += data.decode(errors="replace")
         return bool(data)
-
-
-def _environ(pid: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""

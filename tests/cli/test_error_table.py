@@ -11,7 +11,7 @@ import pytest
 
 import mooring
 from mooring.errors import ServerDied
-from support import DEMO, Actor, Cli, Home
+from support import DEMO, Actor, Cli, Home, running
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 
@@ -129,11 +129,4 @@ def test_ctrl_c_leaves_no_process(words: list[str], home: Home, actor: Actor) ->
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err.strip()) == (130, b"")
-    assert [pid for pid in os.listdir("/proc") if pid.isdigit() and nonce.encode() in environ(pid)] == []
-
-
-def environ(pid: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""
+    assert running(nonce) == []

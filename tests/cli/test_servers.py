@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mooring.admission import admit
 from mooring.servers.cache import Cache
-from support import DEMO, Actor, Cli, Home
+from support import DEMO, Actor, Cli, Home, running
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 DEAD = {"command": sys.executable, "args": ["-S", "-c", "import sys; sys.exit('no such table')"]}
@@ -222,14 +222,7 @@ def test_ctrl_c_ends_a_call_with_130_and_leaves_no_process(home: Home, actor: Ac
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err.strip()) == (130, b"")
-    assert [pid for pid in os.listdir("/proc") if pid.isdigit() and nonce.encode() in environ(pid)] == []
-
-
-def environ(pid: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""
+    assert running(nonce) == []
 
 
 # --- resources and prompts ------------------------------------------------------------------------------------------

@@ -427,3 +427,14 @@ def test_reading_does_not_wait_for_the_record(home: Home) -> None:
         assert time.monotonic() - started < 2
     assert inventory.find("x").standing == "unseen"
     assert any("locked" in problem.message for problem in inventory.problems)
+
+
+def test_a_record_that_is_not_even_text_is_a_problem_and_not_a_crash(home: Home) -> None:
+    home.write(
+        "home/.local/state/mooring/approvals.json",
+        b'{"version": 1, "decisions": [{"project": "\xff", "name": "a", "digest": "b", "verdict": "approved"}]}',
+    )
+    ledger, problem = trust.load(home.where)
+    assert ledger.decisions == ()
+    assert problem is not None
+    assert "damaged" in problem.message

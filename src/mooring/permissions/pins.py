@@ -21,7 +21,7 @@ from mooring.core.raw import read as read_raw
 from mooring.core.tool import Tool
 from mooring.core.where import Where
 from mooring.errors import FileError
-from mooring.permissions.trust import digest, identity
+from mooring.permissions.trust import digest, identity, read_record
 
 USER = "user"
 MOST_TEXT = files.MIB
@@ -132,7 +132,7 @@ def load(where: Where, key: Key) -> tuple[Pin | None, Problem | None]:
     """
     path = _path(where, key)
     try:
-        pin = _read(path)
+        pin = read_record(path, Pin, MOST)
     except FileError as error:
         hint = "its tools are held back until the record is mended or removed"
         return Pin(key), Problem(path, f"The record of {key.server}'s tools {error.reason}", hint, key.server)
@@ -147,7 +147,7 @@ def first(where: Where, key: Key, tools: Iterable[Tool]) -> Pin:
     """
     path = _path(where, key)
     with files.locked(path):
-        pin = _read(path)
+        pin = read_record(path, Pin, MOST)
         if pin is not None and pin.key == key:
             return pin
         return _write(path, Pin(key), ((tool.name, definition(tool)) for tool in tools))
@@ -161,7 +161,7 @@ def approve(where: Where, key: Key, changes: Iterable[Change]) -> Pin:
     """
     path = _path(where, key)
     with files.locked(path):
-        pin = _read(path)
+        pin = read_record(path, Pin, MOST)
         known = pin if pin is not None and pin.key == key else Pin(key)
         return _write(path, known, ((change.tool, change.new) for change in changes))
 
@@ -183,7 +183,7 @@ def recorded(where: Where) -> tuple[tuple[Pin, ...], tuple[Problem, ...]]:
     pins, problems = [], []
     for path in files.matches(f"{_folder(where)}/*.json", MOST_PINS):
         try:
-            pin = _read(path)
+            pin = read_record(path, Pin, MOST)
         except FileError as error:
             problems.append(Problem(path, f"The record of a server's tools {error.reason}", "mend or remove it"))
         else:
@@ -204,19 +204,6 @@ def _fitting(tools: Mapping[str, Pinned]) -> Iterator[tuple[str, Pinned]]:
     for name, pinned in tools.items():
         room -= len(pinned.text.encode()) if pinned.text else 0
         yield name, pinned if room >= 0 else Pinned(pinned.digest)
-
-
-def _read(path: str) -> Pin | None:
-    data = files.read(path, MOST)
-    if data is None:
-        return None
-    try:
-        pin = msgspec.json.decode(data, type=Pin)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise FileError(path, "is damaged; mend it or move it away") from None
-    if pin.version != 1:
-        raise FileError(path, "was written by a newer version of mooring")
-    return pin
 
 
 def _folder(where: Where) -> str:

@@ -17,7 +17,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
 from mooring.permissions.policy import MODES, Layer, Level, Mode, Policy
 from mooring.permissions.rule import Matcher, Rule, Server, exactly, spellings
-from mooring.permissions.trust import identity
+from mooring.permissions.trust import identity, read_record
 from mooring.settings import Settings
 from mooring.syntax import parse
 
@@ -153,13 +153,4 @@ def _path(where: Where) -> str:
 
 
 def _read(path: str) -> Kept:
-    data = files.read(path, MOST)
-    if data is None:
-        return Kept()
-    try:
-        kept = msgspec.json.decode(data, type=Kept)
-    except msgspec.DecodeError:
-        raise FileError(path, "is damaged; mend it or move it away") from None
-    if kept.version != 1:
-        raise FileError(path, "was written by a newer version of mooring")
-    return kept
+    return read_record(path, Kept, MOST) or Kept()

@@ -7,7 +7,7 @@ them differs it no longer counts. What scripts inside the project do is not cove
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,16 @@ from mooring.errors import FileError
 
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
+
+
+class Record(Protocol):
+    """Something on record, and by which version of its shape."""
+
+    @property
+    def version(self) -> int: ...
+
+
+T = TypeVar("T", bound=Record)
 
 MOST = 16 * files.MIB
 MOST_VERSIONS = 8
@@ -131,13 +141,22 @@ def record_of(where: Where) -> str:
 
 
 def _read(path: str) -> Ledger:
-    data = files.read(path, MOST)
+    return read_record(path, Ledger, MOST) or Ledger()
+
+
+def read_record(path: str, kind: type[T], most: int) -> T | None:
+    """What is on record in one of the person's own files, `None` where there is none.
+
+    Raises:
+        FileError: it cannot be read, is damaged, or was written by a newer version.
+    """
+    data = files.read(path, most)
     if data is None:
-        return Ledger()
+        return None
     try:
-        ledger = msgspec.json.decode(data, type=Ledger)
-    except msgspec.DecodeError:
+        found = msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise FileError(path, "is damaged; mend it or move it away") from None
-    if ledger.version != 1:
+    if found.version != 1:
         raise FileError(path, "was written by a newer version of mooring")
-    return ledger
+    return found
