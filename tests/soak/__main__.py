@@ -51,10 +51,8 @@ def attempt(part: Part, amount: int) -> Outcome:
     before, began = (descriptors(), threads()), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         early, late = asyncio.run(soak(part, amount, folder, Meter(nonce)))
-    seconds, after = time.monotonic() - began, (descriptors(), threads())
-    faults = [*missed(early, late), *left(Meter(nonce))]
-    if after != before:
-        faults.append(f"descriptors and threads were {before} before and are {after} once it is closed")
+    seconds = time.monotonic() - began
+    faults = [*missed(early, late), *left(Meter(nonce), before)]
     return Outcome(part.name, amount, seconds, early, late, tuple(faults))
 
 
@@ -80,12 +78,16 @@ async def soak(part: Part, amount: int, folder: str, meter: Meter) -> tuple[Read
     return early, late
 
 
-def left(meter: Meter) -> list[str]:
-    """Processes that outlive the host."""
+def left(meter: Meter, before: tuple[int, int]) -> list[str]:
+    """What outlives the host: processes, descriptors, threads; the kernel may need a moment to bury a joined thread."""
     until = time.monotonic() + SETTLING
-    while (pids := meter.marked()) and time.monotonic() < until:
+    while (now := (meter.marked(), descriptors(), threads())) != ([], *before) and time.monotonic() < until:
         time.sleep(0.05)
-    return [f"processes {pids} are left once it is closed"] if pids else []
+    pids, after = now[0], now[1:]
+    faults = [f"processes {pids} are left once it is closed"] if pids else []
+    if after != before:
+        faults.append(f"descriptors and threads were {before} before and are {after} once it is closed")
+    return faults
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
