@@ -8,7 +8,7 @@ from mooring.core.template import Command, File, Foreign, Input, Known, Part, Se
 HIDDEN = "•••"
 
 # Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text.
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
@@ -16,7 +16,9 @@ _UNSAFE = re.compile(
 
 def safe(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or deceive an eye shown as an escape."""
-    return _UNSAFE.sub(lambda found: _escape(found[0]), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSAFE, lambda found: _escape(found[0]), text)
 
 
 def _escape(character: str) -> str:
@@ -77,19 +79,16 @@ def argument(name: str) -> str:
     return safe(f"-- {_quoted(name)}" if name.startswith("-") else _quoted(name))
 
 
-_QUERY = re.compile(r"([?&][^=&#]*(?:key|token|secret|auth|pass|pwd|sig|credential|code)[^=&#]*=)[^&#]+", re.I)
+_QUERY = r"(?i)([?&][^=&#]*(?:key|token|secret|auth|pass|pwd|sig|credential|code)[^=&#]*=)[^&#]+"
 
 
 def address(url: str) -> str:
     """An address without the password that it may hold, and without the secrets in its query."""
-    return _QUERY.sub(rf"\1{HIDDEN}", re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url))
-
-
-_PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.A)
+    return re.sub(_QUERY, rf"\1{HIDDEN}", re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url))
 
 
 def _quoted(word: str) -> str:
-    return word if _PLAIN.match(word) else "'" + word.replace("'", "'\"'\"'") + "'"
+    return word if re.fullmatch(r"(?a)[\w@%+=:,./-]+", word) else "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def short_path(path: str, home: str) -> str:
@@ -124,9 +123,9 @@ def cut(text: str, cells: int) -> str:
     return f"{text[:head]}…{text[len(text) - (cells - head - 1) :]}"
 
 
-_UNSAFE_TEXT = re.compile(_UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+_UNSAFE_TEXT = _UNSAFE.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
 
 
 def safe_text(text: str) -> str:
     """The same as `safe` for a text of many lines: newlines and tabs stay."""
-    return _UNSAFE_TEXT.sub(lambda found: _escape(found[0]), text)
+    return re.sub(_UNSAFE_TEXT, lambda found: _escape(found[0]), text)

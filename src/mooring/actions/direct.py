@@ -5,7 +5,6 @@ A host would do, and takes a tenth more of the time of the whole command: it is 
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -121,7 +120,7 @@ def _discreet(target: Target) -> Iterator[None]:
 
 
 def _session(target: Target, guard: Guard, limits: Limits) -> AbstractAsyncContextManager[Session]:
-    client = Client(roots=lambda: [Root(Path(target.cwd).as_uri())])
+    client = Client(roots=lambda: [Root.of(target.cwd)])
     if target.url is not None:
         return connect(
             target.url,

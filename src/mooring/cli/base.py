@@ -1,6 +1,5 @@
 """What every command shares: global options, accepted before and after its name, and loading when called."""
 
-import json
 import os
 import re
 import sys
@@ -154,11 +153,13 @@ def on_a_terminal() -> bool:
 
 def print_json(value: Any) -> None:
     """Data on stdout: pure ASCII, so that no text in it can break a terminal or an encoding."""
+    import json  # msgspec writes no escapes
+
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
 # A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
-_A_WORD = re.compile(r"[\w.:@/+-]+\Z")
+_A_WORD = r"[\w.:@/+-]+"
 
 
 def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -170,7 +171,7 @@ def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
         found = tools(options.inventory(remember=False), options.request().where, incomplete)
     except MooringError:
         return []
-    return [name for name in found if _A_WORD.match(name)]
+    return [name for name in found if re.fullmatch(_A_WORD, name)]
 
 
 def complete_first_server(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -184,4 +185,4 @@ def complete_server(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
         names = [choice.name for choice in current(ctx).inventory(remember=False).choices]
     except MooringError:
         return []
-    return [name for name in names if name.casefold().startswith(incomplete.casefold()) and _A_WORD.match(name)]
+    return [name for name in names if name.casefold().startswith(incomplete.casefold()) and re.fullmatch(_A_WORD, name)]

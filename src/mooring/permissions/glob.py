@@ -18,7 +18,7 @@ WORK = 200_000
 Told: TypeAlias = bool | None
 """Whether it matches; `None` where that would take too long to tell."""
 
-_INVISIBLE = re.compile(
+_INVISIBLE = (
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
@@ -28,7 +28,7 @@ def folded(text: str) -> str:
     """The text as an eye might take it: without regard to case, width, composition and what cannot be seen."""
     if text.isascii():
         return text.lower()
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    plain = re.sub(_INVISIBLE, "", unicodedata.normalize("NFKC", text)).casefold()
     return unicodedata.normalize("NFKC", plain)
 
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from mooring.errors import ParseError
 from mooring.syntax import parse
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|[{}\[\],:]', re.DOTALL)
-_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)")
+_TOKEN = r'(?s)"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|[{}\[\],:]'
+_REST_OF_LINE = r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)"
 _INDENT = "  "
 
 
@@ -66,7 +66,7 @@ def _after(text: str, end: int, line: str, last: bool) -> str:
 
 def _behind(text: str, at: int, what: str) -> str:
     """On a line of its own where the text has lines of their own there."""
-    rest = _REST_OF_LINE.match(text, at)
+    rest = re.compile(_REST_OF_LINE).match(text, at)
     if rest is None:
         before, after = " " * (text[at - 1] == ","), " " * (text[at - 1] != "," and what.endswith(","))
         return f"{text[:at]}{before}{what}{after}{text[at:]}"
@@ -103,7 +103,7 @@ def _spot(text: str) -> _Spot:
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """Brackets as they open and close, and texts that are keys, with where they end."""
     last: tuple[str, int] | None = None
-    for found in _TOKEN.finditer(text):
+    for found in re.finditer(_TOKEN, text):
         token = found[0]
         match token[0]:
             case "{" | "[":

@@ -31,8 +31,8 @@ Server: TypeAlias = str | None
 """The name of a server; `None` stands for Mooring itself."""
 
 _ALL = frozenset({"*", "**", "mcp*", "mcp_*", "mcp__*", "mcp.*"})
-_TYPED = re.compile(r"([^()]+)(?:\((.+)\))?", re.DOTALL)
-_CLASS = re.compile(r"\[!?.[^\]]*\]", re.DOTALL)
+_TYPED = r"(?s)([^()]+)(?:\((.+)\))?"
+_CLASS = r"(?s)\[!?.[^\]]*\]"
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
@@ -53,7 +53,7 @@ def said(text: str, action: Action) -> Rule:
     Raises:
         ConfigError: it is none, or one that allows nothing because it does not say where the server's name ends.
     """
-    found = _TYPED.fullmatch(text.strip())
+    found = re.fullmatch(_TYPED, text.strip())
     if found is None or len(text) > LONGEST_RULE:
         raise ConfigError(f"{text!r} is no rule; write one as server.tool, server.get_* or server.tool(pattern).")
     tool, pattern = found[1], found[2] or ""
@@ -83,13 +83,13 @@ def pair(text: str) -> tuple[str, str] | None:
 
 def _cut(text: str, separator: str) -> tuple[str, str] | None:
     """The text before and after the first separator that is not inside a class."""
-    at = _CLASS.sub(lambda found: "\0" * len(found[0]), text).find(separator)
+    at = re.sub(_CLASS, lambda found: "\0" * len(found[0]), text).find(separator)
     return None if at < 0 else (text[:at], text[at + len(separator) :])
 
 
 def _whole(server: str) -> tuple[str, str] | None:
     """Every tool of a server; a star further in could be meant for the tool, so that it is no reading."""
-    plain = _CLASS.sub("", server)
+    plain = re.sub(_CLASS, "", server)
     return (server, "*") if plain.find("*") in (-1, len(plain) - 1) and "?" not in plain else None
 
 

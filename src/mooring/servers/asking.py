@@ -1,7 +1,6 @@
 """What a server may ask of us, and what we want to hear from it: questions go to the person, or are refused."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
@@ -24,7 +23,7 @@ def client(
 ) -> Client:
     """This side of a connection. Without anyone to ask, a server is not told that it may."""
     return Client(
-        roots=lambda: [Root(Path(folder).as_uri(), Path(folder).name or folder)],
+        roots=lambda: [Root.of(folder)],
         sample=_sampling(server, ask) if ask is not None else None,
         elicit=_eliciting(server, ask) if ask is not None else None,
         elicit_by_url=ask is not None,

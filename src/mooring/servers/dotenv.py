@@ -3,13 +3,10 @@
 import re
 from collections.abc import Iterator
 
-_LINE = re.compile(
-    r"""^[ \t]*+(?:export[ \t]++)?+(?P<name>[A-Za-z_][\w.-]*+)[ \t]*+=[ \t]*+
-        (?:'(?P<single>[^']*+)'|"(?P<double>(?:\\.|[^"\\])*+)"|(?P<plain>[^\r\n]*+))""",
-    re.M | re.X | re.S,
-)
-_COMMENT = re.compile(r"(?:^|[ \t]++)\#.*")
-_ESCAPE = re.compile(r"\\(.)", re.S)
+_LINE = r"""(?msx)^[ \t]*+(?:export[ \t]++)?+(?P<name>[A-Za-z_][\w.-]*+)[ \t]*+=[ \t]*+
+    (?:'(?P<single>[^']*+)'|"(?P<double>(?:\\.|[^"\\])*+)"|(?P<plain>[^\r\n]*+))"""
+_COMMENT = r"(?:^|[ \t]++)\#.*"
+_ESCAPE = r"(?s)\\(.)"
 _MEANT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -20,7 +17,7 @@ def variables(text: str) -> dict[str, str]:
 
 
 def _variables(text: str) -> Iterator[tuple[str, str]]:
-    for found in _LINE.finditer(text):
+    for found in re.finditer(_LINE, text):
         yield found["name"], _value(found)
 
 
@@ -28,5 +25,5 @@ def _value(found: re.Match[str]) -> str:
     if (single := found["single"]) is not None:
         return str(single)
     if (double := found["double"]) is not None:
-        return _ESCAPE.sub(lambda escape: _MEANT.get(escape[1], escape[1]), double)
-    return _COMMENT.sub("", found["plain"]).strip()
+        return re.sub(_ESCAPE, lambda escape: _MEANT.get(escape[1], escape[1]), double)
+    return re.sub(_COMMENT, "", found["plain"]).strip()

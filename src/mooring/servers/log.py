@@ -96,9 +96,9 @@ async def follow(where: Where, server: str, lines: int = LINES) -> AsyncIterator
 
 # --- names --------------------------------------------------------------------------------------------------
 
-_PLAIN: Final = re.compile(r"[a-z0-9_][a-z0-9_.-]{0,63}")
-_ODD: Final = re.compile(r"[^a-z0-9_.-]+")
-_DEVICES: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_PLAIN: Final = r"[a-z0-9_][a-z0-9_.-]{0,63}"
+_ODD: Final = r"[^a-z0-9_.-]+"
+_DEVICES: Final = r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?"
 """Names that mean something else on Windows."""
 
 
@@ -108,11 +108,11 @@ def file_name(server: str) -> str:
     What had to be changed has a `+` and a digest at its end, which no unchanged name can have. Capitals count as
     changed: on many disks they make no difference.
     """
-    if _PLAIN.fullmatch(server) and not _DEVICES.fullmatch(server):
+    if re.fullmatch(_PLAIN, server) and not re.fullmatch(_DEVICES, server):
         return server
     from hashlib import sha256
 
-    readable = _ODD.sub("-", server.lower()).strip(".-")[:40]
+    readable = re.sub(_ODD, "-", server.lower()).strip(".-")[:40]
     return f"{readable}+{sha256(server.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
@@ -123,10 +123,10 @@ def _folder(where: Where) -> str:
 # --- lines --------------------------------------------------------------------------------------------------
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
-_ESCAPED: Final = re.compile(r"\\([\\nr])")
+_ESCAPED: Final = r"\\([\\nr])"
 _MEANT: Final = {"\\": "\\", "n": "\n", "r": "\r"}
 _CUT: Final = "…".encode()
-_ENTRY: Final = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) (\w+) (.*)", re.DOTALL)
+_ENTRY: Final = r"(?s)(\d{4}-\d\d-\d\dT[\d:.]+Z) (\w+) (.*)"
 
 
 def _line(level: str, text: str) -> bytes:
@@ -150,9 +150,9 @@ def _bounded(body: bytes, *, cut: bool) -> bytes:
 def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
     """What stands in lines; those that a full disk cut off too early hold nothing."""
     for line in lines:
-        if found := _ENTRY.fullmatch(line.decode(errors="replace")):
+        if found := re.fullmatch(_ENTRY, line.decode(errors="replace")):
             moment, level, text = found.groups()
-            yield Entry(moment, level, _ESCAPED.sub(lambda escape: _MEANT[escape[1]], text))
+            yield Entry(moment, level, re.sub(_ESCAPED, lambda escape: _MEANT[escape[1]], text))
 
 
 def _last(reader: "_Reader", lines: int) -> list[Entry]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from random import random
 from typing import TYPE_CHECKING
 
 from mooring.core.approved import Approved
@@ -23,6 +22,12 @@ STARTS, INSTALLS = 32, 8
 """How many servers are started at a time, and how many of those that may have to be downloaded."""
 
 
+def _chance() -> float:
+    from random import random  # only what failed once waits by chance
+
+    return random()
+
+
 class Shared:
     """The guard, the network, the limits, whom to tell: given once, when a host opens."""
 
@@ -38,7 +43,7 @@ class Shared:
         env: Mapping[str, str] | None = None,
         network: Mapping[str, str] | None = None,
         installing: float = INSTALLING,
-        chance: Callable[[], float] = random,
+        chance: Callable[[], float] = _chance,
     ) -> None:
         self.where = where
         self.emit = emit

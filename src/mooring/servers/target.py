@@ -8,8 +8,8 @@ from mooring.core.config import Connection, Http, Stdio
 from mooring.core.template import Template, Text
 
 # Values by which a program can be replaced or made to load another: no secrets, and the person must see them.
-_STEERING = re.compile(r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$")
-_WHOLE_ORIGIN = re.compile(r"[^:/?#]+://[^/?#]*[/?#]")
+_STEERING = r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$"
+_WHOLE_ORIGIN = r"[^:/?#]+://[^/?#]*[/?#]"
 
 
 def target(connection: Connection, folder: str, path: str) -> str | None:
@@ -46,7 +46,7 @@ def origin(url: str) -> str | None:
 
 def steers(name: str) -> bool:
     """Whether a variable of that name can put another program in place, or make it load another."""
-    return _STEERING.search(name) is not None
+    return re.search(_STEERING, name) is not None
 
 
 def _fixed_origin(url: Template) -> bool:
@@ -55,6 +55,6 @@ def _fixed_origin(url: Template) -> bool:
         case (Text(),):
             return True
         case (Text(text), *_):
-            return _WHOLE_ORIGIN.match(text) is not None
+            return re.match(_WHOLE_ORIGIN, text) is not None
         case _:
             return False

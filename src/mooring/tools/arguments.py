@@ -182,6 +182,10 @@ class _Field(NamedTuple):
         return self.values is None or value in self.values
 
 
+_UNSURE = _Field(frozenset())
+"""Nothing certainly fits: where it is given, the library has to look."""
+
+
 class _Plain(NamedTuple):
     fields: Mapping[str, _Field | None]
     required: frozenset[str]
@@ -212,9 +216,7 @@ def _plainly(schema: Mapping[str, Any]) -> _Plain | None:
     fields: dict[str, _Field | None] = {}
     for name, held_to in properties.items():
         anything = held_to is True or (isinstance(held_to, dict) and not held_to.keys() - _SAYS_NOTHING)
-        fields[name] = None if anything else _field(held_to)
-        if fields[name] is None and not anything:
-            return None
+        fields[name] = None if anything else _field(held_to) or _UNSURE
     return _Plain(fields, frozenset(required), rest)
 
 
@@ -279,8 +281,7 @@ def _plain_data(arguments: Mapping[str, Any]) -> Any:
 
 # --- mending ------------------------------------------------------------------------------------------------
 
-_INDEXED = re.compile(r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]")
-_SEPARATED = re.compile(r"[,;|\s]")
+_INDEXED = r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]"
 _EMPTY: tuple[Any, ...] = ("", None, {}, [])
 
 
@@ -288,7 +289,7 @@ def _gathered(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any], 
     """Lists that were taken apart, `ids[0]` and `ids[1]`, put together again."""
     known, parts = shape.properties_at(()), dict[str, dict[int, str]]()
     for key in arguments:
-        found = _INDEXED.fullmatch(key)
+        found = re.fullmatch(_INDEXED, key)
         if found and key not in known and found["name"] in known and found["name"] not in arguments:
             parts.setdefault(found["name"], {})[int(found["index"])] = key
     notes = []
@@ -342,7 +343,7 @@ def _left_out(holder: Any, path: Path, shape: Shape) -> str:
 def _one_of_many(value: Any, items: frozenset[str]) -> bool:
     if isinstance(value, list) or items == ALL or type_of(value) not in items:
         return False
-    return not (isinstance(value, str) and _SEPARATED.search(value))
+    return not (isinstance(value, str) and re.search(r"[,;|\s]", value))
 
 
 def _copied(arguments: dict[str, Any], path: Path) -> Any:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
-from urllib.parse import unquote
 
 Path: TypeAlias = Sequence[str | int]
 
@@ -99,6 +98,8 @@ def resolve(root: Any, ref: str) -> Any:
     """What a reference within `root` leads to; `True`, which lets everything through, where it leads elsewhere."""
     if not ref.startswith("#"):
         return True
+    from urllib.parse import unquote  # few schemas refer to anything
+
     found = root
     for part in unquote(ref[1:]).split("/")[1:] if ref != "#" else ():
         key = part.replace("~1", "/").replace("~0", "~")

@@ -26,6 +26,12 @@ class Root(Struct, frozen=True, omit_defaults=True):
     uri: str
     name: str | None = None
 
+    @classmethod
+    def of(cls, folder: str) -> "Root":
+        from pathlib import Path  # few servers ask
+
+        return cls(Path(folder).as_uri(), Path(folder).name or folder)
+
 
 class Client(Struct, frozen=True, kw_only=True):
     """What is `None` is not offered to the server, or not listened for.

@@ -10,9 +10,9 @@ from msgspec import DecodeError, Raw, Struct
 from mooring.core.raw import read
 
 _KEY: Final = "x-mcp-header"
-_PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PLAIN = r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|"
+_SENTINEL = r"(?s)=\?base64\?.*\?="
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPES = ("string", "integer", "boolean")
 _SAFE = 2**53 - 1
 _DATA = ("const", "default", "enum", "examples")
@@ -50,7 +50,7 @@ class Flaw(Exception):
 
 def header_value(text: str) -> str:
     """The text as the value of a header: as it is where that is safe, else in Base64, marked as such."""
-    if _PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text):
+    if re.fullmatch(_PLAIN, text) and not re.fullmatch(_SENTINEL, text):
         return text
     return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
@@ -96,7 +96,7 @@ def _mirror(path: tuple[str, ...] | None, schema: dict[str, Any]) -> Mirror:
     if not path:
         raise Flaw(f"{_KEY} stands where no chain of properties leads")
     where = ".".join(path)
-    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(_TOKEN, name):
         raise Flaw(f"the {_KEY} of its argument {where} cannot be part of a header's name")
     if kind not in _TYPES:
         raise Flaw(f"its argument {where} has an {_KEY} but is no string, integer or boolean")
