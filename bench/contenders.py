@@ -37,6 +37,7 @@ def _shell(key: str, name: str, build: Callable[[], None] | None = None) -> Cont
 
 
 FASTMCP = CACHE / "fastmcp/bin/fastmcp"
+MCPM = CACHE / "mcpm/bin/mcpm"
 MCPORTER = NODE / "node_modules/.bin/mcporter"
 MOORING = Path(sys.executable).parent / "mooring"
 
@@ -55,6 +56,7 @@ CONTENDERS = {
         _shell("mcporter", "mcporter 0.12.3", build_node),
         _shell("mcporter-config", "mcporter config list (starts nothing)", build_node),
         _shell("fastmcp-cli", f"fastmcp {locked('fastmcp', 'fastmcp')}", partial(build_python, "fastmcp")),
+        _shell("mcpm", f"mcpm {locked('mcpm', 'mcpm')} (starts nothing)", partial(build_python, "mcpm")),
         _shell("ours-refresh", "mooring, all servers started"),
         _shell("python", "python -c pass"),
     )

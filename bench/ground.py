@@ -39,7 +39,8 @@ def build_python(peer: str) -> None:
     def build() -> None:
         _run([sys.executable, "-m", "venv", "--clear", str(folder)])
         pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--require-hashes", "-r", str(lock)])
+        # A lock file names all there is: without --no-deps pip refuses an extra such as `pydantic[email]` as unpinned.
+        _run([*pip, "--require-hashes", "--no-deps", "-r", str(lock)])
 
     _once(peer, [lock], build)
 

@@ -1,4 +1,4 @@
-"""The home of someone with fifty servers in ten files of nine formats, and the same fifty for mcporter."""
+"""The home of someone with fifty servers in ten files of nine formats, and fifty for each of the others."""
 
 import json
 import os
@@ -30,6 +30,13 @@ def lay_out_for_mcporter(folder: Path, server: Path) -> Path:
     entries = {f"server-{n}": {"command": str(server), "args": ["5"]} for n in range(50)}
     write(file, {"mcpServers": entries, "imports": []})
     return file
+
+
+def lay_out_for_mcpm(folder: Path) -> None:
+    """The home of someone who keeps fifty servers with mcpm."""
+    names = [name for index in range(10) for name in five(index)]
+    entries = {name: {"name": name, "command": "npx", "args": ["-y"]} for name in names}
+    write(folder / "mcpm/.config/mcpm/servers.json", entries)
 
 
 def lay_out_alike(folder: Path, server: Path, servers: int) -> tuple[Path, dict[str, str]]:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from bench import listing
-from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPORTER, MOORING
+from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
 from bench.ground import NODE, SERVER, python_of
 from bench.shell import time_commands
@@ -167,6 +167,7 @@ def _list(contenders: Sequence[str], rounds: int) -> Samples:
         "ours": [str(MOORING), "mcp", "list"],
         "mcporter": [str(MCPORTER), "--config", "../mcporter.json", "list"],
         "mcporter-config": [str(MCPORTER), "--config", "../mcporter.json", "config", "list"],
+        "mcpm": ["env", "HOME=../mcpm", str(MCPM), "ls"],
         "python": [str(MOORING.parent / "python"), "-c", "pass"],
     }
     return _in_a_home(commands, contenders, rounds)
@@ -176,6 +177,7 @@ def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str],
     with tempfile.TemporaryDirectory() as folder:
         cwd, env = listing.lay_out(Path(folder))
         listing.lay_out_for_mcporter(Path(folder), SERVER)
+        listing.lay_out_for_mcpm(Path(folder))
         return time_commands({key: commands[key] for key in contenders}, rounds, cwd, env)
 
 
@@ -385,7 +387,7 @@ ROWS = (
     Row(
         "list",
         "List 50 configured servers",
-        ("ours", "mcporter", "mcporter-config", "python"),
+        ("ours", "mcporter", "mcporter-config", "mcpm", "python"),
         (WALL, Figure("cpu", "CPU", "ms")),
         _list,
         rounds=21,
@@ -394,6 +396,6 @@ ROWS = (
             Goal("at most 1/4 of `mcporter list`", "wall", 1 / 4, "mcporter"),
         ),
         note="Ours reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them all, "
-        "`mcporter config list` starts nothing.",
+        "`mcporter config list` and `mcpm ls`, of one file each, start nothing. mcpm has no command that calls a tool.",
     ),
 )  # fmt: skip
