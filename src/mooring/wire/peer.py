@@ -149,7 +149,7 @@ class Peer:
         token = self._outbound.new_key()
         self._followed[token] = on_progress
         try:
-            yield with_progress_token(params, token)
+            yield with_progress_token({**params}, token)
         finally:
             del self._followed[token]
 

@@ -73,6 +73,7 @@ class Stdio:
         self._stdin = stdin
         self._server = server
         self._limits = limits
+        self._unsent = limits.unsent
         self._ended = ended
         self._close_pipe = close_pipe
         self._lines = Lines(limits.line)
@@ -101,9 +102,9 @@ class Stdio:
             if self._write(line):
                 return
         self._queued += len(line)
-        if self._queued + len(self._rest) > self._limits.unsent:
+        if self._queued + len(self._rest) > self._unsent:
             self._refuse(len(line))
-        if isinstance(message, Request):
+        if type(message) is Request:
             self._queue[message.id] = line
         else:
             self._notices -= 1
