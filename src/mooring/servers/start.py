@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from time import monotonic
 
 from msgspec import Struct
 
@@ -117,14 +118,22 @@ _MANAGED = (
     ".local/bin", ".volta/bin", ".local/share/mise/shims", ".asdf/shims", ".pyenv/shims", ".bun/bin", ".deno/bin",
     ".cargo/bin", ".local/share/pnpm", ".nix-profile/bin",
 )  # fmt: skip
+FRESH = 2.0
+"""For so many seconds what was found there counts."""
 _SHARED = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
 
 
 def search_path(path: str, home: str) -> str:
     """The search path, and after it the places of version managers: a GUI or an agent may not have them on its own."""
     known = [folder for folder in path.split(os.pathsep) if folder]
-    extra = [folder for folder in _extra(home) if folder not in known and os.path.isdir(folder)]
+    extra = [folder for folder in _found(home, int(monotonic() / FRESH)) if folder not in known]
     return os.pathsep.join([*known, *extra])
+
+
+@lru_cache(8)
+def _found(home: str, moment: int) -> tuple[str, ...]:
+    """Those that are there at this moment: many servers that start at once look only once."""
+    return tuple(filter(os.path.isdir, _extra(home)))
 
 
 def _extra(home: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ names together, all that would meet get the digest.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
@@ -33,7 +34,7 @@ def names(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> Mappin
 
 
 def _double(server: str, tool: str) -> str:
-    return f"mcp__{_folded(server)}__{_folded(tool)}"
+    return f"mcp__{_folded_once(server)}__{_folded(tool)}"
 
 
 def _single(server: str, tool: str) -> str:
@@ -62,6 +63,10 @@ def _digested(name: str, pair: Pair) -> str:
 def _folded(text: str) -> str:
     """Words joined by single underscores, so that the double ones can only be ours."""
     return re.sub(r"[^A-Za-z0-9-]+", "_", text).strip("_") or "x"
+
+
+_folded_once = lru_cache(256)(_folded)
+"""Kept, for it is the same for each of a server's tools."""
 
 
 def _lowered(text: str) -> str:
