@@ -1,22 +1,29 @@
 """What a request asks for: for each of its words, whatever in a catalog may stand for it, and how well."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
+from mooring.tools.lexicon import FILLERS, Lexicon, lexicon
 from mooring.tools.spelling import Spelling
-from mooring.tools.words import Lexicon, lexicon, split, stem, stems, translated
+from mooring.tools.translation import translated
+from mooring.tools.words import spoken, stem, stems
 
 Stands: TypeAlias = dict[str, float]
 """What may stand for one word: stems, phrases of stems and meanings, each from 0 to 1."""
 
-MEANT = 0.7
-"""How well a word does for another of the same meaning."""
+_MEANT, _DONE, _PUT, _HINT, _KEPT = 0.7, 0.4, 0.5, 0.1, 0.4
+"""How well does a word for another of the same meaning, and for another thing to do; the words in which tools would
+put a phrase, and a single word; the words of a phrase besides what it means."""
 _FOREIGN = 0.9
 _COMMON = 3
 """A word that so many tools have is no slip."""
 _LETTERS, _WORDS = 1000, 32
 """More of a request than this is not read."""
+_IS = re.compile(r"\b(what|who|where|how|when|that|there|it)['’]s\b", re.IGNORECASE)
+_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
+_SHORT = re.compile(r"['’](s|re|m|ve|ll|d)\b", re.IGNORECASE)
 
 
 class Reader:
@@ -29,16 +36,22 @@ class Reader:
     def read(self, text: str) -> Iterator[Stands]:
         """What may stand for each phrase and each word of the request that says something."""
         known = lexicon()
-        heard = [spelt for word in split(text[:_LETTERS])[:_WORDS] for spelt in self._heard(word, known)]
-        for phrase, start, end in _phrases([stems(next(iter(spelt))) for spelt in heard], known):
-            yield {phrase: 1.0} | dict.fromkeys(known.meanings[phrase], MEANT)
-            heard[start:end] = [{}] * (end - start)
+        heard = [spelt for word in _words(text) for spelt in self._heard(word, known)]
+        said = [stems(next(iter(spelt))) for spelt in heard]
+        runs = dict(_runs(said, known))
+        for phrase in (*runs, *_bags(said, known, runs)):
+            yield from _phrase(phrase, known)
+        for at in (at for places in runs.values() for at in places):
+            heard[at] = {word: _KEPT * much for word, much in heard[at].items() if word not in known.light}
+        for word in dict.fromkeys(said):
+            yield from (_word({put: _HINT}, known) for put in known.puts.get(word, ()))
         for spelt in heard:
             if not known.stop.issuperset(spelt):
-                yield _stands(spelt, known)
+                yield _word(spelt, known)
 
     def _heard(self, word: str, known: Lexicon) -> list[Stands]:
         """The word, or what it is in English (a compound is several), or those it may be a slip of."""
+        word = known.forms.get(word, word)
         if word in known.words or word in known.stop or word in self._named:
             return [{word: 1.0}]
         if english := translated(word):
@@ -52,20 +65,47 @@ class Reader:
         return Spelling(sorted(word for word in self._named | lexicon().words if len(word) > 2 and word.isascii()))
 
 
-def _phrases(said: Sequence[str], known: Lexicon) -> Iterator[tuple[str, int, int]]:
-    """The phrases of three and two words that mean something, and where they stand."""
-    for size in (3, 2):
+def _words(text: str) -> list[str]:
+    """The words of a request without its fillers; what was drawn together is taken apart."""
+    text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text[:_LETTERS])))
+    return [word for word in spoken(text)[:_WORDS] if word not in FILLERS]
+
+
+def _runs(said: Sequence[str], known: Lexicon) -> Iterator[tuple[str, Sequence[int]]]:
+    """The known phrases that stand in a request as they are, the longest first, and the places of their words."""
+    taken: set[int] = set()
+    for size in range(min(known.longest, len(said)), 1, -1):
         for start in range(len(said) - size + 1):
+            places = range(start, start + size)
             phrase = " ".join(said[start : start + size])
-            if phrase in known.meanings:
-                yield phrase, start, start + size
+            if phrase in known.runs and taken.isdisjoint(places):
+                taken.update(places)
+                yield phrase, places
 
 
-def _stands(spelt: Stands, known: Lexicon) -> Stands:
+def _bags(said: Sequence[str], known: Lexicon, runs: Collection[str]) -> Iterator[str]:
+    """The other known phrases whose words are all there, in any order."""
+    there = set(said)
+    for word in dict.fromkeys(said):
+        yield from (phrase for phrase, words in known.bags.get(word, ()) if words <= there and phrase not in runs)
+
+
+def _phrase(phrase: str, known: Lexicon) -> Iterator[Stands]:
+    """What to do and what with are two things that a phrase can say at once."""
+    yield from (_word({word: _PUT}, known) for word in known.puts.get(phrase, ()))
+    meant = known.meanings.get(phrase, {})
+    if doing := {meaning: _DONE * much for meaning, much in meant.items() if meaning in known.actions}:
+        yield doing
+    if things := {meaning: _MEANT * much for meaning, much in meant.items() if meaning not in known.actions}:
+        yield {phrase: 1.0} | things
+
+
+def _word(spelt: Stands, known: Lexicon) -> Stands:
     stands: Stands = {}
     for word, likeness in spelt.items():
         said = stems(word)
         stands[said] = max(likeness, stands.get(said, 0.0))
-        for meaning in known.meanings.get(said, ()):
-            stands[meaning] = max(likeness * MEANT, stands.get(meaning, 0.0))
+        for meaning, much in known.meanings.get(said, {}).items():
+            meant = likeness * much * (_DONE if meaning in known.actions else _MEANT)
+            stands[meaning] = max(meant, stands.get(meaning, 0.0))
     return stands

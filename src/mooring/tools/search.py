@@ -7,20 +7,28 @@ from itertools import islice
 from math import log
 from typing import TypeAlias
 
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import Decoder
+
+from mooring.core.raw import read_as
 from mooring.core.tool import Tool
-from mooring.errors import ProtocolError
+from mooring.tools.lexicon import lexicon
 from mooring.tools.names import Pair
 from mooring.tools.request import Reader, Stands
-from mooring.tools.words import lexicon, split, stem
+from mooring.tools.words import prose, split, stem
 
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their place in the order of the index."""
 
 _NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
 """What a word counts in a name, in the server's name, early and late in a description, as a parameter."""
-_LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 80, 2000, 100
+_LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 80, 400, 100
 _SATURATION, _LENGTH = 1.6, 0.6
 _SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.15
+_HOUSE, _FEW = 0.6, 3
+"""How much the other tools of its server say of a tool; a server of few tools says less."""
+_GIST, _WANTED = 0.4, 0.3
+"""How a likeness counts towards a whole name; how sure a thing to do must be to be what is wanted."""
 _CLOSER = 60
 """How many of the best are looked at more closely."""
 
@@ -30,10 +38,12 @@ class Index:
 
     def __init__(self, tools: Mapping[Pair, Tool]) -> None:
         self._pairs = sorted(tools)
-        self._counts: dict[str, Scores] = defaultdict(dict)
-        self._sizes = [self._count(at, pair[0], tools[pair]) for at, pair in enumerate(self._pairs)]
+        self._counts, self._sizes = _counted(_sayings(pair[0], tools[pair]) for pair in self._pairs)
         self._usual = sum(self._sizes) / max(1, len(self._sizes))
         self._weighed: dict[str, Scores] = {}
+        self._servers: dict[str, list[int]] = defaultdict(list)
+        for at, (server, _) in enumerate(self._pairs):
+            self._servers[server].append(at)
         named = {word for pair in self._pairs for name in pair for word in split(name)}
         self._reader = Reader(named, lambda said: len(self._counts.get(said, ())))
 
@@ -41,7 +51,7 @@ class Index:
         """The tools that fit best, the best first; equally good ones by server and name."""
         asked = list(self._reader.read(words))
         scores = self._scores(asked)
-        meant = {stand for stands in asked for stand in stands}
+        meant = _together(asked)
         closer = {at: scores[at] * self._fit(at, meant) for at in _best(scores, max(limit, _CLOSER))}
         return [self._pairs[at] for at in _best(closer, limit)]
 
@@ -50,10 +60,14 @@ class Index:
         scores: Scores = defaultdict(float)
         met: Scores = defaultdict(float)
         for stands in asked:
-            for at, score in self._matches(stands).items():
+            matches = self._matches(stands)
+            for at, score in matches.items():
                 scores[at] += score
                 met[at] += 1
-        return {at: score * (met[at] / len(asked)) ** _SHARE for at, score in scores.items()}
+            for server, score in self._houses(matches).items():
+                for at in self._servers[server]:
+                    scores[at] += score
+        return {at: scores[at] * (count / len(asked)) ** _SHARE for at, count in met.items()}
 
     def _matches(self, stands: Stands) -> Scores:
         best: Scores = {}
@@ -63,16 +77,29 @@ class Index:
                     best[at] = score * weight
         return best
 
-    def _fit(self, at: int, meant: set[str]) -> float:
+    def _houses(self, matches: Scores) -> dict[str, float]:
+        """How much each server has to do with it: what its tools say of it, on average."""
+        sums: dict[str, float] = defaultdict(float)
+        for at, score in matches.items():
+            sums[self._pairs[at][0]] += score
+        return {server: _HOUSE * score / (len(self._servers[server]) + _FEW) for server, score in sums.items()}
+
+    def _fit(self, at: int, meant: Stands) -> float:
         """More for a tool whose whole name, or whose server, was asked for, less for one that does something else."""
         known = lexicon()
-        said = [(word, *known.meanings.get(word, ())) for word in map(stem, split(self._pairs[at][1]))]
-        named = sum(not meant.isdisjoint(ways) for ways in said) / max(1, len(said))
-        does = known.actions.intersection(way for ways in said for way in ways)
-        wanted = meant & known.actions
+        server, name = (list(map(stem, split(part))) for part in self._pairs[at])
+        ways = [(word, *known.named.get(word, ())) for word in name]
+        does = known.actions.intersection(way for some in ways for way in some)
+        wanted = {stand for stand, much in meant.items() if much > _WANTED and stand in known.actions}
         strays = bool(does and wanted) and does.isdisjoint(wanted)
-        ours = not meant.isdisjoint(map(stem, split(self._pairs[at][0])))
-        return (1 + _WHOLE * named) * (_STRAY if strays else 1.0) * (_OURS if ours else 1.0)
+        ours = not meant.keys().isdisjoint(server)
+        return (1 + _WHOLE * self._whole(ways, meant)) * (_STRAY if strays else 1.0) * (_OURS if ours else 1.0)
+
+    def _whole(self, name: Sequence[Sequence[str]], meant: Stands) -> float:
+        """How much of a name was asked for; a word that few tools have is more of it."""
+        telling = [log(1 + len(self._pairs) / (1 + len(self._counts.get(ways[0], ())))) for ways in name]
+        likeness = (max(meant.get(way, 0.0) for way in ways) ** _GIST for ways in name)
+        return sum(much * like for much, like in zip(telling, likeness, strict=True)) / (sum(telling) or 1.0)
 
     def _weight(self, stand: str) -> Scores:
         """How much it says of each tool that has it (BM25), reckoned when first asked for."""
@@ -89,13 +116,15 @@ class Index:
         return count * (_SATURATION + 1) / (count + damp)
 
     def _holders(self, stand: str) -> Scores:
-        group = lexicon().groups.get(stand)
-        if group is None:
+        """The tools that have a phrase, or the best of those that tools call a meaning by."""
+        terms = lexicon().terms.get(stand)
+        if terms is None:
             return self._phrase(stand.split())
-        held: Scores = defaultdict(float)
-        for phrase in group:
-            for at, count in self._phrase(phrase.split()).items():
-                held[at] += count
+        held: Scores = {}
+        for term, sure in terms.items():
+            for at, count in self._phrase(term.split()).items():
+                if count * sure > held.get(at, 0.0):
+                    held[at] = count * sure
         return held
 
     def _phrase(self, words: Sequence[str]) -> Scores:
@@ -104,30 +133,65 @@ class Index:
         shared = set(first).intersection(*others)
         return {at: min(held[at] for held in (first, *others)) for at in sorted(shared)} if others else first
 
-    def _count(self, at: int, server: str, tool: Tool) -> float:
-        """Takes down what each stem counts in all that is known of a tool; the sum is the tool's size."""
-        described = split((tool.description or "")[:_LETTERS])
+
+def _counted(tools: Iterable[Iterable[tuple[Sequence[str], float]]]) -> tuple[dict[str, Scores], list[float]]:
+    """What each stem counts for each tool, and the size of each: all that its words count."""
+    counts: dict[str, Scores] = defaultdict(dict)
+    sizes = []
+    for at, fields in enumerate(tools):
         size = 0.0
-        for words, weight in (
-            (split(f"{tool.name} {tool.title or ''}"[:_LETTERS]), _NAME),
-            (split(server), _SERVER),
-            (described[:_LEAD_WORDS], _LEAD),
-            (described[_LEAD_WORDS:_REST_WORDS], _REST),
-            (split(" ".join(_parameters(tool))[:_LETTERS]), _PARAMETER),
-        ):
+        for words, weight in fields:
             size += len(words) * weight
             for word in words:
-                held = self._counts[stem(word)]
+                held = counts[word]
                 held[at] = held.get(at, 0.0) + weight
-        return size
+        sizes.append(size)
+    return _by_stem(counts), sizes
+
+
+def _by_stem(counts: Mapping[str, Scores]) -> dict[str, Scores]:
+    stemmed: dict[str, Scores] = {}
+    for word, held in counts.items():
+        same = stemmed.setdefault(stem(word), held)
+        if same is not held:
+            for at, count in held.items():
+                same[at] = same.get(at, 0.0) + count
+    return stemmed
+
+
+def _sayings(server: str, tool: Tool) -> Iterable[tuple[Sequence[str], float]]:
+    """All that is known of a tool, in words, and what each counts there."""
+    described = prose((tool.description or "")[:_LETTERS])
+    return (
+        (split(f"{tool.name} {tool.title or ''}"[:_LETTERS]), _NAME),
+        (split(server), _SERVER),
+        (described[:_LEAD_WORDS], _LEAD),
+        (described[_LEAD_WORDS:_REST_WORDS], _REST),
+        ([word for name in _parameters(tool) for word in split(name[:_LETTERS])], _PARAMETER),
+    )
+
+
+class _Shape(Struct):
+    properties: dict[str, Raw] = {}
+
+
+_SHAPE = Decoder(_Shape)
 
 
 def _parameters(tool: Tool) -> Iterable[str]:
     try:
-        properties = tool.schema.get("properties")
-    except ProtocolError:
+        return islice(read_as(_SHAPE, tool.input_schema).properties, _PARAMETERS)
+    except DecodeError:
         return ()
-    return islice(properties, _PARAMETERS) if isinstance(properties, dict) else ()
+
+
+def _together(asked: Iterable[Stands]) -> Stands:
+    """The best of each that may stand for any word."""
+    best: Stands = {}
+    for stands in asked:
+        for stand, much in stands.items():
+            best[stand] = max(much, best.get(stand, 0.0))
+    return best
 
 
 def _best(scores: Scores, limit: int) -> list[int]:

@@ -1,0 +1,155 @@
+"""The tables of what people say and what tools call it, ready for use."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from mooring.tools.words import folded, stem
+
+FILLERS = frozenset("a an the my our your his her their its this that these those some any of me us please".split())
+"""Words that may stand anywhere in a phrase."""
+_DECLINE, _LEAST, _RELATED = 0.06, 0.7, 0.4
+"""How surely a name says a meaning: the first does, each other a little less; what is only related, this much."""
+
+
+class Lexicon(NamedTuple):
+    """The tables; phrases are stems with spaces between them."""
+
+    meanings: Mapping[str, Mapping[str, float]]
+    """What a phrase can mean, and how surely."""
+    named: Mapping[str, tuple[str, ...]]
+    """What a word means as a tool's name."""
+    terms: Mapping[str, Mapping[str, float]]
+    """What tools call a meaning, and how surely each of these says it."""
+    actions: frozenset[str]
+    """Those meanings that are something to do."""
+    puts: Mapping[str, tuple[str, ...]]
+    """The words in which tools would put a phrase, all of them together."""
+    runs: frozenset[str]
+    """The phrases of several words that are known as they stand."""
+    longest: int
+    """How many words the longest of these has."""
+    bags: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]
+    """Those that are known by their words in any order: by one of them, each with all of its words."""
+    forms: Mapping[str, str]
+    """The word of which another is a form."""
+    stop: frozenset[str]
+    light: frozenset[str]
+    """Words that say little inside a phrase."""
+    words: frozenset[str]
+    """All English words that are no slips, as they are spelt."""
+
+
+@cache
+def lexicon() -> Lexicon:
+    """The tables, read on first use."""
+    from mooring.tools import synonyms as tables
+
+    forms = dict(_forms(tables.FORMS))
+    stems = _Stems(forms)
+    stop, light = frozenset(folded(tables.STOP).split()), frozenset(tables.LIGHT.split())
+    actions = [_line(line, stems) for line in _lines(tables.ACTIONS)]
+    things = [_line(line, stems) for line in _lines(tables.THINGS)]
+    groups = {f"={at}": line for at, line in enumerate(actions + things)}
+    meanings = _meanings(groups)
+    puts = _puts(tables.SAYINGS, stems)
+    phrases = [phrase for phrase in {**meanings, **puts} if " " in phrase]
+    return Lexicon(
+        meanings,
+        _named(groups),
+        {meaning: _terms(line) for meaning, line in groups.items()},
+        frozenset(f"={at}" for at in range(len(actions))),
+        puts,
+        frozenset(phrases),
+        max(phrase.count(" ") + 1 for phrase in phrases),
+        _bags(phrases, stop, frozenset(map(stem, light))),
+        forms,
+        stop,
+        light,
+        frozenset(re.findall("[a-z]{3,}", tables.ACTIONS + tables.THINGS + tables.SAYINGS + tables.PLAIN)),
+    )
+
+
+class _Line(NamedTuple):
+    names: list[str]
+    related: list[str]
+    sayings: list[str]
+
+
+def _lines(table: str) -> Iterator[str]:
+    return (line for line in table.replace("\n    ", " ").split("\n") if line and not line.startswith("#"))
+
+
+def _line(line: str, stems: "_Stems") -> _Line:
+    called, _, said = line.partition(" : ")
+    names, _, related = called.partition(" ~ ")
+    return _Line(*(_stemmed(part, stems) for part in (names, related, said)))
+
+
+def _stemmed(words: str, stems: "_Stems") -> list[str]:
+    return [" ".join(filter(None, [stems[part] for part in word.split("_")])) for word in words.split()]
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word; nothing for fillers."""
+
+    def __init__(self, forms: Mapping[str, str]) -> None:
+        super().__init__(dict.fromkeys(FILLERS, ""))
+        self._forms = forms
+
+    def __missing__(self, word: str) -> str:
+        self[word] = stem(self._forms.get(word, word))
+        return self[word]
+
+
+def _forms(table: str) -> Iterator[tuple[str, str]]:
+    for entry in filter(str.strip, table.replace("\n", ";").split(";")):
+        word, *others = entry.split()
+        for other in others:
+            yield other, word
+
+
+def _meanings(groups: Mapping[str, _Line]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for meaning, line in groups.items():
+        for phrase in line.related:
+            found[phrase][meaning] = _RELATED
+        for phrase in (*line.names, *line.sayings):
+            found[phrase][meaning] = 1.0
+    return dict(found)
+
+
+def _named(groups: Mapping[str, _Line]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for meaning, line in groups.items():
+        for name in line.names:
+            found[name].append(meaning)
+    return {name: tuple(meanings) for name, meanings in found.items()}
+
+
+def _terms(line: _Line) -> dict[str, float]:
+    sure = {name: max(_LEAST, 1 - _DECLINE * place) for place, name in enumerate(line.names)}
+    return dict.fromkeys(line.related, _RELATED) | sure
+
+
+def _puts(table: str, stems: "_Stems") -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for line in _lines(table):
+        words, _, said = line.partition(" : ")
+        for phrase in _stemmed(said, stems):
+            found[phrase].update(dict.fromkeys(words.split()))
+    return {phrase: tuple(words) for phrase, words in found.items()}
+
+
+def _bags(
+    phrases: Iterable[str], stop: frozenset[str], light: frozenset[str]
+) -> dict[str, tuple[tuple[str, frozenset[str]], ...]]:
+    """A phrase is known in any order by the words that are not stop words, if two, and one of them is not light."""
+    found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+    for phrase in phrases:
+        words = frozenset(phrase.split()) - stop
+        if len(words) > 1 and (heavy := words - light):
+            found[max(heavy)].append((phrase, words))
+    return {word: tuple(bags) for word, bags in found.items()}
