@@ -69,6 +69,37 @@ def test_a_tool_is_found_by_its_words_and_by_others_of_their_meaning(small: Inde
 
 @pytest.mark.parametrize(
     ("words", "tool"),
+    [
+        ("get rid of that order", "deleteOrder"),
+        ("throw the order away", "deleteOrder"),
+        ("report a bug", "create_issue"),
+        ("what does the page look like", "take_screenshot"),
+        ("propose my changes", "create_pull_request"),
+        ("write to my boss", "send_email"),
+        ("what's in this file?", "read_file"),
+        ("which bugs aren't fixed", "list_issues"),
+    ],
+)
+def test_a_tool_is_found_by_what_people_say(small: Index, words: str, tool: str) -> None:
+    assert small.search(words)[0][1] == tool
+
+
+def test_the_words_of_a_saying_may_stand_apart_and_in_any_order(small: Index) -> None:
+    assert small.search("a bug in the payment that I want to report")[0][1] == "create_issue"
+
+
+def test_among_equals_the_tool_stands_first_whose_server_is_about_the_matter() -> None:
+    others = {
+        (server, name): tool(name, f"About the {matter}")
+        for server, matter in (("archive", "books"), ("sky", "weather"))
+        for name in ("first", "second", "third")
+    }
+    both = {(server, "show"): tool("show", "Shows the temperature") for server in ("archive", "sky")}
+    assert Index({**both, **others}).search("show the weather temperature")[0] == ("sky", "show")
+
+
+@pytest.mark.parametrize(
+    ("words", "tool"),
     [("scrennshot", "take_screenshot"), ("crate isue", "create_issue"), ("delte ordr", "deleteOrder")],
 )
 def test_a_misspelt_word_stands_for_the_nearest_one(small: Index, words: str, tool: str) -> None:

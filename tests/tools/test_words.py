@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.tools import synonyms
+from mooring.tools.languages import FOREIGN
+from mooring.tools.lexicon import lexicon
 from mooring.tools.spelling import Spelling, distance
-from mooring.tools.synonyms import FOREIGN
-from mooring.tools.words import lexicon, split, stem, translated
+from mooring.tools.translation import translated
+from mooring.tools.words import prose, split, spoken, stem
 
 WORDS = st.text("abcdefgh", max_size=8)
 
@@ -20,8 +23,22 @@ WORDS = st.text("abcdefgh", max_size=8)
         ("删除 file", ["删除", "file"]),
     ],
 )
-def test_names_and_texts_are_split_and_folded(text: str, words: list[str]) -> None:
-    assert split(text) == words
+def test_names_are_split_and_folded(text: str, words: list[str]) -> None:
+    assert list(split(text)) == words
+
+
+def test_a_product_is_one_word_in_a_request_and_in_halves_in_a_description() -> None:
+    assert spoken("Show URLs on GitHub, then createIssue") == [
+        "show",
+        "urls",
+        "on",
+        "github",
+        "then",
+        "create",
+        "issue",
+    ]
+    assert prose("Lists URLs on GitHub") == ["lists", "urls", "on", "git", "hub"]
+    assert spoken("Événement: 删除") == prose("Événement: 删除") == ["evenement", "删除"]
 
 
 @pytest.mark.parametrize(
@@ -62,8 +79,28 @@ def test_every_line_of_the_tables_of_other_languages_gives_a_word_and_its_englis
     assert [entry for entry in entries if len(entry) < 2] == []
 
 
-def test_a_meaning_is_shared_by_at_least_two_words() -> None:
-    assert [group for group in lexicon().groups.values() if len(group) < 2] == []
+def test_every_meaning_has_a_name_and_something_else_that_says_it() -> None:
+    known = lexicon()
+    said = [meaning for meanings in known.meanings.values() for meaning in meanings]
+    assert [terms for meaning, terms in known.terms.items() if said.count(meaning) < 2] == []
+    assert {meaning for meanings in known.named.values() for meaning in meanings} == set(known.terms)
+
+
+def test_every_phrase_of_the_tables_has_words() -> None:
+    known = lexicon()
+    phrases = {*known.meanings, *known.puts, *(term for terms in known.terms.values() for term in terms)}
+    assert [phrase for phrase in phrases if not phrase or "_" in phrase or "  " in phrase] == []
+
+
+def test_every_line_of_sayings_says_what_tools_would_say_instead() -> None:
+    lines = [line for line in synonyms.SAYINGS.replace("\n    ", " ").split("\n") if line and line[0] != "#"]
+    assert [line for line in lines if line.count(" : ") != 1] == []
+    assert [line for line in lines if "_" in line.partition(" : ")[0]] == []
+
+
+def test_english_words_of_the_tables_do_not_hide_those_of_other_languages() -> None:
+    hidden = {"lies", "spat", "son", "portable"} & lexicon().words
+    assert hidden == set()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from mooring.tools.words import folded, stem
 
-FILLERS = frozenset("a an the my our your his her their its this that these those some any of me us please".split())
-"""Words that may stand anywhere in a phrase."""
 _DECLINE, _LEAST, _RELATED = 0.06, 0.7, 0.4
 """How surely a name says a meaning: the first does, each other a little less; what is only related, this much."""
 
@@ -20,7 +18,7 @@ class Lexicon(NamedTuple):
     meanings: Mapping[str, Mapping[str, float]]
     """What a phrase can mean, and how surely."""
     named: Mapping[str, tuple[str, ...]]
-    """What a word means as a tool's name."""
+    """What a stem means in the name of a tool."""
     terms: Mapping[str, Mapping[str, float]]
     """What tools call a meaning, and how surely each of these says it."""
     actions: frozenset[str]
@@ -35,7 +33,10 @@ class Lexicon(NamedTuple):
     """Those that are known by their words in any order: by one of them, each with all of its words."""
     forms: Mapping[str, str]
     """The word of which another is a form."""
+    fillers: frozenset[str]
+    """Words that may stand anywhere in a phrase."""
     stop: frozenset[str]
+    """Words that say nothing."""
     light: frozenset[str]
     """Words that say little inside a phrase."""
     words: frozenset[str]
@@ -47,29 +48,41 @@ def lexicon() -> Lexicon:
     """The tables, read on first use."""
     from mooring.tools import synonyms as tables
 
-    forms = dict(_forms(tables.FORMS))
-    stems = _Stems(forms)
+    forms, fillers = dict(_forms(tables.FORMS)), frozenset(tables.FILLERS.split())
     stop, light = frozenset(folded(tables.STOP).split()), frozenset(tables.LIGHT.split())
+    stems = _Stems(forms, fillers)
     actions = [_line(line, stems) for line in _lines(tables.ACTIONS)]
     things = [_line(line, stems) for line in _lines(tables.THINGS)]
     groups = {f"={at}": line for at, line in enumerate(actions + things)}
-    meanings = _meanings(groups)
-    puts = _puts(tables.SAYINGS, stems)
-    phrases = [phrase for phrase in {**meanings, **puts} if " " in phrase]
+    meanings, puts = _meanings(groups), _puts(tables.SAYINGS, stems)
+    phrases = [phrase for phrase in dict.fromkeys((*meanings, *puts)) if " " in phrase]
     return Lexicon(
-        meanings,
-        _named(groups),
-        {meaning: _terms(line) for meaning, line in groups.items()},
-        frozenset(f"={at}" for at in range(len(actions))),
-        puts,
-        frozenset(phrases),
-        max(phrase.count(" ") + 1 for phrase in phrases),
-        _bags(phrases, stop, frozenset(map(stem, light))),
-        forms,
-        stop,
-        light,
-        frozenset(re.findall("[a-z]{3,}", tables.ACTIONS + tables.THINGS + tables.SAYINGS + tables.PLAIN)),
+        meanings=meanings,
+        named=_named(groups),
+        terms={meaning: _terms(line) for meaning, line in groups.items()},
+        actions=frozenset(f"={at}" for at in range(len(actions))),
+        puts=puts,
+        runs=frozenset(phrases),
+        longest=max(phrase.count(" ") + 1 for phrase in phrases),
+        bags=_bags(phrases, stop, frozenset(map(stem, light))),
+        forms=forms,
+        fillers=fillers,
+        stop=stop,
+        light=light,
+        words=frozenset(re.findall("[a-z]{3,}", tables.ACTIONS + tables.THINGS + tables.SAYINGS + tables.PLAIN)),
     )
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word; nothing for fillers."""
+
+    def __init__(self, forms: Mapping[str, str], fillers: Iterable[str]) -> None:
+        super().__init__(dict.fromkeys(fillers, ""))
+        self._forms = forms
+
+    def __missing__(self, word: str) -> str:
+        self[word] = stem(self._forms.get(word, word))
+        return self[word]
 
 
 class _Line(NamedTuple):
@@ -82,26 +95,14 @@ def _lines(table: str) -> Iterator[str]:
     return (line for line in table.replace("\n    ", " ").split("\n") if line and not line.startswith("#"))
 
 
-def _line(line: str, stems: "_Stems") -> _Line:
+def _line(line: str, stems: _Stems) -> _Line:
     called, _, said = line.partition(" : ")
     names, _, related = called.partition(" ~ ")
     return _Line(*(_stemmed(part, stems) for part in (names, related, said)))
 
 
-def _stemmed(words: str, stems: "_Stems") -> list[str]:
+def _stemmed(words: str, stems: _Stems) -> list[str]:
     return [" ".join(filter(None, [stems[part] for part in word.split("_")])) for word in words.split()]
-
-
-class _Stems(dict[str, str]):
-    """The stem of each word; nothing for fillers."""
-
-    def __init__(self, forms: Mapping[str, str]) -> None:
-        super().__init__(dict.fromkeys(FILLERS, ""))
-        self._forms = forms
-
-    def __missing__(self, word: str) -> str:
-        self[word] = stem(self._forms.get(word, word))
-        return self[word]
 
 
 def _forms(table: str) -> Iterator[tuple[str, str]]:
@@ -134,7 +135,7 @@ def _terms(line: _Line) -> dict[str, float]:
     return dict.fromkeys(line.related, _RELATED) | sure
 
 
-def _puts(table: str, stems: "_Stems") -> dict[str, tuple[str, ...]]:
+def _puts(table: str, stems: _Stems) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for line in _lines(table):
         words, _, said = line.partition(" : ")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from mooring.tools.lexicon import FILLERS, Lexicon, lexicon
+from mooring.tools.lexicon import Lexicon, lexicon
 from mooring.tools.spelling import Spelling
 from mooring.tools.translation import translated
 from mooring.tools.words import spoken, stem, stems
@@ -36,7 +36,7 @@ class Reader:
     def read(self, text: str) -> Iterator[Stands]:
         """What may stand for each phrase and each word of the request that says something."""
         known = lexicon()
-        heard = [spelt for word in _words(text) for spelt in self._heard(word, known)]
+        heard = [spelt for word in _words(text, known) for spelt in self._heard(word, known)]
         said = [stems(next(iter(spelt))) for spelt in heard]
         runs = dict(_runs(said, known))
         for phrase in (*runs, *_bags(said, known, runs)):
@@ -65,10 +65,10 @@ class Reader:
         return Spelling(sorted(word for word in self._named | lexicon().words if len(word) > 2 and word.isascii()))
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str, known: Lexicon) -> list[str]:
     """The words of a request without its fillers; what was drawn together is taken apart."""
     text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text[:_LETTERS])))
-    return [word for word in spoken(text)[:_WORDS] if word not in FILLERS]
+    return [word for word in spoken(text)[:_WORDS] if word not in known.fillers]
 
 
 def _runs(said: Sequence[str], known: Lexicon) -> Iterator[tuple[str, Sequence[int]]]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
-from math import log
+from math import log, pow
 from typing import TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
@@ -98,7 +98,7 @@ class Index:
     def _whole(self, name: Sequence[Sequence[str]], meant: Stands) -> float:
         """How much of a name was asked for; a word that few tools have is more of it."""
         telling = [log(1 + len(self._pairs) / (1 + len(self._counts.get(ways[0], ())))) for ways in name]
-        likeness = (max(meant.get(way, 0.0) for way in ways) ** _GIST for ways in name)
+        likeness = (pow(max(meant.get(way, 0.0) for way in ways), _GIST) for ways in name)
         return sum(much * like for much, like in zip(telling, likeness, strict=True)) / (sum(telling) or 1.0)
 
     def _weight(self, stand: str) -> Scores:

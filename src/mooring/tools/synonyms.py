@@ -390,8 +390,8 @@ context cluster ~ kubectl kubernetes : which_cluster other_cluster different_clu
 port port_forward forward tunnel : reach_locally from_my_laptop localhost make_reachable on_my_own_machine local
 exec command shell terminal ~ run pod : type_command inside_container command_line inside_pod go_into console
 namespace ~ kubernetes group : corner compartment
-logs output console ~ log message stdout : what_did_it_write what_is_it_saying printed spat_out what_it_says
-    what_did_it_print tail wrote journal stdout console trace
+logs output console ~ log message stdout : what_did_it_write what_is_it_saying printed what_it_says what_did_it_print
+    tail wrote journal stdout console trace
 resource kind ~ api : thing what_kinds
 ping connectivity alive ~ health check : is_it_up is_alive reachable responding still_there can_we_reach is_it_running
     answers up_and_running are_you_there still_alive up_or_down on_its_feet can_it_be_reached
@@ -611,7 +611,7 @@ shading color background ~ cell : colour_in paint tint shade backdrop fill_colou
 outline heading structure toc ~ section : chapters table_of_contents contents which_parts bird_eye what_sections
     how_is_it_built parts chapters_are overview
 section chapter part : portion piece_of bit
-pdf ~ convert document : portable acrobat print_ready printable
+pdf ~ convert document : acrobat print_ready printable
 protect password ~ document : nobody_can_edit lock locked read_only
 comment ~ document author : remarks_in_margin margin_notes side_notes reviewer_remarks
 picture ~ image insert add : photo
@@ -1479,7 +1479,7 @@ page search : article_about somewhere_in_wiki i_remember_page
 page move parent : page_under_other put_article_under
 page history version : how_did_article_look_before who_edited_article
 page views : how_many_read_page anyone_reading
-page children : pages_below what_lies_under
+page children : pages_below
 page restrictions : who_may_read_page keep_page_private only_team_sees_page
 page template : form_for_page
 block append : add_line_to_page
@@ -1502,7 +1502,6 @@ collection items : what_is_in_my_folder_of_papers
 article get wikipedia : read_up_on tell_me_about_history encyclopedia_entry
 summary wikipedia : who_was what_is_known_about short_introduction_to
 key facts extract : most_important_things
-coordinates article : where_lies
 observations add memory : remember_that keep_in_mind_that note_that_he_likes do_not_forget_that likes
 observations delete memory : forget_that no_longer_true forget_what_i_told forget_about
 entities create memory : remember_person new_person_to_remember
@@ -1760,6 +1759,11 @@ information infos; document documents docs; message msg; configuration cfg; dire
 """
 """A word, and others that are forms or spellings of it."""
 
+FILLERS = """
+a an the my our your his her their its this that these those some any of me us please
+"""
+"""Words that may stand anywhere in a phrase."""
+
 LIGHT = """
 get take give put make have go come look let turn keep bring hand throw set how what who where when which why do be see
 tell say find out up down off on in over away back show know leave hold pull run call want need use all one more much
@@ -1801,9 +1805,9 @@ raise ran rather reach real really reason red rest rice rich ride right ring riv
 rule sad safe sail salt same sand saturday scared scene school science sea season seat second secret seed seem sell
 september serious serve seven several shade shadow shake shall sharp sheep ship shirt shoe shoot shop shore short
 shoulder shout shower sick side silver simple since sing single sister sit six size skill skin skirt sky sleep slip
-slow slowly small smell smile smoke snake snow soap sock soft soldier somebody something sometimes somewhere son song
-soon sorry sound soup south spare special spell spoon sport spot spring square stair stamp star station stay steal
-steam stone store storm story strange street strong student stupid such sudden sugar suit summer sun sunday sunny sure
+slow slowly small smell smile smoke snake snow soap sock soft soldier somebody something sometimes somewhere song soon
+sorry sound soup south spare special spell spoon sport spot spring square stair stamp star station stay steal steam
+stone store storm story strange street strong student stupid such sudden sugar suit summer sun sunday sunny sure
 surface surprise sweet swim sword sydney table tail tall taste tea teach teacher team tear ten tennis terrible thank
 theirs thick thief thin thirsty thirty thousand three thursday ticket tie tiger tight till tin tiny tired today toe
 together tomato tomorrow tongue tonight too tool tooth top total touch tower town toy trade train travel tree trip
