@@ -1,6 +1,5 @@
 """The tables of what people say and what tools call it, ready for use."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -69,7 +68,7 @@ def lexicon() -> Lexicon:
         fillers=fillers,
         stop=stop,
         light=light,
-        words=frozenset(re.findall("[a-z]{3,}", tables.ACTIONS + tables.THINGS + tables.SAYINGS + tables.PLAIN)),
+        words=frozenset(stems).union(tables.PLAIN.split(), *puts.values()),
     )
 
 

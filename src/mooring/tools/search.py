@@ -22,7 +22,7 @@ Scores: TypeAlias = dict[int, float]
 
 _NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
 """What a word counts in a name, in the server's name, early and late in a description, as a parameter."""
-_LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 80, 400, 100
+_LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 50, 320, 100
 _SATURATION, _LENGTH = 1.6, 0.6
 _SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.15
 _HOUSE, _FEW = 0.6, 3

@@ -1740,6 +1740,118 @@ defined name set : nickname_for_cells
 image insert sheet : picture_in_sheet
 slicer add : buttons_to_filter
 vba read : code_in_spreadsheet macros_inside
+# More of everything
+label update color : tag_another_colour other_colour_for_tag tag_colour colour_of_tag label_another_colour recolour
+design apply slide : jazz_up prettier_slides liven_up spice_up smarten_up slides_look_boring boring_slides
+pull request merge list : changes_waiting waiting_to_go_into_main go_into_main open_merge_requests unmerged_changes
+tags list email : keywords_for_mails mark_mails_with
+file edit : swap_lines change_config_file lines_in_file replace_line in_py_file tweak_file edit_line
+endnote footnote add document : source_reference reference_at_end at_very_end_of_essay note_at_end explain_term
+    small_print_below
+extract data page : prices_on_page get_prices data_from_page as_data
+metric data cloudwatch : how_hard_was_server server_working server_load busy_server how_busy_is_server under_load
+restrictions page get : who_may_read_article who_may_see_page who_may_edit_page
+traces search : requests_took_longer slow_requests longer_than_seconds took_longer_than took_seconds
+# More on issues, wikis and boards
+issue move project : ticket_belongs_to_another_project wrong_project ticket_to_other_project
+layout sheet freeze : top_row_visible keep_row_visible row_visible_when_scrolling header_visible first_row_stays
+repair system : try_to_mend mend fix_itself heal something_is_broken_with
+article get wikipedia : whole_encyclopedia_text encyclopedia_text full_article entire_article
+pdf convert document : form_i_can_print can_print printable_form for_printing
+footnote delete : note_at_bottom_superfluous bottom_note_away remove_small_print
+file move rename : call_picture call_file_instead give_file_other_name
+deploy reader get : did_upload_work last_upload_of_website did_site_go_live is_my_site_live did_deploy_work
+docs domain home : what_can_i_do_with_device do_with_climate
+label values list : names_occur_in_logs which_apps_in_logs occur_in_logs
+url get page current : where_am_i_in_browser which_page_am_i_on what_page_is_open address_of_page
+links list issue : tied_to other_issues_tied what_is_ticket_connected
+presentation generate create : ten_slides i_need_slides slides_on slides_by_tonight talk_about_topic_tonight
+nodes memory search : stored_in_memory what_have_we_stored_about know_about_my
+restart : turn_it_off_and_on give_it_kick
+status get : how_is_it_coming_along how_far_are_we
+comment add : let_them_know_on tell_them_on_ticket
+create repository : new_repo
+secret protect : keep_secret
+permission grant share : bring_someone_in let_someone_in give_someone
+permission remove revoke : lock_someone_out throw_someone_out nobody_else_should take_away_rights no_longer_see
+alert silence : be_quiet
+chart image : picture_of_numbers
+translate : in_plain_english
+count : how_often how_frequently
+list recent : what_is_new lately_added
+search : hunt_for dig_for anyone_know
+schedule : every_day_at every_monday
+export : give_me_as_file as_spreadsheet
+backup restore : back_to_how_it_was_last_week
+sort : rank_by best_first
+compare : which_is_better
+version list : earlier_editions
+history get : since_when how_long_has
+user search : find_colleague_called find_someone_called person_named person_called find_colleague
+issue list : problems_unsolved still_unsolved unsolved_problems what_is_broken_in_repo not_fixed_yet
+issue sprint get : working_on_these_two_weeks what_are_we_working
+workflow list : automatic_processes which_processes_run
+fonts manage : other_typeface different_typeface prettier_letters
+workspace create : separate_area area_for_team
+helpers list home : timers_and_counters which_timers
+plugin get : is_add_on_there is_plugin_there do_we_have_plugin
+log analyze anomalies : anything_fishy fishy_in_logs weird_in_logs suspicious
+templates list : which_blueprints what_blueprints ready_made_forms which_samples
+note delete merge request : said_something_stupid take_back_remark remark_away
+exec pod command : run_inside_container inside_web_container
+element click page : press_big_button blue_button big_button
+automation get config home : what_makes_light_go_on go_on_by_itself switches_by_itself why_does_light
+incident update resolve : outage_is_over problem_is_over everything_back_to_normal
+email archive : mails_are_dealt_with dealt_with_mails finished_mails
+comments paragraph document : remarked_on_passage remarks_on_passage
+node drain cordon : no_new_pods replace_disk machine_out_of_service maintenance_on_machine
+# Money, travel, pictures and the rest
+payment create charge : take_money_from charge_card bill_customer collect_payment
+invoice create send : send_bill bill_to_customer write_bill
+refund create payment : money_back give_money_back return_money
+subscription cancel : stop_paying end_membership
+customer create : new_buyer sign_up_customer
+product list : what_do_we_sell what_is_in_shop
+order list get : what_did_they_buy who_ordered has_it_been_shipped where_is_my_parcel
+inventory stock get : how_many_left_in_store do_we_still_have sold_out
+revenue report sales : how_much_did_we_make how_much_did_we_earn how_are_sales money_made
+analytics report traffic : how_many_visitors who_visits_our_site how_many_people_visited
+stock price quote : how_is_apple_doing share_price what_is_share_worth
+balance account : how_much_money_do_i_have what_is_on_my_account
+exchange rate currency convert : how_many_dollars how_many_euros what_is_it_in_dollars
+weather forecast : will_it_rain do_i_need_umbrella is_it_going_to_snow what_will_weather_be how_cold_outside
+    sunny_tomorrow
+weather current : how_warm_outside is_it_raining
+flight search : fly_to cheapest_way_to_fly plane_to
+hotel search : place_to_stay_in somewhere_to_sleep room_for_two_nights
+image generate : draw_me paint_me make_picture_of picture_of_cat
+image edit : remove_background make_photo_brighter cut_out_person
+image analyze describe : what_is_in_this_picture who_is_on_photo read_text_in_picture
+video generate : make_clip
+translate text : say_in_french what_does_this_mean_in
+math calculate : what_is_two_plus how_much_is solve_equation
+unit convert : how_many_inches in_celsius how_many_pounds
+random number : roll_dice toss_coin
+reminder create : do_not_let_me_forget remind_me
+task create : add_to_my_list to_my_todo_list
+task complete : finished_my_task crossed_off
+task list : what_do_i_still_have_to_do my_chores
+password get secret : what_is_password_for
+ssh command execute server : log_into_server run_on_server
+docker container list : which_containers_run what_is_docker_running
+docker container start : bring_container_up
+docker container stop : shut_container_down
+docker image pull : get_image
+vulnerability scan security : is_our_code_safe any_holes known_weaknesses
+domain dns : who_owns_domain
+certificate expire : when_does_certificate_run_out
+recipe search : what_can_i_cook dinner_with
+song play music : put_some_music_on play_something
+playlist create : mix_of_songs
+health data : how_did_i_sleep how_many_steps
+course search : where_can_i_learn
+law case search : what_does_law_say
+drug medicine search : side_effects
 """
 """What people say, and the words in which tools would put it, all of them together: `words : sayings`."""
 
