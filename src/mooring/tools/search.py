@@ -1,6 +1,6 @@
 """Which tools serve a request: words, stems, meanings and near spellings, weighed by where they stand."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
@@ -38,12 +38,10 @@ class Index:
 
     def __init__(self, tools: Mapping[Pair, Tool]) -> None:
         self._pairs = sorted(tools)
-        self._counts, self._sizes = _counted(_sayings(pair[0], tools[pair]) for pair in self._pairs)
+        self._counts, self._sizes = _counted(_texts(pair[0], tools[pair]) for pair in self._pairs)
         self._usual = sum(self._sizes) / max(1, len(self._sizes))
         self._weighed: dict[str, Scores] = {}
-        self._servers: dict[str, list[int]] = defaultdict(list)
-        for at, (server, _) in enumerate(self._pairs):
-            self._servers[server].append(at)
+        self._servers = Counter(server for server, _ in self._pairs)
         named = {word for pair in self._pairs for name in pair for word in split(name)}
         self._reader = Reader(named, lambda said: len(self._counts.get(said, ())))
 
@@ -52,22 +50,28 @@ class Index:
         asked = list(self._reader.read(words))
         scores = self._scores(asked)
         meant = _together(asked)
-        closer = {at: scores[at] * self._fit(at, meant) for at in _best(scores, max(limit, _CLOSER))}
+        wanted = {stand for stand in lexicon().actions.intersection(meant) if meant[stand] > _WANTED}
+        closer = {at: scores[at] * self._fit(at, meant, wanted) for at in _best(scores, max(limit, _CLOSER))}
         return [self._pairs[at] for at in _best(closer, limit)]
 
     def _scores(self, asked: Collection[Stands]) -> Scores:
         """What the words of a request say of each tool together; more where more of them say something."""
         scores: Scores = defaultdict(float)
         met: Scores = defaultdict(float)
+        houses: dict[str, float] = defaultdict(float)
         for stands in asked:
-            matches = self._matches(stands)
-            for at, score in matches.items():
+            for at, score in self._matches(stands).items():
                 scores[at] += score
                 met[at] += 1
-            for server, score in self._houses(matches).items():
-                for at in self._servers[server]:
-                    scores[at] += score
-        return {at: scores[at] * (count / len(asked)) ** _SHARE for at, count in met.items()}
+                houses[self._pairs[at][0]] += score
+        return {
+            at: (scores[at] + self._house(houses, at)) * (count / len(asked)) ** _SHARE for at, count in met.items()
+        }
+
+    def _house(self, houses: Mapping[str, float], at: int) -> float:
+        """What its whole server has to do with the request: what the tools of it say, on average."""
+        server = self._pairs[at][0]
+        return _HOUSE * houses[server] / (self._servers[server] + _FEW)
 
     def _matches(self, stands: Stands) -> Scores:
         best: Scores = {}
@@ -77,20 +81,12 @@ class Index:
                     best[at] = score * weight
         return best
 
-    def _houses(self, matches: Scores) -> dict[str, float]:
-        """How much each server has to do with it: what its tools say of it, on average."""
-        sums: dict[str, float] = defaultdict(float)
-        for at, score in matches.items():
-            sums[self._pairs[at][0]] += score
-        return {server: _HOUSE * score / (len(self._servers[server]) + _FEW) for server, score in sums.items()}
-
-    def _fit(self, at: int, meant: Stands) -> float:
+    def _fit(self, at: int, meant: Stands, wanted: set[str]) -> float:
         """More for a tool whose whole name, or whose server, was asked for, less for one that does something else."""
         known = lexicon()
         server, name = (list(map(stem, split(part))) for part in self._pairs[at])
         ways = [(word, *known.named.get(word, ())) for word in name]
         does = known.actions.intersection(way for some in ways for way in some)
-        wanted = {stand for stand, much in meant.items() if much > _WANTED and stand in known.actions}
         strays = bool(does and wanted) and does.isdisjoint(wanted)
         ours = not meant.keys().isdisjoint(server)
         return (1 + _WHOLE * self._whole(ways, meant)) * (_STRAY if strays else 1.0) * (_OURS if ours else 1.0)
@@ -159,7 +155,7 @@ def _by_stem(counts: Mapping[str, Scores]) -> dict[str, Scores]:
     return stemmed
 
 
-def _sayings(server: str, tool: Tool) -> Iterable[tuple[Sequence[str], float]]:
+def _texts(server: str, tool: Tool) -> Iterable[tuple[Sequence[str], float]]:
     """All that is known of a tool, in words, and what each counts there."""
     described = prose((tool.description or "")[:_LETTERS])
     return (

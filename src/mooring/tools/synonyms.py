@@ -1852,6 +1852,170 @@ health data : how_did_i_sleep how_many_steps
 course search : where_can_i_learn
 law case search : what_does_law_say
 drug medicine search : side_effects
+# And more
+comment edit update : typo_in_what_i_wrote typo_in_my_comment wrong_in_what_i_said correct_my_remark
+    what_i_wrote_is_wrong
+drive items list : google_folder in_my_google what_is_in_my_drive google_drive_folder
+scale replicas deployment : copies_of_shop run_five_copies more_visitors expect_more_traffic copies_of_service
+    instances_of
+users list workspace : who_is_in_our_slack who_is_in_slack everyone_in_workspace people_in_slack
+collections list : groups_of_requests bundles_of_requests which_calls_do_i_have
+postman collection : api_client api_tests saved_calls
+screenshot take mobile : what_phone_shows phone_shows see_phone on_phone_display show_me_phone
+issue update resolve : crash_is_fixed crash_fixed bug_is_fixed error_fixed
+elements observe snapshot : things_can_be_clicked what_can_be_clicked clickable_things what_is_clickable
+backlog move issues : not_manage_this_sprint too_much_for_sprint not_this_sprint will_not_make_it tickets_too_much
+papers related similar : studies_similar similar_studies similar_papers papers_like_this work_like_this
+media read file : open_jpg open_picture_on_disk look_at_photo_file jpg png mp3_file
+state entity get home : did_i_leave oven_on iron_on left_on is_heating_on is_it_locked
+service call home : switch_oven_off blinds_down blinds_up
+message send : give_word say_hello tell_him tell_her tell_them
+email send : tell_by_email let_him_know_by_mail
+alarm set alert rule : get_warned be_warned
+record search : find_entry which_entry
+table create : new_grid new_list_for
+field update : rename_field
+comment create : write_underneath
+attachment upload : attach_picture hang_file
+version get : which_version_runs what_version
+permission check : am_i_allowed_to
+image insert : put_logo place_picture
+chart delete : diagram_away
+sheet delete : tab_away
+sheet rename : tab_called
+sheet copy : same_tab_again
+range format : bold_numbers as_currency number_format
+document header : text_at_top
+heading insert : new_chapter
+page move : elsewhere_in_wiki
+page search : wiki_about
+commit create : save_my_work put_on_record check_in_my_changes
+branch checkout switch : go_over_to_branch change_branch
+diff unstaged : what_did_i_change_so_far what_have_i_changed my_edits_so_far
+diff branch compare : how_do_branches_differ
+status git : where_do_i_stand what_is_modified
+add stage : include_file_in_commit
+file push repository : put_files_on_github
+milestone update : postpone_goal
+project create : kick_off_project
+cards list : what_is_in_column cards_in_column
+activity recent board : what_happened_on_board
+checklist items : steps_still_open
+logs kubectl : what_did_pod_print
+context set cluster : work_on_staging_cluster
+oncall team list : which_teams_are_on_call
+dashboard versions : earlier_dashboard
+incident get : tell_me_about_outage
+crash list : which_crashes
+profile types : what_can_be_profiled
+query prometheus : value_right_now at_this_very_moment
+namespace list : which_namespaces
+database connect : hook_up_to_database
+database disconnect : hang_up_from_database
+documents export : dump_records
+index drop : index_no_longer
+collection indexes : which_indexes
+document delete : record_away
+stream group create : team_of_workers
+stream group destroy : workers_no_longer team_of_stream_workers
+pubsub subscribe : hear_messages
+hash field exists : is_there_value_for
+vector get : embedding_back
+vector set : store_embedding
+location set : pretend_to_be_in
+clipboard get set : what_i_copied paste_text
+apps list : what_is_installed
+url open : open_link
+swipe screen : scroll_phone flick_up
+double tap : tap_twice
+keys type : type_on_phone
+device logs : what_phone_logs
+voice get : about_this_voice
+models list : which_models_are_there
+agent create : new_phone_bot
+conversation get : what_did_caller_say
+conversations list : past_phone_calls who_called
+knowledge base add : teach_bot
+music video : soundtrack_for_clip
+library switch : shared_library
+item delete : book_out_of_library
+item children : what_hangs_on_book
+collection create : new_shelf
+collection delete : shelf_away
+fulltext item : whole_text_of_book
+annotation create : mark_passage
+annotation delete : unmark_passage
+notes get : what_did_i_jot
+tag search : everything_tagged
+citation key search : by_cite_key
+paper section read : that_chapter_of_paper
+paper latex : tex_source formulas_of_paper
+topic watch : keep_me_posted_on_research
+alerts check : anything_new_for_me
+abstract get : in_few_lines
+recommend docs : what_else_should_i_read
+sections read : only_that_chapter
+elevation : how_tall_is_mountain
+search places : where_can_i_get where_to_buy haircut barber dentist_near plumber
+image search : show_me_photos_of
+summarizer : sum_up_results
+video search : film_about
+scrape page : pull_text_from_page
+feedback send : tell_makers
+heap snapshot : ram_hungry
+emulate media : dark_mode print_view
+emulate network : slow_connection
+drag element : pull_over
+hover element : mouse_over
+file upload form : attach_to_form
+network request get : that_one_request
+tabs close : shut_tab
+session create browser : start_cloud_browser
+session close browser : end_cloud_browser shut_cloud_browser
+css styles get : which_colour_has_button what_font
+insight performance analyze : what_slows_page
+docs search get : handbook_say what_does_handbook says_about_variables
+projects find sentry : which_apps_error_tracker apps_does_tracker_watch tracked_apps
+branch list : lines_of_development which_lines_do_we_have
+checklist items find : on_which_tick_list which_tick_list which_checklist
+annotation delete : passage_no_longer_highlighted no_longer_highlighted unhighlight mark_away
+css styles : why_is_heading_blue which_rules_apply why_is_it_blue css_rules where_does_colour_come_from
+list position update : column_to_the_right column_to_left all_way_right list_to_end column_should_be_right
+    move_list_to_end
+search wikipedia : encyclopedia_entry_on is_there_encyclopedia is_there_article_on
+url open mobile : on_the_tablet on_tablet site_on_phone
+screenshot take page : picture_of_site photo_of_site site_as_it_is_now picture_of_website how_site_looks
+agents list : phone_assistants which_assistants bots_have_i_built assistants_have_i
+annotation update : text_of_marker marker_on_graph change_marker
+annotation : marker_on_graph marks_on_graph
+issue delete : opened_by_mistake ticket_by_mistake created_by_mistake duplicate_ticket_away
+service call home control : switch_coffee_machine coffee_machine_on washing_machine machine_on_at_home fan_on
+    heater_on radio_on tv_on television
+hash get field : field_of_user email_of_user_in_cache
+monitor delete : stop_keeping_eye stop_watching_site stop_watching_page no_longer_watch_website
+app terminate mobile : quit_game close_game quit_on_phone stop_app_on_phone
+attachments upload page : photos_on_page pictures_on_wiki put_photos put_pictures_on_page files_onto_page
+delete : by_mistake by_accident accidentally was_mistake
+upload : put_photos put_pictures onto_server
+database add extension : database_for_site
+monitor list : which_sites_do_you_watch which_pages_are_watched
+monitor update : check_more_often
+watch list : what_do_i_follow
+subscription list : what_am_i_subscribed
+member remove : throw_out_of_team kick_out off_the_team
+member add : let_into_team join_team
+label remove : take_tag_off
+label add : put_tag_on stick_label
+assignee update issue : someone_else_should_do
+due date update : until_friday postpone_until
+attachment delete : file_off_page
+page restrictions set : only_for_my_team hide_page_from
+template create page : from_blueprint
+cell color table : paint_box
+picture add : place_photo insert_photo
+audio play : let_me_hear_it play_it_back
+file delete : get_rid_of_file
+record attachment upload : photo_to_row
 """
 """What people say, and the words in which tools would put it, all of them together: `words : sayings`."""
 
