@@ -116,6 +116,11 @@ def test_the_distance_is_the_same_both_ways_and_nothing_only_between_equals(one:
     assert (distance(one, other) == 0) == (one == other)
 
 
+@given(one=WORDS, other=WORDS, most=st.integers(0, 3))
+def test_a_distance_is_exact_up_to_the_most_that_is_asked_for(one: str, other: str, most: int) -> None:
+    assert min(distance(one, other, most), most + 1) == min(distance(one, other), most + 1)
+
+
 @given(word=st.text("abcdefgh", min_size=4, max_size=12), at=st.integers(0, 11))
 def test_a_word_that_lost_a_letter_is_found_again(word: str, at: int) -> None:
     at %= len(word)
