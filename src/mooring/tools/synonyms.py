@@ -687,7 +687,7 @@ knowledge knowledge_base ~ source docs : what_it_knows
 home_assistant ha smart_home home ~ entity : house flat apartment room bedroom kitchen living_room garage bathroom
     garden hallway office_lamp door sensor temperature thermostat heating
 light lamp call_service control ~ home entity ha : bulb brightness bright dim dark
-state sensor ~ entity ha home : is_door_open is_light_on still_on left_on battery_level motion is_it_on how_much_power
+state sensor ~ entity ha home : is_door_open is_light_on still_on battery_level motion is_it_on how_much_power
     humidity closed
 bulk control many ~ ha : all_lights every_lamp everything_off all_of_the_lights
 automation trigger ~ rule ha home : when_then by_itself automatically whenever if_this every_evening at_sunset
@@ -1066,7 +1066,7 @@ search paper text passage : where_in_paper talk_about in_paper
 get related topics wikipedia : what_else_could_i_read see_also
 connectivity test wikipedia : can_we_reach_wikipedia
 get sections article wikipedia : parts_of_article
-summary article wikipedia : who_was what_was short_text_about
+summary article wikipedia : who_was short_text_about
 pdf outline zotero : chapters_of_book
 read pdf pages zotero : pages_of_book
 add item doi zotero : new_book_in_library put_paper_into_library by_doi isbn
@@ -1867,7 +1867,7 @@ elements observe snapshot : things_can_be_clicked what_can_be_clicked clickable_
 backlog move issues : not_manage_this_sprint too_much_for_sprint not_this_sprint will_not_make_it tickets_too_much
 papers related similar : studies_similar similar_studies similar_papers papers_like_this work_like_this
 media read file : open_jpg open_picture_on_disk look_at_photo_file jpg png mp3_file
-state entity get home : did_i_leave oven_on iron_on left_on is_heating_on is_it_locked
+state entity get home : did_i_leave oven_on iron_on is_heating_on is_it_locked
 service call home : switch_oven_off blinds_down blinds_up
 message send : give_word say_hello tell_him tell_her tell_them
 email send : tell_by_email let_him_know_by_mail
@@ -2016,6 +2016,17 @@ picture add : place_photo insert_photo
 audio play : let_me_hear_it play_it_back
 file delete : get_rid_of_file
 record attachment upload : photo_to_row
+comments list record : remarks_on_row
+transform range duplicate : occur_twice duplicate_rows double_rows same_row_twice
+subscription check : characters_left how_many_characters
+extract page content : text_off_page text_of_pages
+merge request diff file : altered_by_mr changed_by_mr what_did_mr_change
+deep search automation : which_automations_use in_which_automation
+folder create dashboard : place_for_graphs keep_graphs_together
+file write : store_text_as save_text_as text_as_file
+database drop : wipe_out_whole_db wipe_database whole_db_away
+conversation simulate : made_up_customer try_bot_out test_bot try_out_bot
+commit show : what_was_in_commit in_last_commit
 """
 """What people say, and the words in which tools would put it, all of them together: `words : sayings`."""
 
