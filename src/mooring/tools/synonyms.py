@@ -817,6 +817,58 @@ link types issue : ways_to_connect in_which_ways kinds_of_links how_can_they_be_
 file changed pull request diff : which_files touched_files affected_files files_touched
 code reference search : where_in_code used_in_code where_is_it_used still_used mentions_in_code which_files_mention
     usage
+pull request create : propose_changes offer_my_changes ask_to_merge get_my_code_in submit_my_branch hand_in_my_changes
+    ready_for_review
+pull request merge : get_changes_into_main bring_into_main accept_changes land_changes take_changes_over
+    my_branch_into_main
+pull request list : open_changes what_is_waiting_for_review proposed_changes_open waiting_for_review
+pull request review create : give_opinion_on_code approve_changes look_over_code ask_for_changes criticise_code
+pull request files diff : what_does_change_touch lines_changed_in what_does_his_change
+pull request comments : what_do_they_say_about_my_change remarks_on_my_code feedback_on_my_change
+pull request status : checks_green checks_pass can_i_merge did_checks
+branch create : start_new_line work_separately own_line_for side_branch without_touching_main try_something
+    try_out_idea experiment_without separate_from_main not_on_main
+branch delete : old_branch_away branch_no_longer merged_branch_away
+branch list : which_lines_of_development what_branches lines_of_development which_lines_do_we_have
+branch protect : nobody_push_to_main no_pushing lock_branch stop_people_pushing
+branch update default : main_branch_should_be
+commit list log : what_was_changed_lately who_changed_what what_happened_in_repo last_changes who_did_what_in_repo
+commit get diff show : what_did_commit_change in_that_commit what_came_with
+blame file : who_wrote_line who_is_guilty who_touched_line whose_line author_of_line wrote_this_part
+repository create : new_home_for_code place_for_my_code start_project_on new_repo
+repository fork : my_own_copy_of_project copy_someone_project
+repository search : open_source_projects projects_about is_there_library
+file contents get repository : what_is_in_readme show_readme read_file_on_github source_of
+tree repository : what_folders_in_repo how_is_code_laid_out
+label create : new_sticker colour_for_tickets
+label list : which_stickers what_labels
+member list project group : who_works_on_project who_is_in_group who_has_access_to_project people_on_project
+milestone list project : big_checkpoints what_are_goals
+milestone create : new_goal new_deadline
+todo list : what_is_waiting_for_me what_am_i_supposed what_should_i_do on_my_plate
+todo mark done : done_with_todo tick_off_todo
+search code : which_files_contain where_is_function_defined where_is_it_defined find_usage
+get file blame : how_old_is_line
+approve merge request : looks_good_to_me fine_with_me give_my_ok ok_from_me
+unapprove merge request : take_back_my_approval changed_my_mind_about_approval no_longer_approve
+merge request conflicts : why_can_i_not_merge cannot_be_merged merge_blocked
+merge request pipelines : builds_of_my_change
+merge request update : change_title_of_mr other_reviewer
+draft notes publish : send_my_review submit_my_remarks publish_remarks
+note update : reword_remark rephrase_comment edit_my_comment fix_my_comment wrong_in_my_comment
+note delete : remove_my_comment take_my_comment_away said_by_mistake
+reaction delete : take_back_like not_like_anymore take_my_thumb remove_smiley
+reaction list : who_liked which_smileys
+namespace verify : is_name_taken name_available
+project get : about_this_project what_is_this_project
+project update : rename_project describe_project_differently make_project_private
+project list : which_projects all_our_projects what_projects_do_we
+group projects list : repos_of_group projects_of_department
+user get : who_is_this_person find_out_about_user
+events list : what_have_i_been_up_to my_activity what_did_i_do
+iterations list : which_sprints
+label update : recolor_label rename_label change_colour_of_label
+label delete : label_away
 # Issues and planning
 sprint issue board jira : what_is_in_sprint planned_for_this_sprint work_for_two_weeks
 add issues to sprint : plan_into take_into_sprint pull_into_sprint
@@ -847,362 +899,6 @@ project with issues create linear : new_project_with_tasks
 my issue assigned task : on_my_plate my_work my_tasks assigned_to_me i_have_to_do what_do_i_have_to_do
     what_should_i_work my_job what_i_must mine
 customer need request linear : wish feature_request what_customers_want want_from_us
-# Builds, releases, flags
-usage data download api circleci : how_many_credits minutes_used
-followed projects circleci : which_projects_do_i_follow
-test result job ci : which_tests_failed did_tests_pass
-run pipeline trigger ci : start_build build_it_again
-across environments flag status : in_staging_and_production everywhere_on
-stale unused flag code reference : still_needed safe_to_remove
-coding rules guide netlify : conventions how_should_i_write
-resolve library id context7 : which_package
-feature flag toggle launchdarkly : switch feature_toggle feature_switch kill_switch on_for_users switched_on
-    hidden_feature turned_on_for
-ai config model prompt launchdarkly : model_settings prompt_settings llm_settings which_model
-resource class underused usage : too_big_machines wasted oversized paying_too_much idle_machines
-# Databases
-dbsize size number key redis : how_many_keys
-hset hash set field redis : put_into_map store_in_dictionary
-hget hash get field redis : one_value_of_map
-hgetall hash get all redis : whole_map whole_dictionary everything_in_hash all_values_of_map inside_dictionary
-    entire_object
-hdel hash delete field redis : drop_from_map out_of_map out_of_dictionary
-hexists hash exist field redis : is_there_field does_field_exist does_exist
-llen list length redis : how_long_is_queue how_many_wait how_many_in_queue how_many_jobs length_of_queue
-lrem list remove redis : take_out_of_queue
-srem set remove member redis : out_of_set
-zrem sorted set remove redis : off_the_leaderboard
-xdel stream delete redis : drop_from_stream
-xack acknowledge stream redis : mark_as_processed tell_it_was_handled done_with_message got_it
-xgroup consumer group stream redis : several_workers share_work split_work workers
-scan keys pattern redis : which_keys keys_that_start keys_like starting_with
-type key data redis : what_kind_of_value
-json get path document redis : nested_value
-hybrid search vector filter redis : similar_but_only
-vector search similarity : closest_match most_similar nearest
-client list connection redis : who_is_connected connected_programs
-info server statistics redis : how_is_cache_doing memory_used_by_cache
-rename collection key : other_name
-drop index : not_needed_index
-collection storage size : how_much_space
-knowledge search docs mongodb : official_advice how_do_i_in_mongo
-export collection data mongodb : dump_to_file
-write cypher graph neo4j : add_to_graph change_graph
-read cypher graph neo4j : ask_graph question_to_graph
-source db analyzer analyze database dynamodb : look_at_old_database existing_database
-performance cost compute dynamodb : what_would_it_cost_to_run
-data model schema dynamodb : design_tables how_to_store table_design design_my_database
-# Cloud, containers, kubernetes
-apply manifest yaml kubectl : put_yaml_onto from_file_to_cluster
-describe resource kubectl kubernetes : why_is_pod_not_starting events_of what_is_wrong_with_pod
-get resource kubectl kubernetes : what_is_running which_pods pods_running
-rollout restart deployment kubectl : start_pods_anew new_version_out bounce
-patch resource kubectl : small_change
-explain resource api kubernetes : what_fields_does which_settings_can
-generic command kubectl arbitrary : any_other_command some_other_command anything_else
-stop port forward : close_tunnel end_tunnel shut_tunnel
-reconnect connection cluster : lost_connection dropped
-cleanup resource delete managed : everything_you_started
-# Monitoring and incidents
-insights query log cloudwatch : search_in_logs ask_logs
-query result log cloudwatch : what_did_it_find outcome_of_query
-recommend indexes cloudwatch : which_fields_to_index
-recommended alarm metric : what_should_alarm which_alarms_should
-alarm history : when_did_it_go_off how_often_did_it_ring past_alarms
-active alarm : ringing_now going_off_now currently_in_alarm red_now
-metric data : how_busy_was cpu_over_the_last how_loaded_was
-analyze metric trend : going_up_or_down seasonality
-label names loki prometheus tempo : by_what_can_i_filter
-metric names prometheus : what_is_measured which_numbers_do_we_collect what_do_we_measure
-loki stats log stream : how_many_log_lines how_much_log
-check datasources health : do_data_sources_work
-alert group oncall : bundle_of_alerts acknowledge i_am_on_it taking_care_of_alert
-incident activity add grafana : note_in_incident timeline_entry
-create incident : declare raise_alarm call_emergency
-update incident status : outage_is_over incident_over
-provisioning repository file grafana : dashboards_as_code
-snapshot dashboard create grafana : freeze
-folder dashboard grafana : group_of_dashboards
-panel queries dashboard : which_query_is_behind what_does_panel_ask behind_the_chart
-dashboard property : one_part_of_dashboard
-dashboard version : older_dashboards how_dashboard_looked
-search events sentry : how_often_did_error_happen how_many_users_saw
-find organizations sentry : which_orgs
-assertion entity grafana : what_is_unhealthy
-log group cloudwatch : bucket_of_logs log_streams
-panel image render : picture_of_graph graph_as_picture
-# Files
-directory tree : folders_within_folders nested_folders
-list directory file : what_is_in_folder what_files_are_here what_is_in_here files_in
-list directory with sizes : which_files_are_biggest what_takes_space
-search files : where_did_i_put find_that_file somewhere_on_disk
-read multiple files : several_at_once
-read media file image audio : picture_file
-create directory : new_folder make_place_for
-file info size modified filesystem : touched
-file info metadata size modified : how_big how_large when_was_it_changed last_touched last_modified how_old
-    when_was_it_made properties_of bytes kilobytes
-# Web, browser, search
-video search brave : clips_about watch_something
-image search brave : pictures_of photos_of what_does_look_like
-news search brave : what_happened_today in_the_news
-local search business brave : around_here
-summarizer summary web brave : gist_of_internet what_does_internet_say
-monitor website change page check firecrawl : tell_me_when_page_changes watch_site when_site_changes price_drops
-    keep_eye_on_page
-crawl status : how_far_is_crawl
-parse file document firecrawl : local_pdf
-extract structured data page : names_and_prices from_site_into_table
-interact page browser click firecrawl : do_things_on_website push_its_buttons operate_page
-act browser natural browserbase : do_on_page tell_browser
-observe element browser browserbase : what_could_i_click
-credit usage firecrawl : scrapes_left
-research paper search firecrawl : scientific
-developer search code docs : programming_question
-network request response detail : one_request headers_of what_did_it_answer
-close page tab browser : shut_tab shut_window
-new page tab : open_another_tab fresh_tab
-resize window browser : smaller bigger
-file upload browser : choose_file_in_form
-run code playwright : script_against_page
-accept dialog handle : press_ok say_ok dismiss
-trace start performance : measure_speed measure_load record_speed
-double tap click : twice two_taps
-long press hold : hold_down finger_down keep_pressed keep_finger press_and_hold
-press key keyboard : hit_enter keystroke shortcut ctrl enter_key escape arrow_key push_key
-# Maps, weather, travel, time
-place details : tell_me_more_about_restaurant
-# Mail, chat, calendar
-mark read email : as_seen have_seen
-move email mailbox : other_mail_folder into_folder
-archive email : out_of_inbox clear_inbox
-list emails metadata : what_came_in new_letters anything_new_in_my_mail any_mail from_my_boss did_anyone_write
-set flags email : star_it important_mail
-save draft email : not_send
-allowed recipients email : whom_may_i_write
-account email available list : which_mail_addresses my_mail_accounts
-webhook message send discord : post_as_bot
-login discord bot : come_online
-read messages channel history : what_is_being_said
-user profile slack : who_is_that phone_of_colleague his_title
-post message channel slack : say_in_channel tell_team tell_everybody
-create event calendar manage : put_in_calendar put_in_diary lunch_with set_up_meeting
-calendar create : separate_calendar
-drive file search workspace : where_is_my_document in_my_drive
-import google document drive : turn_word_into_google make_google_doc
-shareable link share drive : link_i_can_send link_to_send
-copy drive file : duplicate_doc
-focus time block : undisturbed no_meetings concentrate quiet_time do_not_disturb uninterrupted leave_me_alone
-phone number : which_numbers line
-# Documents, sheets, slides, notes
-find text document : where_does_it_say does_it_mention
-document info : how_many_pages how_many_words word_count who_is_author
-comments by author : what_did_remark what_anna_commented
-unprotect document password : take_off_password open_locked
-numbered list insert word : one_two_three
-header heading insert word : headline_above
-delete paragraph : cut_out_passage
-table add word : grid_with
-auto fit column width table : just_wide_enough
-block replace section header : everything_under_heading rewrite_section
-custom style create : own_look
-set workbook : calculation_mode
-insert rows column excel : empty_line make_room one_more_row one_more_column
-delete rows column excel : kick_out_lines
-write range cell : put_numbers_into fill_cells type_into_cells
-transform range : upside_down swap_rows_and_columns transpose
-sheet layout freeze : keep_first_row top_row_stays hide_column column_wide
-set table excel : make_real_table
-trace formula : which_cells_feed where_does_result_come_from
-data update chart powerpoint : new_numbers_in_chart
-optimize slide text fit : fit_on_slide text_overflows too_much_text
-auto generate presentation powerpoint : make_whole_deck about_topic_deck
-presentation info : how_many_slides
-core properties author title : author_name_of_file
-slide add powerpoint : extra_page
-extract text slide presentation : all_words words_on_slides words_in
-background color design : behind_text
-query data source database notion : rows_in_notion filter_my_notion
-data source create database notion : new_table_in_notion
-block children page notion : what_is_on_page
-append block children notion : add_paragraph_to_page
-page property notion : one_value_of_page
-comment page create notion : remark_on_page
-page create post notion : fresh_page
-page tree space confluence : how_is_wiki_organised
-page diff confluence : what_changed_on_page what_did_he_edit
-page history version : older_text how_page_was how_did_page_look
-page template confluence : form_for_pages
-search user confluence : find_colleague
-recent changes note obsidian : which_notes_did_i_edit worked_on_lately
-complex search query note obsidian : with_conditions
-patch content insert heading note obsidian : under_heading below_heading
-list files vault note obsidian : what_notes_do_i_have which_notes my_notes
-page break : start_on_new_page new_page next_page
-merge cells : one_big_box join_boxes one_cell_out span_across boxes_into_one
-alternating row table : zebra striped every_other_row stripes
-numbered list bullet point : enumerated one_two_three dots list_of_points
-search and replace find text : change_every_mention swap_word everywhere_in change_all_occurrences every_occurrence
-    throughout
-goal seek target formula : which_input_gives what_must_i_enter work_backwards what_value_would hit_target
-    need_to_reach
-conditional format rule : colour_if red_when turn_red red_if highlight_when colour_depending paint_cells_when green_if
-    colour_when threshold exceed paint_when color_when paint_red
-data validation allow restrict : only_allow dropdown_in_cell permitted_entries only_numbers limit_what_can_be_typed
-    let_people_only
-pivot table summarize : cross_tab group_and_total summarise_by sum_up_by cross_table totals_per group_by
-defined name range : nickname_for label_for_cells give_cells_name named
-picture effect image : shadow glow soft_edge mirror_image fancy reflection
-bullet point list : dots key_points
-periodic note daily weekly monthly : diary journal today_note day_log what_did_i_write_today yesterday week month day
-    today
-page view confluence : how_many_people_read how_often_read popular readers who_looked visits seen_by how_many_looked
-    looked_at
-# Literature and knowledge
-watch topic paper : new_papers come_out tell_me_about_new_papers
-check alerts new paper : anything_new_on_my_topics
-download paper : onto_my_machine
-search paper text passage : where_in_paper talk_about in_paper
-get related topics wikipedia : what_else_could_i_read see_also
-connectivity test wikipedia : can_we_reach_wikipedia
-get sections article wikipedia : parts_of_article
-summary article wikipedia : who_was short_text_about
-pdf outline zotero : chapters_of_book
-read pdf pages zotero : pages_of_book
-add item doi zotero : new_book_in_library put_paper_into_library by_doi isbn
-attach file item zotero : hang_pdf
-item children child zotero : what_hangs_on_book
-switch library group zotero : shared_library other_library
-tags zotero : keywords_i_use
-set item collections zotero : put_book_on_shelf
-synthesize annotation zotero : pull_together_marks
-open nodes entity memory : what_do_you_know_about
-create relations memory : is_married works_at knows friend_of
-create entities memory : get_to_know new_person
-citation key bibtex : cite_key
-# Smart home, devices, media
-get overview home ha : what_is_in_my_house everything_in_house
-operation status ha : did_lamp_really
-dashboard config ha home : screen_on_wall tablet_on_wall
-card type dashboard ha : tile
-backup home ha : before_i_change_house
-domain docs service ha : what_can_i_do_with_lights
-remote device cloud allocate mobile : real_phone device_farm phone_in_cloud from_farm
-release remote device mobile : give_phone_back finished_with_phone
-device log mobile : what_phone_writes
-crash mobile app : app_died
-set location gps device mobile : pretend_phone_is
-type keys text mobile : type_on_phone
-open url mobile : open_site_on_phone
-press button mobile : home_button volume_up back_button
-voice library search elevenlabs : other_peoples_voices
-text to voice design generate elevenlabs : made_up_voice invent_voice
-speech to voice change elevenlabs : other_voice same_words_other_voice
-composition plan music : outline_of_song
-add knowledge base agent elevenlabs : teach_bot feed_bot
-simulate conversation agent : test_call practice_talk
-list agents : which_bots
-phone numbers list : which_lines
-call service control ha home : turn_on turn_off switch_on switch_off open_blinds close_blinds blinds curtain shutter
-    lock_door vacuum fan heater garage_door dim unlock_door make_it_warmer turn_up_heating set_heating
-screen size resolution mobile : how_big_is_display pixels display_size dimensions_of_display
-sound effect : noise_of bang explosion door_creak noise thunder footsteps rain_sound
-video to music : soundtrack_for_film
-image generation : draw_me paint_me picture_of_a
-# Business, money, shop
-workflow automation hubspot : marketing_automation automatic_mails campaign_flow drip
-create property hubspot : extra_field_for_customers new_field_on_contacts
-search objects hubspot : find_customer which_customers
-list associations hubspot : who_belongs
-get link hubspot : address_of_record open_in_crm
-user details token hubspot : which_crm_account
-batch create object hubspot : new_leads new_customers enter_contacts
-# APIs, agents, the rest
-run collection test postman : try_all_calls fire_all_requests
-duplicate collection copy postman : copy_of_my_calls
-generate collection spec postman : calls_from_description
-generate spec collection : description_from_calls openapi_from_calls made_out_of_calls
-tagged entities postman : everything_tagged
-publish mock public postman : fake_server_for_everyone
-spec file postman : part_of_description
-simulated logging toggle everything : random_messages
-get sum number : one_plus_one
-tiny image : little_picture
-annotated message : sample_message
-api request http : raw_call arbitrary_call hit_endpoint any_endpoint not_covered_otherwise
-environment variable env : system_settings process_variables
-weather alert : storm_warning
-image analysis vision : what_is_in_the_picture recognise ocr
-# Odds and ends
-flag audit log history : who_switched_flag who_turned_flag who_flipped_flag who_changed_flag when_was_flag
-    flag_switched_off_by flag_turned_off_yesterday
-audit log entries : who_did_that who_was_it who_deleted_it who_turned_off who_switched_off what_did_admin
-usage data download : build_minutes minutes_burned burn_minutes minutes_used used_last_month consumed_last_month
-    spent_last_month
-bulk update issues : set_all_tickets all_tickets_in_one_go change_priority_of_all set_all_of_these
-    several_tickets_at_once tickets_at_once
-merge cells : boxes_into_one single_box one_big_cell four_boxes cells_into_one
-place details : when_does_restaurant_close restaurant_open is_shop_open_now what_do_people_think_of_restaurant
-    opening_times close_tonight shop_open open_on_sunday how_good_is_restaurant
-related topics : close_subjects subjects_close neighbouring_subjects what_else_belongs related_subjects things_like
-search elements collection request : saved_call saved_request api_call_somewhere
-database query run sql : how_many_customers how_many_orders how_many_users_signed_up signed_up look_in_database
-    pull_from_database ask_database out_of_database rows_where number_of_customers top_customers
-execute tool : use_other_function one_of_other_functions use_one_of_functions
-shards node index : spread_over_nodes distributed_over data_spread where_does_index_live
-analyze source database : existing_mysql move_to_dynamo before_we_migrate look_at_existing old_database
-    existing_schema
-hash set field : store_in_map put_in_map store_user_map remember_for_user keep_in_hash
-user profile : job_title phone_of contact_details_of what_is_his_job what_does_she_do reach_him who_is_that_person
-    his_phone_number colleague_phone title_and_phone
-search documentation : what_does_amazon_write what_does_manual_say what_do_docs_say ask_manual look_in_manual
-    what_does_documentation read_the_manual according_to_docs
-aws documentation search : amazon_manual amazon_docs what_does_amazon_say amazon_page aws_manual
-cypher write graph : add_to_graph_database graph_database_new add_node_to_graph put_into_graph
-cypher read graph : friends_with_whom ask_graph graph_question who_knows_whom who_is_connected_with
-update file repository : change_readme fix_readme edit_on_website edit_file_in_repo without_cloning directly_in_repo
-generate collection spec : calls_out_of_swagger requests_from_swagger calls_from_openapi out_of_openapi ready_to_fire
-update item metadata : year_is_wrong book_is_wrong wrong_author wrong_title_of_book correct_year fix_metadata
-complex search note : several_conditions match_conditions notes_that_match both_conditions
-monitor check history : past_results earlier_checks results_of_watching what_did_watching_find
-import google doc : turn_word_into_google_doc word_file_google make_google_doc docx_into_google
-network request detail : what_did_server_answer exactly_server_answer headers_and_body answer_of_call
-    response_of_request
-alarm active : anything_going_off is_anything_red is_anything_ringing going_off_now anything_alarming what_is_burning
-    anything_wrong_now on_fire
-alert firing rule list : what_is_firing anything_firing is_anything_alerting
-# Calendar, mail, chat
-event calendar get : what_is_on_today my_day_look_like do_i_have_time when_is_my_next what_am_i_doing am_i_meeting
-    when_do_i_meet busy_on my_appointments whats_planned anything_planned on_tomorrow on_today
-event calendar create manage : meet_with lunch_with put_me_down set_up_call block_an_hour put_meeting make_appointment
-    invite_to_meeting send_invitation
-event calendar manage update : push_meeting postpone_meeting meeting_later move_meeting reschedule cancel_meeting
-    call_off_meeting shift_meeting
-freebusy query : when_is_everybody_free find_time_for_meeting both_have_time is_he_free is_she_busy when_can_we
-    find_slot suitable_time
-out office manage : on_holiday_next_week i_am_away nobody_bother vacation_message auto_reply
-email send : write_to_my_boss write_letter drop_him_line tell_by_mail mail_to write_mail send_letter thank_him
-    say_thanks
-email list metadata : new_mail unread_mail what_is_in_inbox did_i_get_mail who_wrote_me mails_from anything_from
-    any_letters in_my_inbox has_written
-email content get : open_mail what_does_mail_say read_mail text_of_mail what_did_he_write_mail
-email archive : out_of_inbox away_from_inbox clean_inbox
-email move mailbox : mails_into_folder sort_mails put_mails file_mail
-email delete : throw_letters_away bin_mails get_rid_of_mail
-mailbox create : new_mail_folder folder_for_mails
-attachment download email : save_attached_file file_he_mailed pdf_from_mail
-message post channel slack : tell_team tell_everybody let_team_know say_in_channel write_in_channel
-    announce_in_channel ping_team say_good_morning drop_message let_channel_know
-channel history messages : what_did_i_miss what_was_said_in what_are_people_saying last_things_said
-    catch_up_on_channel talking_about_in_channel
-thread reply slack : answer_in_thread respond_under answer_him_in_chat
-reaction add emoji : put_smiley react_with thumbs_up_to give_heart like_message
-user list slack : who_is_in_our_chat people_in_workspace
-channel create discord : new_room room_for
-forum post create discord : start_topic open_topic new_topic
-message delete discord : take_back_message unsend remove_post
-role permission : what_may_he
-# Issues and boards
 issue create : something_is_broken write_down_bug note_bug needs_fixing tell_developers put_on_list_of_bugs new_task
     make_ticket
 issue assign : give_ticket_to hand_ticket make_him_responsible who_should_do put_anna_on
@@ -1227,377 +923,8 @@ card member assign : put_him_on_card who_does_card
 checklist item update : tick_off_item tick_box mark_step_done
 checklist create : steps_to_tick list_of_steps
 board members : who_is_on_board
-# Code
-pull request create : propose_changes offer_my_changes ask_to_merge get_my_code_in submit_my_branch hand_in_my_changes
-    ready_for_review
-pull request merge : get_changes_into_main bring_into_main accept_changes land_changes take_changes_over
-    my_branch_into_main
-pull request list : open_changes what_is_waiting_for_review proposed_changes_open waiting_for_review
-pull request review create : give_opinion_on_code approve_changes look_over_code ask_for_changes criticise_code
-pull request files diff : what_does_change_touch lines_changed_in what_does_his_change
-pull request comments : what_do_they_say_about_my_change remarks_on_my_code feedback_on_my_change
-pull request status : checks_green checks_pass can_i_merge did_checks
-branch create : start_new_line work_separately own_line_for side_branch
-branch delete : old_branch_away branch_no_longer merged_branch_away
-branch list : which_lines_of_development what_branches
-branch protect : nobody_push_to_main no_pushing lock_branch stop_people_pushing
-branch update default : main_branch_should_be
-commit list log : what_was_changed_lately who_changed_what what_happened_in_repo last_changes who_did_what_in_repo
-commit get diff show : what_did_commit_change in_that_commit what_came_with
-blame file : who_wrote_line who_is_guilty who_touched_line whose_line author_of_line wrote_this_part
-repository create : new_home_for_code place_for_my_code start_project_on
-repository fork : my_own_copy_of_project copy_someone_project
-repository search : open_source_projects projects_about is_there_library
-file contents get repository : what_is_in_readme show_readme read_file_on_github source_of
-tree repository : what_folders_in_repo how_is_code_laid_out
-label create : new_sticker colour_for_tickets
-label list : which_stickers what_labels
-member list project group : who_works_on_project who_is_in_group who_has_access_to_project people_on_project
-milestone list project : big_checkpoints what_are_goals
-milestone create : new_goal new_deadline
-todo list : what_is_waiting_for_me what_am_i_supposed what_should_i_do on_my_plate
-todo mark done : done_with_todo tick_off_todo
-# Builds and flags
-ci lint validate : yaml_pipeline_ok is_my_ci_file is_pipeline_file_correct
-pipeline status latest : did_build_pass is_build_green is_main_green is_it_green build_finished how_is_build
-    last_build
-build failure logs : why_did_build_fail why_red build_broke what_broke_build build_went_wrong why_is_ci_red
-pipeline run : start_build kick_off_build build_again
-workflow rerun : try_build_again once_more_build same_build_again
-flaky tests find : tests_sometimes_fail unreliable_tests tests_fail_now_and_then
-artifacts list : what_did_build_produce files_from_build
-rollback pipeline : go_back_to_last_version undo_deployment old_version_back undo_release
-deploy site : put_site_online publish_website put_it_live get_site_on_internet make_site_live
-environment variable : secret_of_site
-extension install : add_on_for_site
-feature flag create : new_switch hide_feature_behind
-feature flag update toggle : switch_feature_on switch_feature_off turn_feature_on turn_feature_off half_of_users
-    everyone_gets_feature give_feature_to
-feature flag get : is_feature_on is_feature_live state_of_feature
-feature flag status environments : is_feature_on_everywhere on_in_production
-feature flag delete : switch_no_longer not_need_toggle old_toggle
-code references flag : where_is_flag_in_code flag_still_used
-ai config targeting : who_gets_which_model
-# Databases and caches
-documents find : look_for_records which_records records_where entries_where
-documents insert many : put_records_into add_records store_entries
-documents update many : change_records correct_entries
-documents delete many : old_records_away remove_entries
-collection list : what_is_in_mongo which_collections
-collection drop : throw_whole_collection
-collection schema : what_do_records_look_like fields_of_records
-index create : queries_slow make_query_faster speed_up_lookup
-index list collection : which_lookups_are_fast
-explain query : why_is_query_slow how_does_database_run
-count documents : how_many_records how_many_entries how_many_documents
-databases list : which_databases what_data_stores
-tables list : which_tables what_tables tables_are_there
-table describe schema : what_columns columns_of_table what_does_table_look_like which_columns
-record create : new_row_in add_customer_to put_entry_into
-record update : change_row correct_row fix_row correct_rows
-record delete : row_away remove_row
-record list : rows_of_table what_is_in_table all_rows
-field create : one_more_column new_column extra_column another_column
-field update : rename_column column_called column_should
-key set value : remember_value store_value keep_value cache_value put_in_cache
-key get value : what_is_stored cached_value what_is_in_cache what_did_we_store
-key delete : out_of_cache forget_key drop_from_cache
-key expire : only_keep_for_hour forget_after_hour vanish_after valid_for_minutes
-list push : put_job_in_queue to_queue add_to_queue line_up_job
-list pop : next_job take_next_from_queue next_from_queue first_in_queue last_in_queue
-list range : look_at_queue what_is_in_queue see_queue
-set add member : to_the_set unique
-sorted set add score : leaderboard_entry new_high_score put_on_leaderboard points_of_player player_points
-sorted set range : top_players who_leads best_scores top_ten leaderboard
-stream add : write_to_stream event_into_stream
-stream read : last_events_in_stream new_events_from_stream
-publish channel : shout_to_listeners tell_all_listeners broadcast
-subscribe channel : hear_what_is_published listen_on
-vector search similarity : find_similar things_like_this closest_ones nearest_neighbours look_alike
-cache size number keys : how_many_keys how_full_is_cache
-server info : how_is_server_doing memory_of_server
-# Clusters and monitoring
-pods get kubectl : what_is_running which_pods what_runs_in_cluster is_it_running_in_cluster things_running
-logs kubectl pod : what_does_container_say output_of_pod what_is_pod_writing
-describe kubectl : why_does_pod_not_start why_is_pod pod_stuck pending_pod
-apply kubectl manifest : put_yaml_on_cluster roll_out_yaml
-delete kubectl : pod_away throw_out_pod
-scale kubectl replicas : more_pods more_copies_of_service fewer_pods three_instances run_more_instances
-    handle_more_traffic
-rollout restart kubectl : restart_service start_pods_again restart_pods undo_deployment_cluster
-exec pod command : inside_container run_in_container go_into_pod shell_in_container
-port forward : reach_service_from_laptop open_locally on_localhost
-context kubectl : other_cluster which_cluster switch_cluster change_cluster
-helm install : put_package_on_cluster
-helm upgrade : newer_chart
-helm uninstall : package_off_cluster
-node management drain : take_machine_out server_maintenance empty_machine
-metric data get : how_busy_was_server cpu_last_hour load_of_server how_much_cpu memory_use traffic_last_night
-metric query prometheus : requests_per_second error_rate cpu_usage how_many_requests_per
-logs query loki : errors_in_logs what_do_logs_say look_in_logs search_logs_for log_lines_about anything_in_logs
-logs query cloudwatch insights : aws_logs lambda_logs
-trace get search tempo : where_did_request_spend_time path_of_request slow_request way_of_request
-profile pyroscope query : which_function_eats_cpu where_is_cpu_going
-dashboard search : which_graphs find_dashboard board_for_payments
-dashboard update : change_graph_on_dashboard add_panel
-dashboard summary get : what_is_on_dashboard
-panel image render : picture_of_graph graph_as_image screenshot_of_graph
-datasource list : where_do_numbers_come_from where_data_from
-annotation create : mark_on_graph note_on_graph mark_moment mark_deploy
-annotation get : marks_on_graphs what_marks
-silence create alerting : stop_alarm_tonight quiet_tonight shut_up_alert no_alerts_tonight leave_me_alone_tonight
-    mute_alarm
-alert rule create : wake_me_when warn_me_when tell_me_when_cpu alarm_when notify_when_above
-alert rules read list : which_alarms_exist what_do_we_alert
-alarm history : when_did_alarm_ring how_often_alarm alarm_last_night
-incident create : declare_outage site_is_down raise_outage start_outage
-incident list : what_is_broken_now which_outages recent_outages outages_last_week
-incident activity add : note_to_outage what_we_found_outage
-oncall users current : who_is_on_duty who_do_i_wake who_has_pager who_is_on_call whose_night who_to_ring_tonight
-issue search sentry : which_errors_do_users_see errors_in_production new_crashes what_is_crashing
-issue analyze seer : why_does_app_crash cause_of_error what_causes_error explain_crash
-issue update sentry : error_is_fixed mark_error_as_fixed ignore_error
-event search sentry : how_often_did_it_crash how_many_times_error
-# Files
-file read : show_me_file what_is_in_file open_textfile what_does_file_say look_into_file
-file write : put_text_into_file save_text_as write_down_in_file
-file edit : change_line_in_file fix_line_in_file
-file move : rename_file other_name_for_file file_to_other_folder file_somewhere_else
-file search : where_did_i_put_file where_is_file lost_file find_file_named
-file info : how_big_is_file when_was_file_changed last_touched_file how_old_is_file file_size
-directory list : what_is_in_folder files_in_folder what_files contents_of_folder
-directory create : new_folder folder_for
-directory tree : folders_in_folders whole_folder_structure
-allowed directories : where_may_you_read which_folders_may
-# Web and browser
-web search : look_up_online google_for find_out_on_internet ask_internet what_does_web_say look_on_internet who_won
-    who_invented what_is_latest
-news search : what_happened_in_world what_do_papers_say
-image search : pictures_of photos_of find_photo
-video search : clips_of find_video something_to_watch
-page fetch content : what_is_on_this_page text_of_website text_of_link read_this_site read_this_link
-    what_does_this_link article_behind_link
-site crawl : whole_website all_pages_of_site every_page
-site map urls : which_pages_has_site list_of_pages all_links_of_site
-monitor page create : tell_me_when_page tell_me_when_site watch_website price_changes site_changes
-research deep : find_out_everything long_report thorough_report dig_into_topic
-extract structured data : prices_from_page table_from_site names_from_site
-page navigate url : go_to_site open_site go_to_page surf visit_site take_me_to_site homepage_of
-page back navigate : page_before one_page_back
-element click : push_button press_login hit_button choose_link
-form fill : enter_my_name fill_in_fields put_in_address type_my_details sign_up_form
-text type : enter_text type_into_box write_into_field
-key press : hit_enter press_enter hit_escape hit_tab
-option select dropdown : choose_from_list pick_country
-screenshot take : what_does_page_look_like how_does_page_look show_me_page picture_of_page photo_of_screen see_screen
-snapshot page : what_is_on_page what_can_i_click
-console messages : javascript_errors errors_of_page page_complaining
-network requests list : what_did_page_load what_does_page_talk_to calls_of_page
-script evaluate : run_javascript run_own_code
-wait text : until_it_loads till_page_ready
-tab new page : another_tab fresh_window
-tab list pages : which_tabs open_tabs
-dialog handle : say_ok_to_popup dismiss_popup are_you_sure_box
-file upload : choose_file_on_page
-window resize : smaller_window phone_size_window
-performance trace : why_is_page_slow measure_page_speed how_fast_page
-lighthouse audit : how_good_is_my_site grade_page accessible_page
-heap memory snapshot : eats_ram eat_memory memory_grows
-# Places and time
-directions : way_from_to how_do_i_get_to best_way_to drive_to walk_to how_to_get_to
-distance matrix : how_far_is how_long_to_drive how_many_kilometres how_many_miles how_long_from_to
-geocode : coordinates_of lat_and_long where_exactly_is_street
-reverse geocode : what_is_at_point which_street address_at
-places search : nearest_pharmacy somewhere_to_eat coffee_near pizza_near hotels_near good_restaurant
-    restaurants_around
-elevation : how_high_is how_high_above
-current time : what_time_is_it how_late_is_it what_is_the_hour clock_in time_now_in
-convert time timezone : my_time_their_time meeting_at_three_in when_is_that_in when_it_is_in
-# Home, phones, sound
-entity state get home : how_warm_is_it is_light_on is_door_open is_window_open did_i_leave is_anyone_home battery_of
-    how_much_power_is is_garage_open temperature_in
-service call home control : turn_lights_on turn_lights_off lamp_on lamp_off light_on light_off make_it_warmer
-    make_it_cooler open_garage lock_door close_blinds start_vacuum heating_up play_in_living_room dim_lights
-bulk control home : all_lights_off everything_off whole_house_dark
-automation set home : every_evening at_sunset when_i_come_home whenever_door_opens when_motion automatically_at_night
-automation remove home : no_longer_automatically stop_automatically
-script set home : bedtime_routine good_night_routine movie_night routine_for
-backup create home : safe_copy_of_house save_house_settings
-logbook home : who_was_at_door what_happened_at_home when_did_door
-entities search home : which_lamps which_devices_at_home what_sensors
-app launch mobile : open_app start_app_on_phone
-app terminate mobile : close_app kill_app quit_app
-app install mobile : put_app_on_phone
-app list mobile : which_apps_on_phone
-screen elements mobile : what_is_on_phone_screen buttons_on_screen
-screenshot mobile : picture_of_phone_screen
-orientation set mobile : turn_phone_sideways phone_sideways hold_phone_upright
-location set mobile : pretend_phone_is_in fake_gps
-recording start screen mobile : film_phone record_what_i_do_on_phone
-device list mobile : which_phones_connected
-device allocate remote mobile : borrow_phone get_me_phone real_device
-device release remote mobile : give_phone_back
-text to speech : read_this_aloud say_this_out_loud audio_from_text speak_this_text make_it_talk read_out
-speech to text : type_up_recording what_is_said_in_recording write_out_recording recording_into_text
-voice clone : sound_like_me copy_my_voice
-sound effects : noise_of_rain sound_of_door sound_of
-music compose : write_song make_tune background_music
-audio isolate : remove_noise_from_recording clean_up_recording only_voice
-outbound call : ring_customer phone_customer call_someone ring_him_up
-transcript video : what_is_said_in_video words_of_video talk_about_in_clip said_in_clip text_of_clip
-# Documents, sheets, slides
-document create : new_letter start_document blank_document
-document text get : what_does_letter_say what_is_in_docx
-document pdf convert : as_pdf into_pdf print_version
-document replace text : change_word_everywhere every_mention
-paragraph insert : sentence_after squeeze_in_sentence sentence_in_between line_after
-footnote add : note_at_bottom_of_page source_at_bottom
-footnote style customize : little_numbers numbers_at_bottom
-table alignment cell : centre_text center_text text_in_middle
-table rows alternating : zebra stripes every_other_row
-comment document get : remarks_in_letter what_did_reviewers_write
-protect document password : nobody_change_letter lock_letter
-cells read range : what_is_in_cell numbers_in_column
-cells write range : put_number_in_cell
-format conditional : red_when_above colour_by_value color_by_value
-chart create : draw_curve picture_of_numbers bar_for show_numbers_as
-pivot table create : totals_per_month sum_by_region per_region
-sort range : biggest_first by_name_order
-formula trace : where_does_number_come_from
-goal seek : what_price_to_reach how_much_must
-sheet create : another_tab_in_workbook
-sparklines : mini_trend tiny_lines tiny_charts little_lines_in_cells mini_charts
-presentation create : new_deck slides_about start_deck
-slide add : one_more_slide another_slide
-slide text extract : words_of_deck what_do_slides_say words_on_slides
-slide transition : how_slides_change_over
-picture effect : shadow_on_photo soft_edges
-# Wikis and notes
-page create : new_wiki_page write_up_in_wiki article_in_wiki
-page update : change_wiki_text fix_wiki_page correct_article
-page search : article_about somewhere_in_wiki i_remember_page
-page move parent : page_under_other put_article_under
-page history version : how_did_article_look_before who_edited_article
-page views : how_many_read_page anyone_reading
-page children : pages_below
-page restrictions : who_may_read_page keep_page_private only_team_sees_page
-page template : form_for_page
-block append : add_line_to_page
-data source query : rows_with_status filter_table_in_notion
-note append : add_line_to_note jot_down add_thought
-note daily periodic : what_did_i_write_today today_in_my_diary my_diary_today
-note search : where_did_i_write_about note_about did_i_write
-note recent changes : notes_i_worked_on
-file delete note : old_note_away
-# Literature and memory
-papers search : research_about studies_about articles_on science_on anything_published scientific_articles
-paper read : what_does_study_say text_of_study
-paper abstract : what_is_paper_about study_in_short
-paper download : get_me_study
-citation graph : who_cites_this_paper which_papers_build_on
-bibliography export : list_of_sources_for_thesis references_for_thesis
-item add library : put_book_into_library
-annotations get : what_did_i_underline my_highlights passages_i_marked
-collection items : what_is_in_my_folder_of_papers
-article get wikipedia : read_up_on tell_me_about_history encyclopedia_entry
-summary wikipedia : who_was what_is_known_about short_introduction_to
-key facts extract : most_important_things
-observations add memory : remember_that keep_in_mind_that note_that_he_likes do_not_forget_that likes
-observations delete memory : forget_that no_longer_true forget_what_i_told forget_about
-entities create memory : remember_person new_person_to_remember
-relations create memory : is_his_wife works_for is_boss_of is_sister_of are_married
-nodes search memory : what_do_you_know_about do_you_remember what_did_i_tell_you
-graph read memory : everything_you_remember all_you_know everything_you_know
-# Business, design, APIs
-contact customer create objects crm : new_client new_lead enter_client met_new_customer
-contact search objects crm : find_client which_clients customers_in_city
-objects update crm : client_moved change_phone_of_client client_new_address
-engagement create note : talked_to_client note_about_call log_call
-associations create : works_at_company belongs_to_company
-design figma data : what_does_mockup_look colours_in_design what_designer_drew
-figma images download : icons_out_of_design
-collection create api : bundle_of_calls
-request create collection api : add_call_to
-mock create server : fake_backend pretend_backend
-collection run : fire_all_calls
-environment create : set_of_variables
-spec create api : describe_our_api
-thinking sequential : think_this_over one_step_after_other think_it_through
-tools search available : is_there_function what_can_you_do_with
-health check : is_service_ok is_everything_working are_you_there
-credit usage : how_much_do_i_have_left how_many_credits
-subscription check : what_plan_am_i_on
-# Said without a verb
-delete : can_go away_with out_with do_away not_needed_anymore no_use_for useless superfluous is_outdated can_be_thrown
-    served_its_purpose must_go should_go not_there_anymore
-update : is_wrong is_outdated out_of_date needs_correcting no_longer_correct should_say should_read not_right
-    incorrect
-width resize : too_narrow too_wide not_wide_enough too_small too_large does_not_fit
-resolve close : argument_settled is_settled is_over i_fixed_it has_been_fixed taken_care_of problem_solved we_are_done
-    done_with_that
-acknowledge alert group update : taking_care_of_it i_am_on_it i_have_seen_alert i_will_handle got_the_page tell_pager
-    seen_the_alert
-create : separate_place fresh_one start_fresh home_for place_for brand_new
-group create : home_for_repos department_repos umbrella_for_projects
-branch create : without_touching_main try_something try_out_idea experiment_without separate_from_main not_on_main
-site deploy : website_online site_online get_my_website publish_site site_to_world page_live bring_site
-extension reader : addons_for_hosting add_ons_for_hosting which_add_ons
-user reader netlify : my_hoster web_host web_hoster hosting_account
-netlify site : web_hoster web_host hosting hoster
-keyboard press key : ctrl alt_tab push_ctrl shortcut_keys control_key hotkey
-javascript evaluate script : js bit_of_js
-docs query library : how_do_i_use_hooks check_current_docs how_do_i_use_library current_docs how_to_use_package
-    which_function_in_library up_to_date_docs documentation_for_library pandas react django numpy vue
-record get : whole_entry one_entry that_one_row single_entry
-bases list : what_do_i_keep_in_airtable
-collection schema : what_do_entries_look_like entries_look_like structure_of_entries
-comments get card : said_about_card people_say_card
-monitor run : look_right_now check_now instead_of_waiting right_away_check
-search issues sentry error : blowing_up what_is_blowing_up failing_in_production broken_in_production
-    production_errors breaks_for_users
-button press : louder quieter volume home_screen_of_phone
-crash get mobile : why_did_app_die app_died app_crashed app_quit_itself app_closes
-query run sql : top_products best_selling pull_out_of_db sales_per out_of_our_db last_month_from_database
-    from_our_analytics
-file contents vault : open_my_note shopping_note shopping_list_note read_my_note my_note_about
-voices search : male_speaker female_speaker deep_voice narrator_in_my speaker_in_my_collection
-annotation update : make_mark_green change_colour_of_mark yellow_mark recolor_highlight
-pull request review comments : reviewers_complain complain_about_code what_do_reviewers_want reviewers_say
-    feedback_from_reviewers
-crawl status check : through_with_pages done_crawling pages_yet finished_crawling
-download paper : preprint_onto paper_onto_my_computer get_paper onto_my_computer
-agent research web : collect_from_web all_over_web from_many_sites gather_from_sites founders_of compile_list_from_web
-developer search github issues : anybody_else_run_into has_anybody_else anyone_else_have_bug same_problem_elsewhere
-data source update : how_table_is_set_up set_up_of_table change_columns_of_notion
-panel queries dashboard : expression_behind_graph query_behind behind_this_graph behind_graph
-tags list : which_keywords what_tags
-# More on code
-search code : which_files_contain where_is_function_defined where_is_it_defined find_usage
-get file blame : how_old_is_line
-approve merge request : looks_good_to_me fine_with_me give_my_ok ok_from_me
-unapprove merge request : take_back_my_approval changed_my_mind_about_approval no_longer_approve
-merge request conflicts : why_can_i_not_merge cannot_be_merged merge_blocked
-merge request pipelines : builds_of_my_change
-merge request update : change_title_of_mr other_reviewer
-draft notes publish : send_my_review submit_my_remarks publish_remarks
-note update : reword_remark rephrase_comment edit_my_comment fix_my_comment wrong_in_my_comment
-note delete : remove_my_comment take_my_comment_away said_by_mistake
-reaction delete : take_back_like not_like_anymore take_my_thumb remove_smiley
-reaction list : who_liked which_smileys
-namespace verify : is_name_taken name_available
-project get : about_this_project what_is_this_project
-project update : rename_project describe_project_differently make_project_private
-project list : which_projects all_our_projects what_projects_do_we
-group projects list : repos_of_group projects_of_department
-user get : who_is_this_person find_out_about_user
-events list : what_have_i_been_up_to my_activity what_did_i_do
-iterations list : which_sprints
-label update : recolor_label rename_label change_colour_of_label
-label delete : label_away
-lint ci validate : is_my_yaml_ok
-# More on issues, wikis and boards
-issue move project : other_project wrong_project
-issue delete : ticket_by_mistake ticket_away
+issue move project : other_project wrong_project ticket_belongs_to_another_project ticket_to_other_project
+issue delete : ticket_by_mistake ticket_away opened_by_mistake created_by_mistake duplicate_ticket_away
 issue update edit : more_urgent less_urgent raise_priority lower_priority change_description change_title_of_ticket
     due_tomorrow extend_deadline
 issue changelogs : what_happened_to_ticket who_changed_ticket history_of_ticket
@@ -1615,16 +942,17 @@ page delete : article_away wiki_page_away
 page copy : same_page_again
 comment reply : answer_to_remark
 inline comment add : remark_next_to_sentence beside_sentence
-attachments upload page : put_file_on_wiki hang_file_on_page
+attachments upload page : put_file_on_wiki hang_file_on_page photos_on_page pictures_on_wiki put_photos
+    put_pictures_on_page files_onto_page
 attachments get page : files_on_page what_is_attached_to_page
 labels get page : how_is_page_tagged
 page tree space : how_is_wiki_organised
-user search confluence : find_person_in_wiki
 permissions check content : may_i_edit_page can_she_read_page
 space permissions : who_is_allowed_into_wiki
 list archive trello : whole_column_away
 list add board : new_column_on_board
-list update position : column_further_left
+list update position : column_further_left column_to_the_right column_to_left all_way_right list_to_end
+    column_should_be_right move_list_to_end
 card update : card_due_tomorrow change_card due_date_of_card rename_card
 card watch : keep_me_posted_card follow_card
 card attach : put_file_on_card picture_on_card link_on_card
@@ -1639,125 +967,7 @@ customer need : customer_asked_for
 search objects : which_records_match
 property create : extra_information_on
 workflow get list : how_does_automation_work marketing_automation which_automations
-# More on monitoring
-log groups describe : which_logs_are_there what_logs_do_we
-log analyze : anything_odd_in_logs unusual_in_logs patterns_in_logs
-query cancel : stop_running_query kill_query takes_too_long_query
-query results : is_query_done what_came_out_of_query
-metric analyze : is_it_growing trend_of
-alarm recommend : which_alarms_make_sense
-labels values list : possible_values_of_label
-metric names list : what_do_we_measure
-trace diff compare : slower_than_that_one compare_requests
-snapshot create dashboard : freeze_dashboard keep_state_of_dashboard
-folder create : group_for_dashboards
-plugin install : add_plugin
-routing alerting : who_gets_alerts send_alarms_to
-silences read : hushed_alarms which_alarms_are_muted what_is_muted
-oncall schedules shift : duty_plan when_is_my_duty duty_slot from_when_to_when duty_roster
-validate file provisioning : would_it_be_accepted
-deeplink generate : link_to_this_graph share_dashboard_link
-user info : who_am_i
-connection test : can_we_reach is_it_reachable reachable_from_here
-# More on databases
-client list : who_is_connected_to_cache connected_to_cache
-hash get all : everything_in_dictionary inside_cached whole_hash
-hash get : one_field_of
-json get : value_out_of_document
-json set : store_document
-rename key : other_key_name
-index info : about_the_index
-consumer group create : workers_share several_workers_stream
-stream acknowledge : done_with_event
-database drop : throw_whole_database
-database stats : how_big_is_database
-connections list : hooked_up_to which_servers_connected
-export collection : dump_to_file_mongo
-logs mongodb : what_does_mongo_write
-# More on APIs and drives
-spec sync collection : bring_calls_up_to_date
-workspace create : new_working_area
-mock list : which_fake_servers fake_backends
-environments get : sets_of_variables
-collection replace put : overwrite_bundle overwrite_calls
-collection duplicate : copy_of_bundle
-spec file create : another_yaml add_yaml_to_description
-authenticated user : whose_account_is_this
-drive file content : read_doc_in_cloud open_doc_google doc_in_my_google
-drive file search : somewhere_in_my_drive
-drive file permissions : who_can_see_my_file who_has_access_to_my_doc
-drive file public access : can_strangers_see is_it_public
-drive access manage : let_him_edit take_away_his_access stop_sharing give_him_rights
-drive folder create : folder_in_my_drive
-drive file update : rename_doc move_doc_in_drive
-drive file download url : link_to_download
-focus time manage : no_meetings_please time_to_concentrate
-calendars list : which_calendars
-calendar create : separate_calendar_for
-# More on slides, documents and sheets
-slide template apply : use_ready_made_layout
-slide from template create : slide_with_layout
-presentation template create : deck_from_sample
-presentation save : keep_deck
-presentation open : continue_with_deck
-presentation auto generate : make_me_deck whole_deck_about
-image manage slide : photo_on_slide
-table add slide : grid_on_slide
-chart update data : new_numbers
-chart add slide : diagram_on_slide
-shape add : box_on_slide arrow_on_slide
-connector add : line_between_boxes
-font manage : other_letters
-hyperlink manage : make_it_clickable
-bullet points add : key_points_on_slide three_points
-professional design apply : make_slides_prettier look_more_professional
-heading add : title_above chapter_heading
-picture add document : photo_in_letter
-table add document : grid_in_letter
-page break : start_new_page
-list numbered insert : numbered_points
-text format : make_bold words_red bigger_letters
-table format : nicer_borders borders_for_table make_table_prettier
-cell shading table : colour_of_box
-header highlight table : first_row_stand_out
-document copy : second_version_of_letter
-document outline : chapters_of_letter
-document info : how_long_is_letter how_many_pages
-documents list : which_letters which_word_files
-workbook create : new_spreadsheet
-workbook list : spreadsheets_in_folder which_spreadsheets lying_in_folder
-workbook export : spreadsheet_as_file
-csv import : comma_separated_into load_csv
-csv export : sheet_as_csv
-rows insert : empty_row room_for_row
-range clear : empty_these_cells
-range copy : same_cells_elsewhere
-cells find : which_cell_contains where_in_sheet
-cells replace : change_all_cells
-data validation add : only_allow_values
-note set cell : remark_on_cell
-defined name set : nickname_for_cells
-image insert sheet : picture_in_sheet
-slicer add : buttons_to_filter
-vba read : code_in_spreadsheet macros_inside
-# More of everything
-label update color : tag_another_colour other_colour_for_tag tag_colour colour_of_tag label_another_colour recolour
-design apply slide : jazz_up prettier_slides liven_up spice_up smarten_up slides_look_boring boring_slides
-pull request merge list : changes_waiting waiting_to_go_into_main go_into_main open_merge_requests unmerged_changes
-tags list email : keywords_for_mails mark_mails_with
-file edit : swap_lines change_config_file lines_in_file replace_line in_py_file tweak_file edit_line
-endnote footnote add document : source_reference reference_at_end at_very_end_of_essay note_at_end explain_term
-    small_print_below
-extract data page : prices_on_page get_prices data_from_page as_data
-metric data cloudwatch : how_hard_was_server server_working server_load busy_server how_busy_is_server under_load
-restrictions page get : who_may_read_article who_may_see_page who_may_edit_page
-traces search : requests_took_longer slow_requests longer_than_seconds took_longer_than took_seconds
-# More on issues, wikis and boards
-issue move project : ticket_belongs_to_another_project wrong_project ticket_to_other_project
-layout sheet freeze : top_row_visible keep_row_visible row_visible_when_scrolling header_visible first_row_stays
 repair system : try_to_mend mend fix_itself heal something_is_broken_with
-article get wikipedia : whole_encyclopedia_text encyclopedia_text full_article entire_article
-pdf convert document : form_i_can_print can_print printable_form for_printing
 footnote delete : note_at_bottom_superfluous bottom_note_away remove_small_print
 file move rename : call_picture call_file_instead give_file_other_name
 deploy reader get : did_upload_work last_upload_of_website did_site_go_live is_my_site_live did_deploy_work
@@ -1766,11 +976,9 @@ label values list : names_occur_in_logs which_apps_in_logs occur_in_logs
 url get page current : where_am_i_in_browser which_page_am_i_on what_page_is_open address_of_page
 links list issue : tied_to other_issues_tied what_is_ticket_connected
 presentation generate create : ten_slides i_need_slides slides_on slides_by_tonight talk_about_topic_tonight
-nodes memory search : stored_in_memory what_have_we_stored_about know_about_my
 restart : turn_it_off_and_on give_it_kick
 status get : how_is_it_coming_along how_far_are_we
 comment add : let_them_know_on tell_them_on_ticket
-create repository : new_repo
 secret protect : keep_secret
 permission grant share : bring_someone_in let_someone_in give_someone
 permission remove revoke : lock_someone_out throw_someone_out nobody_else_should take_away_rights no_longer_see
@@ -1792,20 +1000,634 @@ issue list : problems_unsolved still_unsolved unsolved_problems what_is_broken_i
 issue sprint get : working_on_these_two_weeks what_are_we_working
 workflow list : automatic_processes which_processes_run
 fonts manage : other_typeface different_typeface prettier_letters
-workspace create : separate_area area_for_team
 helpers list home : timers_and_counters which_timers
 plugin get : is_add_on_there is_plugin_there do_we_have_plugin
 log analyze anomalies : anything_fishy fishy_in_logs weird_in_logs suspicious
 templates list : which_blueprints what_blueprints ready_made_forms which_samples
 note delete merge request : said_something_stupid take_back_remark remark_away
-exec pod command : run_inside_container inside_web_container
 element click page : press_big_button blue_button big_button
 automation get config home : what_makes_light_go_on go_on_by_itself switches_by_itself why_does_light
 incident update resolve : outage_is_over problem_is_over everything_back_to_normal
-email archive : mails_are_dealt_with dealt_with_mails finished_mails
 comments paragraph document : remarked_on_passage remarks_on_passage
 node drain cordon : no_new_pods replace_disk machine_out_of_service maintenance_on_machine
-# Money, travel, pictures and the rest
+# Builds, releases, flags
+usage data download api circleci : how_many_credits minutes_used
+followed projects circleci : which_projects_do_i_follow
+test result job ci : which_tests_failed did_tests_pass
+run pipeline trigger ci : start_build build_it_again
+across environments flag status : in_staging_and_production everywhere_on
+stale unused flag code reference : still_needed safe_to_remove
+coding rules guide netlify : conventions how_should_i_write
+resolve library id context7 : which_package
+feature flag toggle launchdarkly : switch feature_toggle feature_switch kill_switch on_for_users switched_on
+    hidden_feature turned_on_for
+ai config model prompt launchdarkly : model_settings prompt_settings llm_settings which_model
+resource class underused usage : too_big_machines wasted oversized paying_too_much idle_machines
+ci lint validate : yaml_pipeline_ok is_my_ci_file is_pipeline_file_correct is_my_yaml_ok
+pipeline status latest : did_build_pass is_build_green is_main_green is_it_green build_finished how_is_build
+    last_build
+build failure logs : why_did_build_fail why_red build_broke what_broke_build build_went_wrong why_is_ci_red
+pipeline run : start_build kick_off_build build_again
+workflow rerun : try_build_again once_more_build same_build_again
+flaky tests find : tests_sometimes_fail unreliable_tests tests_fail_now_and_then
+artifacts list : what_did_build_produce files_from_build
+rollback pipeline : go_back_to_last_version undo_deployment old_version_back undo_release
+deploy site : put_site_online publish_website put_it_live get_site_on_internet make_site_live website_online
+    site_online get_my_website publish_site site_to_world page_live bring_site
+environment variable : secret_of_site
+extension install : add_on_for_site
+feature flag create : new_switch hide_feature_behind
+feature flag update toggle : switch_feature_on switch_feature_off turn_feature_on turn_feature_off half_of_users
+    everyone_gets_feature give_feature_to
+feature flag get : is_feature_on is_feature_live state_of_feature
+feature flag status environments : is_feature_on_everywhere on_in_production
+feature flag delete : switch_no_longer not_need_toggle old_toggle
+code references flag : where_is_flag_in_code flag_still_used
+ai config targeting : who_gets_which_model
+# Databases
+dbsize size number key redis : how_many_keys
+hset hash set field redis : put_into_map store_in_dictionary
+hget hash get field redis : one_value_of_map
+hgetall hash get all redis : whole_map whole_dictionary everything_in_hash all_values_of_map inside_dictionary
+    entire_object
+hdel hash delete field redis : drop_from_map out_of_map out_of_dictionary
+hexists hash exist field redis : is_there_field does_field_exist does_exist
+llen list length redis : how_long_is_queue how_many_wait how_many_in_queue how_many_jobs length_of_queue
+lrem list remove redis : take_out_of_queue
+srem set remove member redis : out_of_set
+zrem sorted set remove redis : off_the_leaderboard
+xdel stream delete redis : drop_from_stream
+xack acknowledge stream redis : mark_as_processed tell_it_was_handled done_with_message got_it
+xgroup consumer group stream redis : several_workers share_work split_work workers
+scan keys pattern redis : which_keys keys_that_start keys_like starting_with
+type key data redis : what_kind_of_value
+json get path document redis : nested_value
+hybrid search vector filter redis : similar_but_only
+vector search similarity : closest_match most_similar nearest find_similar things_like_this closest_ones
+    nearest_neighbours look_alike
+client list connection redis : who_is_connected connected_programs
+info server statistics redis : how_is_cache_doing memory_used_by_cache
+rename collection key : other_name
+drop index : not_needed_index index_no_longer
+collection storage size : how_much_space
+knowledge search docs mongodb : official_advice how_do_i_in_mongo
+export collection data mongodb : dump_to_file
+write cypher graph neo4j : add_to_graph change_graph
+read cypher graph neo4j : ask_graph question_to_graph
+source db analyzer analyze database dynamodb : look_at_old_database existing_database
+performance cost compute dynamodb : what_would_it_cost_to_run
+data model schema dynamodb : design_tables how_to_store table_design design_my_database
+documents find : look_for_records which_records records_where entries_where
+documents insert many : put_records_into add_records store_entries
+documents update many : change_records correct_entries
+documents delete many : old_records_away remove_entries
+collection list : what_is_in_mongo which_collections
+collection drop : throw_whole_collection
+collection schema : what_do_records_look_like fields_of_records what_do_entries_look_like entries_look_like
+    structure_of_entries
+index create : queries_slow make_query_faster speed_up_lookup
+index list collection : which_lookups_are_fast
+explain query : why_is_query_slow how_does_database_run
+count documents : how_many_records how_many_entries how_many_documents
+databases list : which_databases what_data_stores
+tables list : which_tables what_tables tables_are_there
+table describe schema : what_columns columns_of_table what_does_table_look_like which_columns
+record create : new_row_in add_customer_to put_entry_into
+record update : change_row correct_row fix_row correct_rows
+record delete : row_away remove_row
+record list : rows_of_table what_is_in_table all_rows
+field create : one_more_column new_column extra_column another_column
+field update : rename_column column_called column_should rename_field
+key set value : remember_value store_value keep_value cache_value put_in_cache
+key get value : what_is_stored cached_value what_is_in_cache what_did_we_store
+key delete : out_of_cache forget_key drop_from_cache
+key expire : only_keep_for_hour forget_after_hour vanish_after valid_for_minutes
+list push : put_job_in_queue to_queue add_to_queue line_up_job
+list pop : next_job take_next_from_queue next_from_queue first_in_queue last_in_queue
+list range : look_at_queue what_is_in_queue see_queue
+set add member : to_the_set unique
+sorted set add score : leaderboard_entry new_high_score put_on_leaderboard points_of_player player_points
+sorted set range : top_players who_leads best_scores top_ten leaderboard
+stream add : write_to_stream event_into_stream
+stream read : last_events_in_stream new_events_from_stream
+publish channel : shout_to_listeners tell_all_listeners broadcast
+subscribe channel : hear_what_is_published listen_on
+cache size number keys : how_many_keys how_full_is_cache
+server info : how_is_server_doing memory_of_server
+client list : who_is_connected_to_cache connected_to_cache
+hash get all : everything_in_dictionary inside_cached whole_hash
+hash get : one_field_of
+json get : value_out_of_document
+json set : store_document
+rename key : other_key_name
+index info : about_the_index
+consumer group create : workers_share several_workers_stream
+stream acknowledge : done_with_event
+database drop : throw_whole_database wipe_out_whole_db wipe_database whole_db_away
+database stats : how_big_is_database
+connections list : hooked_up_to which_servers_connected
+export collection : dump_to_file_mongo
+logs mongodb : what_does_mongo_write
+# Cloud, containers, kubernetes
+apply manifest yaml kubectl : put_yaml_onto from_file_to_cluster
+describe resource kubectl kubernetes : why_is_pod_not_starting events_of what_is_wrong_with_pod
+get resource kubectl kubernetes : what_is_running which_pods pods_running
+rollout restart deployment kubectl : start_pods_anew new_version_out bounce
+patch resource kubectl : small_change
+explain resource api kubernetes : what_fields_does which_settings_can
+generic command kubectl arbitrary : any_other_command some_other_command anything_else
+stop port forward : close_tunnel end_tunnel shut_tunnel
+reconnect connection cluster : lost_connection dropped
+cleanup resource delete managed : everything_you_started
+# Monitoring and incidents
+insights query log cloudwatch : search_in_logs ask_logs
+query result log cloudwatch : what_did_it_find outcome_of_query
+recommend indexes cloudwatch : which_fields_to_index
+recommended alarm metric : what_should_alarm which_alarms_should
+alarm history : when_did_it_go_off how_often_did_it_ring past_alarms when_did_alarm_ring how_often_alarm
+    alarm_last_night
+active alarm : ringing_now going_off_now currently_in_alarm red_now anything_going_off is_anything_red
+    is_anything_ringing anything_alarming what_is_burning anything_wrong_now on_fire
+metric data : how_busy_was cpu_over_the_last how_loaded_was
+analyze metric trend : going_up_or_down seasonality
+label names loki prometheus tempo : by_what_can_i_filter
+metric names prometheus : what_is_measured which_numbers_do_we_collect what_do_we_measure
+loki stats log stream : how_many_log_lines how_much_log
+check datasources health : do_data_sources_work
+alert group oncall : bundle_of_alerts acknowledge i_am_on_it taking_care_of_alert
+incident activity add grafana : note_in_incident timeline_entry
+create incident : declare raise_alarm call_emergency declare_outage site_is_down raise_outage start_outage
+update incident status : outage_is_over incident_over
+provisioning repository file grafana : dashboards_as_code
+snapshot dashboard create grafana : freeze
+folder dashboard grafana : group_of_dashboards
+panel queries dashboard : which_query_is_behind what_does_panel_ask behind_the_chart expression_behind_graph
+    query_behind behind_this_graph behind_graph
+dashboard property : one_part_of_dashboard
+dashboard version : older_dashboards how_dashboard_looked
+search events sentry : how_often_did_error_happen how_many_users_saw
+find organizations sentry : which_orgs
+assertion entity grafana : what_is_unhealthy
+log group cloudwatch : bucket_of_logs log_streams
+panel image render : picture_of_graph graph_as_picture graph_as_image screenshot_of_graph
+pods get kubectl : what_is_running which_pods what_runs_in_cluster is_it_running_in_cluster things_running
+logs kubectl pod : what_does_container_say output_of_pod what_is_pod_writing
+describe kubectl : why_does_pod_not_start why_is_pod pod_stuck pending_pod
+apply kubectl manifest : put_yaml_on_cluster roll_out_yaml
+delete kubectl : pod_away throw_out_pod
+scale kubectl replicas : more_pods more_copies_of_service fewer_pods three_instances run_more_instances
+    handle_more_traffic
+rollout restart kubectl : restart_service start_pods_again restart_pods undo_deployment_cluster
+exec pod command : inside_container run_in_container go_into_pod shell_in_container run_inside_container
+    inside_web_container
+port forward : reach_service_from_laptop open_locally on_localhost
+context kubectl : other_cluster which_cluster switch_cluster change_cluster
+helm install : put_package_on_cluster
+helm upgrade : newer_chart
+helm uninstall : package_off_cluster
+node management drain : take_machine_out server_maintenance empty_machine
+metric data get : how_busy_was_server cpu_last_hour load_of_server how_much_cpu memory_use traffic_last_night
+metric query prometheus : requests_per_second error_rate cpu_usage how_many_requests_per
+logs query loki : errors_in_logs what_do_logs_say look_in_logs search_logs_for log_lines_about anything_in_logs
+logs query cloudwatch insights : aws_logs lambda_logs
+trace get search tempo : where_did_request_spend_time path_of_request slow_request way_of_request
+profile pyroscope query : which_function_eats_cpu where_is_cpu_going
+dashboard search : which_graphs find_dashboard board_for_payments
+dashboard update : change_graph_on_dashboard add_panel
+dashboard summary get : what_is_on_dashboard
+datasource list : where_do_numbers_come_from where_data_from
+annotation create : mark_on_graph note_on_graph mark_moment mark_deploy mark_passage
+annotation get : marks_on_graphs what_marks
+silence create alerting : stop_alarm_tonight quiet_tonight shut_up_alert no_alerts_tonight leave_me_alone_tonight
+    mute_alarm
+alert rule create : wake_me_when warn_me_when tell_me_when_cpu alarm_when notify_when_above
+alert rules read list : which_alarms_exist what_do_we_alert
+incident list : what_is_broken_now which_outages recent_outages outages_last_week
+incident activity add : note_to_outage what_we_found_outage
+oncall users current : who_is_on_duty who_do_i_wake who_has_pager who_is_on_call whose_night who_to_ring_tonight
+issue search sentry : which_errors_do_users_see errors_in_production new_crashes what_is_crashing
+issue analyze seer : why_does_app_crash cause_of_error what_causes_error explain_crash
+issue update sentry : error_is_fixed mark_error_as_fixed ignore_error
+event search sentry : how_often_did_it_crash how_many_times_error
+log groups describe : which_logs_are_there what_logs_do_we
+log analyze : anything_odd_in_logs unusual_in_logs patterns_in_logs
+query cancel : stop_running_query kill_query takes_too_long_query
+query results : is_query_done what_came_out_of_query
+metric analyze : is_it_growing trend_of
+alarm recommend : which_alarms_make_sense
+labels values list : possible_values_of_label
+metric names list : what_do_we_measure
+trace diff compare : slower_than_that_one compare_requests
+snapshot create dashboard : freeze_dashboard keep_state_of_dashboard
+folder create : group_for_dashboards
+plugin install : add_plugin
+routing alerting : who_gets_alerts send_alarms_to
+silences read : hushed_alarms which_alarms_are_muted what_is_muted
+oncall schedules shift : duty_plan when_is_my_duty duty_slot from_when_to_when duty_roster
+validate file provisioning : would_it_be_accepted
+deeplink generate : link_to_this_graph share_dashboard_link
+user info : who_am_i
+connection test : can_we_reach is_it_reachable reachable_from_here
+# Files
+directory tree : folders_within_folders nested_folders folders_in_folders whole_folder_structure
+list directory file : what_is_in_folder what_files_are_here what_is_in_here files_in
+list directory with sizes : which_files_are_biggest what_takes_space
+search files : where_did_i_put find_that_file somewhere_on_disk
+read multiple files : several_at_once
+read media file image audio : picture_file
+create directory : new_folder make_place_for folder_for
+file info size modified filesystem : touched
+file info metadata size modified : how_big how_large when_was_it_changed last_touched last_modified how_old
+    when_was_it_made properties_of bytes kilobytes
+file read : show_me_file what_is_in_file open_textfile what_does_file_say look_into_file
+file write : put_text_into_file save_text_as write_down_in_file store_text_as text_as_file
+file edit : change_line_in_file fix_line_in_file swap_lines change_config_file lines_in_file replace_line in_py_file
+    tweak_file edit_line
+file move : rename_file other_name_for_file file_to_other_folder file_somewhere_else
+file search : where_did_i_put_file where_is_file lost_file find_file_named
+file info : how_big_is_file when_was_file_changed last_touched_file how_old_is_file file_size
+directory list : what_is_in_folder files_in_folder what_files contents_of_folder
+allowed directories : where_may_you_read which_folders_may
+# Web, browser, search
+video search brave : clips_about watch_something
+image search brave : pictures_of photos_of what_does_look_like
+news search brave : what_happened_today in_the_news
+local search business brave : around_here
+summarizer summary web brave : gist_of_internet what_does_internet_say
+monitor website change page check firecrawl : tell_me_when_page_changes watch_site when_site_changes price_drops
+    keep_eye_on_page
+crawl status : how_far_is_crawl
+parse file document firecrawl : local_pdf
+extract structured data page : names_and_prices from_site_into_table
+interact page browser click firecrawl : do_things_on_website push_its_buttons operate_page
+act browser natural browserbase : do_on_page tell_browser
+observe element browser browserbase : what_could_i_click
+credit usage firecrawl : scrapes_left
+research paper search firecrawl : scientific
+developer search code docs : programming_question
+network request response detail : one_request headers_of what_did_it_answer
+close page tab browser : shut_tab shut_window
+new page tab : open_another_tab fresh_tab another_tab fresh_window
+resize window browser : smaller bigger
+file upload browser : choose_file_in_form
+run code playwright : script_against_page
+accept dialog handle : press_ok say_ok dismiss
+trace start performance : measure_speed measure_load record_speed
+double tap click : twice two_taps
+long press hold : hold_down finger_down keep_pressed keep_finger press_and_hold
+press key keyboard : hit_enter keystroke shortcut ctrl enter_key escape arrow_key push_key alt_tab push_ctrl
+    shortcut_keys control_key hotkey
+web search : look_up_online google_for find_out_on_internet ask_internet what_does_web_say look_on_internet who_won
+    who_invented what_is_latest
+news search : what_happened_in_world what_do_papers_say
+image search : pictures_of photos_of find_photo show_me_photos_of
+video search : clips_of find_video something_to_watch film_about
+page fetch content : what_is_on_this_page text_of_website text_of_link read_this_site read_this_link
+    what_does_this_link article_behind_link
+site crawl : whole_website all_pages_of_site every_page
+site map urls : which_pages_has_site list_of_pages all_links_of_site
+monitor page create : tell_me_when_page tell_me_when_site watch_website price_changes site_changes
+research deep : find_out_everything long_report thorough_report dig_into_topic
+extract structured data : prices_from_page table_from_site names_from_site
+page navigate url : go_to_site open_site go_to_page surf visit_site take_me_to_site homepage_of
+page back navigate : page_before one_page_back
+element click : push_button press_login hit_button choose_link
+form fill : enter_my_name fill_in_fields put_in_address type_my_details sign_up_form
+text type : enter_text type_into_box write_into_field
+key press : hit_enter press_enter hit_escape hit_tab
+option select dropdown : choose_from_list pick_country
+screenshot take : what_does_page_look_like how_does_page_look show_me_page picture_of_page photo_of_screen see_screen
+snapshot page : what_is_on_page what_can_i_click
+console messages : javascript_errors errors_of_page page_complaining
+network requests list : what_did_page_load what_does_page_talk_to calls_of_page
+script evaluate : run_javascript run_own_code
+wait text : until_it_loads till_page_ready
+tab list pages : which_tabs open_tabs
+dialog handle : say_ok_to_popup dismiss_popup are_you_sure_box
+file upload : choose_file_on_page
+window resize : smaller_window phone_size_window
+performance trace : why_is_page_slow measure_page_speed how_fast_page
+lighthouse audit : how_good_is_my_site grade_page accessible_page
+heap memory snapshot : eats_ram eat_memory memory_grows
+# Maps, weather, travel, time
+place details : tell_me_more_about_restaurant when_does_restaurant_close restaurant_open is_shop_open_now
+    what_do_people_think_of_restaurant opening_times close_tonight shop_open open_on_sunday how_good_is_restaurant
+directions : way_from_to how_do_i_get_to best_way_to drive_to walk_to how_to_get_to
+distance matrix : how_far_is how_long_to_drive how_many_kilometres how_many_miles how_long_from_to
+geocode : coordinates_of lat_and_long where_exactly_is_street
+reverse geocode : what_is_at_point which_street address_at
+places search : nearest_pharmacy somewhere_to_eat coffee_near pizza_near hotels_near good_restaurant
+    restaurants_around where_can_i_get where_to_buy haircut barber dentist_near plumber
+elevation : how_high_is how_high_above how_tall_is_mountain
+current time : what_time_is_it how_late_is_it what_is_the_hour clock_in time_now_in
+convert time timezone : my_time_their_time meeting_at_three_in when_is_that_in when_it_is_in
+# Mail, chat, calendar
+mark read email : as_seen have_seen
+move email mailbox : other_mail_folder into_folder mails_into_folder sort_mails put_mails file_mail
+archive email : out_of_inbox clear_inbox away_from_inbox clean_inbox mails_are_dealt_with dealt_with_mails
+    finished_mails
+list emails metadata : what_came_in new_letters anything_new_in_my_mail any_mail from_my_boss did_anyone_write
+set flags email : star_it important_mail
+save draft email : not_send
+allowed recipients email : whom_may_i_write
+account email available list : which_mail_addresses my_mail_accounts
+webhook message send discord : post_as_bot
+login discord bot : come_online
+read messages channel history : what_is_being_said
+user profile slack : who_is_that phone_of_colleague his_title
+post message channel slack : say_in_channel tell_team tell_everybody let_team_know write_in_channel
+    announce_in_channel ping_team say_good_morning drop_message let_channel_know
+create event calendar manage : put_in_calendar put_in_diary lunch_with set_up_meeting meet_with put_me_down
+    set_up_call block_an_hour put_meeting make_appointment invite_to_meeting send_invitation
+calendar create : separate_calendar separate_calendar_for
+drive file search workspace : where_is_my_document in_my_drive
+import google document drive : turn_word_into_google make_google_doc
+shareable link share drive : link_i_can_send link_to_send
+copy drive file : duplicate_doc
+focus time block : undisturbed no_meetings concentrate quiet_time do_not_disturb uninterrupted leave_me_alone
+phone number : which_numbers line
+event calendar get : what_is_on_today my_day_look_like do_i_have_time when_is_my_next what_am_i_doing am_i_meeting
+    when_do_i_meet busy_on my_appointments whats_planned anything_planned on_tomorrow on_today
+event calendar manage update : push_meeting postpone_meeting meeting_later move_meeting reschedule cancel_meeting
+    call_off_meeting shift_meeting
+freebusy query : when_is_everybody_free find_time_for_meeting both_have_time is_he_free is_she_busy when_can_we
+    find_slot suitable_time
+out office manage : on_holiday_next_week i_am_away nobody_bother vacation_message auto_reply
+email send : write_to_my_boss write_letter drop_him_line tell_by_mail mail_to write_mail send_letter thank_him
+    say_thanks tell_by_email let_him_know_by_mail
+email list metadata : new_mail unread_mail what_is_in_inbox did_i_get_mail who_wrote_me mails_from anything_from
+    any_letters in_my_inbox has_written
+email content get : open_mail what_does_mail_say read_mail text_of_mail what_did_he_write_mail
+email delete : throw_letters_away bin_mails get_rid_of_mail
+mailbox create : new_mail_folder folder_for_mails
+attachment download email : save_attached_file file_he_mailed pdf_from_mail
+channel history messages : what_did_i_miss what_was_said_in what_are_people_saying last_things_said
+    catch_up_on_channel talking_about_in_channel
+thread reply slack : answer_in_thread respond_under answer_him_in_chat
+reaction add emoji : put_smiley react_with thumbs_up_to give_heart like_message
+user list slack : who_is_in_our_chat people_in_workspace
+channel create discord : new_room room_for
+forum post create discord : start_topic open_topic new_topic
+message delete discord : take_back_message unsend remove_post
+role permission : what_may_he
+# Documents, sheets, slides, notes
+find text document : where_does_it_say does_it_mention
+document info : how_many_pages how_many_words word_count who_is_author how_long_is_letter
+comments by author : what_did_remark what_anna_commented
+unprotect document password : take_off_password open_locked
+numbered list insert word : one_two_three
+header heading insert word : headline_above
+delete paragraph : cut_out_passage
+table add word : grid_with
+auto fit column width table : just_wide_enough
+block replace section header : everything_under_heading rewrite_section
+custom style create : own_look
+set workbook : calculation_mode
+insert rows column excel : empty_line make_room one_more_row one_more_column
+delete rows column excel : kick_out_lines
+write range cell : put_numbers_into fill_cells type_into_cells
+transform range : upside_down swap_rows_and_columns transpose
+sheet layout freeze : keep_first_row top_row_stays hide_column column_wide top_row_visible keep_row_visible
+    row_visible_when_scrolling header_visible first_row_stays
+set table excel : make_real_table
+trace formula : which_cells_feed where_does_result_come_from where_does_number_come_from
+data update chart powerpoint : new_numbers_in_chart
+optimize slide text fit : fit_on_slide text_overflows too_much_text
+auto generate presentation powerpoint : make_whole_deck about_topic_deck
+presentation info : how_many_slides
+core properties author title : author_name_of_file
+slide add powerpoint : extra_page
+extract text slide presentation : all_words words_on_slides words_in
+background color design : behind_text
+query data source database notion : rows_in_notion filter_my_notion
+data source create database notion : new_table_in_notion
+block children page notion : what_is_on_page
+append block children notion : add_paragraph_to_page
+page property notion : one_value_of_page
+comment page create notion : remark_on_page
+page create post notion : fresh_page
+page tree space confluence : how_is_wiki_organised
+page diff confluence : what_changed_on_page what_did_he_edit
+page history version : older_text how_page_was how_did_page_look how_did_article_look_before who_edited_article
+page template confluence : form_for_pages
+search user confluence : find_colleague find_person_in_wiki
+recent changes note obsidian : which_notes_did_i_edit worked_on_lately
+complex search query note obsidian : with_conditions
+patch content insert heading note obsidian : under_heading below_heading
+list files vault note obsidian : what_notes_do_i_have which_notes my_notes
+page break : start_on_new_page new_page next_page start_new_page
+merge cells : one_big_box join_boxes one_cell_out span_across boxes_into_one single_box one_big_cell four_boxes
+    cells_into_one
+alternating row table : zebra striped every_other_row stripes
+numbered list bullet point : enumerated one_two_three dots list_of_points
+search and replace find text : change_every_mention swap_word everywhere_in change_all_occurrences every_occurrence
+    throughout
+goal seek target formula : which_input_gives what_must_i_enter work_backwards what_value_would hit_target
+    need_to_reach
+conditional format rule : colour_if red_when turn_red red_if highlight_when colour_depending paint_cells_when green_if
+    colour_when threshold exceed paint_when color_when paint_red
+data validation allow restrict : only_allow dropdown_in_cell permitted_entries only_numbers limit_what_can_be_typed
+    let_people_only
+pivot table summarize : cross_tab group_and_total summarise_by sum_up_by cross_table totals_per group_by
+defined name range : nickname_for label_for_cells give_cells_name named
+picture effect image : shadow glow soft_edge mirror_image fancy reflection
+bullet point list : dots key_points
+periodic note daily weekly monthly : diary journal today_note day_log what_did_i_write_today yesterday week month day
+    today
+page view confluence : how_many_people_read how_often_read popular readers who_looked visits seen_by how_many_looked
+    looked_at
+document create : new_letter start_document blank_document
+document text get : what_does_letter_say what_is_in_docx
+document pdf convert : as_pdf into_pdf print_version form_i_can_print can_print printable_form for_printing
+document replace text : change_word_everywhere every_mention
+paragraph insert : sentence_after squeeze_in_sentence sentence_in_between line_after
+footnote add : note_at_bottom_of_page source_at_bottom
+footnote style customize : little_numbers numbers_at_bottom
+table alignment cell : centre_text center_text text_in_middle
+table rows alternating : zebra stripes every_other_row
+comment document get : remarks_in_letter what_did_reviewers_write
+protect document password : nobody_change_letter lock_letter
+cells read range : what_is_in_cell numbers_in_column
+cells write range : put_number_in_cell
+format conditional : red_when_above colour_by_value color_by_value
+chart create : draw_curve picture_of_numbers bar_for show_numbers_as
+pivot table create : totals_per_month sum_by_region per_region
+sort range : biggest_first by_name_order
+goal seek : what_price_to_reach how_much_must
+sheet create : another_tab_in_workbook
+sparklines : mini_trend tiny_lines tiny_charts little_lines_in_cells mini_charts
+presentation create : new_deck slides_about start_deck
+slide add : one_more_slide another_slide
+slide text extract : words_of_deck what_do_slides_say words_on_slides
+slide transition : how_slides_change_over
+picture effect : shadow_on_photo soft_edges
+page create : new_wiki_page write_up_in_wiki article_in_wiki
+page update : change_wiki_text fix_wiki_page correct_article
+page search : article_about somewhere_in_wiki i_remember_page wiki_about
+page move parent : page_under_other put_article_under
+page views : how_many_read_page anyone_reading
+page children : pages_below
+page restrictions : who_may_read_page keep_page_private only_team_sees_page
+page template : form_for_page
+block append : add_line_to_page
+data source query : rows_with_status filter_table_in_notion
+note append : add_line_to_note jot_down add_thought
+note daily periodic : what_did_i_write_today today_in_my_diary my_diary_today
+note search : where_did_i_write_about note_about did_i_write
+note recent changes : notes_i_worked_on
+file delete note : old_note_away
+slide template apply : use_ready_made_layout
+slide from template create : slide_with_layout
+presentation template create : deck_from_sample
+presentation save : keep_deck
+presentation open : continue_with_deck
+presentation auto generate : make_me_deck whole_deck_about
+image manage slide : photo_on_slide
+table add slide : grid_on_slide
+chart update data : new_numbers
+chart add slide : diagram_on_slide
+shape add : box_on_slide arrow_on_slide
+connector add : line_between_boxes
+font manage : other_letters
+hyperlink manage : make_it_clickable
+bullet points add : key_points_on_slide three_points
+professional design apply : make_slides_prettier look_more_professional
+heading add : title_above chapter_heading
+picture add document : photo_in_letter
+table add document : grid_in_letter
+list numbered insert : numbered_points
+text format : make_bold words_red bigger_letters
+table format : nicer_borders borders_for_table make_table_prettier
+cell shading table : colour_of_box
+header highlight table : first_row_stand_out
+document copy : second_version_of_letter
+document outline : chapters_of_letter
+documents list : which_letters which_word_files
+workbook create : new_spreadsheet
+workbook list : spreadsheets_in_folder which_spreadsheets lying_in_folder
+workbook export : spreadsheet_as_file
+csv import : comma_separated_into load_csv
+csv export : sheet_as_csv
+rows insert : empty_row room_for_row
+range clear : empty_these_cells
+range copy : same_cells_elsewhere
+cells find : which_cell_contains where_in_sheet
+cells replace : change_all_cells
+data validation add : only_allow_values
+note set cell : remark_on_cell
+defined name set : nickname_for_cells
+image insert sheet : picture_in_sheet
+slicer add : buttons_to_filter
+vba read : code_in_spreadsheet macros_inside
+# Literature and knowledge
+watch topic paper : new_papers come_out tell_me_about_new_papers
+check alerts new paper : anything_new_on_my_topics
+download paper : onto_my_machine get_me_study preprint_onto paper_onto_my_computer get_paper onto_my_computer
+search paper text passage : where_in_paper talk_about in_paper
+get related topics wikipedia : what_else_could_i_read see_also
+connectivity test wikipedia : can_we_reach_wikipedia
+get sections article wikipedia : parts_of_article
+summary article wikipedia : who_was short_text_about
+pdf outline zotero : chapters_of_book
+read pdf pages zotero : pages_of_book
+add item doi zotero : new_book_in_library put_paper_into_library by_doi isbn
+attach file item zotero : hang_pdf
+item children child zotero : what_hangs_on_book
+switch library group zotero : shared_library other_library
+tags zotero : keywords_i_use
+set item collections zotero : put_book_on_shelf
+synthesize annotation zotero : pull_together_marks
+open nodes entity memory : what_do_you_know_about
+create relations memory : is_married works_at knows friend_of is_his_wife works_for is_boss_of is_sister_of
+    are_married
+create entities memory : get_to_know new_person remember_person new_person_to_remember
+citation key bibtex : cite_key
+papers search : research_about studies_about articles_on science_on anything_published scientific_articles
+paper read : what_does_study_say text_of_study
+paper abstract : what_is_paper_about study_in_short
+citation graph : who_cites_this_paper which_papers_build_on
+bibliography export : list_of_sources_for_thesis references_for_thesis
+item add library : put_book_into_library
+annotations get : what_did_i_underline my_highlights passages_i_marked
+collection items : what_is_in_my_folder_of_papers
+article get wikipedia : read_up_on tell_me_about_history encyclopedia_entry whole_encyclopedia_text encyclopedia_text
+    full_article entire_article
+summary wikipedia : who_was what_is_known_about short_introduction_to
+key facts extract : most_important_things
+observations add memory : remember_that keep_in_mind_that note_that_he_likes do_not_forget_that likes
+observations delete memory : forget_that no_longer_true forget_what_i_told forget_about
+nodes search memory : what_do_you_know_about do_you_remember what_did_i_tell_you stored_in_memory
+    what_have_we_stored_about know_about_my
+graph read memory : everything_you_remember all_you_know everything_you_know
+# Smart home, devices, media
+get overview home ha : what_is_in_my_house everything_in_house
+operation status ha : did_lamp_really
+dashboard config ha home : screen_on_wall tablet_on_wall
+card type dashboard ha : tile
+backup home ha : before_i_change_house
+domain docs service ha : what_can_i_do_with_lights
+remote device cloud allocate mobile : real_phone device_farm phone_in_cloud from_farm
+release remote device mobile : give_phone_back finished_with_phone
+device log mobile : what_phone_writes
+crash mobile app : app_died
+set location gps device mobile : pretend_phone_is
+type keys text mobile : type_on_phone
+open url mobile : open_site_on_phone on_the_tablet on_tablet site_on_phone
+press button mobile : home_button volume_up back_button
+voice library search elevenlabs : other_peoples_voices
+text to voice design generate elevenlabs : made_up_voice invent_voice
+speech to voice change elevenlabs : other_voice same_words_other_voice
+composition plan music : outline_of_song
+add knowledge base agent elevenlabs : teach_bot feed_bot
+simulate conversation agent : test_call practice_talk
+list agents : which_bots phone_assistants which_assistants bots_have_i_built assistants_have_i
+phone numbers list : which_lines
+call service control ha home : turn_on turn_off switch_on switch_off open_blinds close_blinds blinds curtain shutter
+    lock_door vacuum fan heater garage_door dim unlock_door make_it_warmer turn_up_heating set_heating
+screen size resolution mobile : how_big_is_display pixels display_size dimensions_of_display
+sound effect : noise_of bang explosion door_creak noise thunder footsteps rain_sound
+video to music : soundtrack_for_film
+image generation : draw_me paint_me picture_of_a
+entity state get home : how_warm_is_it is_light_on is_door_open is_window_open did_i_leave is_anyone_home battery_of
+    how_much_power_is is_garage_open temperature_in oven_on iron_on is_heating_on is_it_locked
+service call home control : turn_lights_on turn_lights_off lamp_on lamp_off light_on light_off make_it_warmer
+    make_it_cooler open_garage lock_door close_blinds start_vacuum heating_up play_in_living_room dim_lights
+    switch_coffee_machine coffee_machine_on washing_machine machine_on_at_home fan_on heater_on radio_on tv_on
+    television
+bulk control home : all_lights_off everything_off whole_house_dark
+automation set home : every_evening at_sunset when_i_come_home whenever_door_opens when_motion automatically_at_night
+automation remove home : no_longer_automatically stop_automatically
+script set home : bedtime_routine good_night_routine movie_night routine_for
+backup create home : safe_copy_of_house save_house_settings
+logbook home : who_was_at_door what_happened_at_home when_did_door
+entities search home : which_lamps which_devices_at_home what_sensors
+app launch mobile : open_app start_app_on_phone
+app terminate mobile : close_app kill_app quit_app quit_game close_game quit_on_phone stop_app_on_phone
+app install mobile : put_app_on_phone
+app list mobile : which_apps_on_phone
+screen elements mobile : what_is_on_phone_screen buttons_on_screen
+screenshot mobile : picture_of_phone_screen
+orientation set mobile : turn_phone_sideways phone_sideways hold_phone_upright
+location set mobile : pretend_phone_is_in fake_gps
+recording start screen mobile : film_phone record_what_i_do_on_phone
+device list mobile : which_phones_connected
+device allocate remote mobile : borrow_phone get_me_phone real_device
+text to speech : read_this_aloud say_this_out_loud audio_from_text speak_this_text make_it_talk read_out
+    type_up_recording what_is_said_in_recording write_out_recording recording_into_text
+voice clone : sound_like_me copy_my_voice
+sound effects : noise_of_rain sound_of_door sound_of
+music compose : write_song make_tune background_music
+audio isolate : remove_noise_from_recording clean_up_recording only_voice
+outbound call : ring_customer phone_customer call_someone ring_him_up
+transcript video : what_is_said_in_video words_of_video talk_about_in_clip said_in_clip text_of_clip
+# Business, money, shop
+workflow automation hubspot : marketing_automation automatic_mails campaign_flow drip
+create property hubspot : extra_field_for_customers new_field_on_contacts
+search objects hubspot : find_customer which_customers
+list associations hubspot : who_belongs
+get link hubspot : address_of_record open_in_crm
+user details token hubspot : which_crm_account
+batch create object hubspot : new_leads new_customers enter_contacts
 payment create charge : take_money_from charge_card bill_customer collect_payment
 invoice create send : send_bill bill_to_customer write_bill
 refund create payment : money_back give_money_back return_money
@@ -1852,7 +1674,139 @@ health data : how_did_i_sleep how_many_steps
 course search : where_can_i_learn
 law case search : what_does_law_say
 drug medicine search : side_effects
-# And more
+# APIs, agents, the rest
+run collection test postman : try_all_calls fire_all_requests
+duplicate collection copy postman : copy_of_my_calls
+generate collection spec postman : calls_from_description
+generate spec collection : description_from_calls openapi_from_calls made_out_of_calls calls_out_of_swagger
+    requests_from_swagger calls_from_openapi out_of_openapi ready_to_fire
+tagged entities postman : everything_tagged
+publish mock public postman : fake_server_for_everyone
+spec file postman : part_of_description
+simulated logging toggle everything : random_messages
+get sum number : one_plus_one
+tiny image : little_picture
+annotated message : sample_message
+api request http : raw_call arbitrary_call hit_endpoint any_endpoint not_covered_otherwise
+environment variable env : system_settings process_variables
+weather alert : storm_warning
+image analysis vision : what_is_in_the_picture recognise ocr
+contact customer create objects crm : new_client new_lead enter_client met_new_customer
+contact search objects crm : find_client which_clients customers_in_city
+objects update crm : client_moved change_phone_of_client client_new_address
+engagement create note : talked_to_client note_about_call log_call
+associations create : works_at_company belongs_to_company
+design figma data : what_does_mockup_look colours_in_design what_designer_drew
+figma images download : icons_out_of_design
+collection create api : bundle_of_calls
+request create collection api : add_call_to
+mock create server : fake_backend pretend_backend
+collection run : fire_all_calls
+environment create : set_of_variables
+spec create api : describe_our_api
+thinking sequential : think_this_over one_step_after_other think_it_through
+tools search available : is_there_function what_can_you_do_with
+health check : is_service_ok is_everything_working are_you_there
+credit usage : how_much_do_i_have_left how_many_credits
+subscription check : what_plan_am_i_on characters_left how_many_characters
+spec sync collection : bring_calls_up_to_date
+workspace create : new_working_area separate_area area_for_team
+mock list : which_fake_servers fake_backends
+environments get : sets_of_variables
+collection replace put : overwrite_bundle overwrite_calls
+collection duplicate : copy_of_bundle
+spec file create : another_yaml add_yaml_to_description
+authenticated user : whose_account_is_this
+drive file content : read_doc_in_cloud open_doc_google doc_in_my_google
+drive file search : somewhere_in_my_drive
+drive file permissions : who_can_see_my_file who_has_access_to_my_doc
+drive file public access : can_strangers_see is_it_public
+drive access manage : let_him_edit take_away_his_access stop_sharing give_him_rights
+drive folder create : folder_in_my_drive
+drive file update : rename_doc move_doc_in_drive
+drive file download url : link_to_download
+focus time manage : no_meetings_please time_to_concentrate
+calendars list : which_calendars
+# Across all fields
+flag audit log history : who_switched_flag who_turned_flag who_flipped_flag who_changed_flag when_was_flag
+    flag_switched_off_by flag_turned_off_yesterday
+audit log entries : who_did_that who_was_it who_deleted_it who_turned_off who_switched_off what_did_admin
+usage data download : build_minutes minutes_burned burn_minutes minutes_used used_last_month consumed_last_month
+    spent_last_month
+bulk update issues : set_all_tickets all_tickets_in_one_go change_priority_of_all set_all_of_these
+    several_tickets_at_once tickets_at_once
+related topics : close_subjects subjects_close neighbouring_subjects what_else_belongs related_subjects things_like
+search elements collection request : saved_call saved_request api_call_somewhere
+database query run sql : how_many_customers how_many_orders how_many_users_signed_up signed_up look_in_database
+    pull_from_database ask_database out_of_database rows_where number_of_customers top_customers
+execute tool : use_other_function one_of_other_functions use_one_of_functions
+shards node index : spread_over_nodes distributed_over data_spread where_does_index_live
+analyze source database : existing_mysql move_to_dynamo before_we_migrate look_at_existing old_database
+    existing_schema
+hash set field : store_in_map put_in_map store_user_map remember_for_user keep_in_hash
+user profile : job_title phone_of contact_details_of what_is_his_job what_does_she_do reach_him who_is_that_person
+    his_phone_number colleague_phone title_and_phone
+search documentation : what_does_amazon_write what_does_manual_say what_do_docs_say ask_manual look_in_manual
+    what_does_documentation read_the_manual according_to_docs
+aws documentation search : amazon_manual amazon_docs what_does_amazon_say amazon_page aws_manual
+cypher write graph : add_to_graph_database graph_database_new add_node_to_graph put_into_graph
+cypher read graph : friends_with_whom ask_graph graph_question who_knows_whom who_is_connected_with
+update file repository : change_readme fix_readme edit_on_website edit_file_in_repo without_cloning directly_in_repo
+update item metadata : year_is_wrong book_is_wrong wrong_author wrong_title_of_book correct_year fix_metadata
+complex search note : several_conditions match_conditions notes_that_match both_conditions
+monitor check history : past_results earlier_checks results_of_watching what_did_watching_find
+import google doc : turn_word_into_google_doc word_file_google make_google_doc docx_into_google
+network request detail : what_did_server_answer exactly_server_answer headers_and_body answer_of_call
+    response_of_request
+alert firing rule list : what_is_firing anything_firing is_anything_alerting
+delete : can_go away_with out_with do_away not_needed_anymore no_use_for useless superfluous is_outdated can_be_thrown
+    served_its_purpose must_go should_go not_there_anymore by_mistake by_accident accidentally was_mistake
+update : is_wrong is_outdated out_of_date needs_correcting no_longer_correct should_say should_read not_right
+    incorrect
+width resize : too_narrow too_wide not_wide_enough too_small too_large does_not_fit
+resolve close : argument_settled is_settled is_over i_fixed_it has_been_fixed taken_care_of problem_solved we_are_done
+    done_with_that
+acknowledge alert group update : taking_care_of_it i_am_on_it i_have_seen_alert i_will_handle got_the_page tell_pager
+    seen_the_alert
+create : separate_place fresh_one start_fresh home_for place_for brand_new
+group create : home_for_repos department_repos umbrella_for_projects
+extension reader : addons_for_hosting add_ons_for_hosting which_add_ons
+user reader netlify : my_hoster web_host web_hoster hosting_account
+netlify site : web_hoster web_host hosting hoster
+javascript evaluate script : js bit_of_js
+docs query library : how_do_i_use_hooks check_current_docs how_do_i_use_library current_docs how_to_use_package
+    which_function_in_library up_to_date_docs documentation_for_library pandas react django numpy vue
+record get : whole_entry one_entry that_one_row single_entry
+bases list : what_do_i_keep_in_airtable
+comments get card : said_about_card people_say_card
+monitor run : look_right_now check_now instead_of_waiting right_away_check
+search issues sentry error : blowing_up what_is_blowing_up failing_in_production broken_in_production
+    production_errors breaks_for_users
+button press : louder quieter volume home_screen_of_phone
+crash get mobile : why_did_app_die app_died app_crashed app_quit_itself app_closes
+query run sql : top_products best_selling pull_out_of_db sales_per out_of_our_db last_month_from_database
+    from_our_analytics
+file contents vault : open_my_note shopping_note shopping_list_note read_my_note my_note_about
+voices search : male_speaker female_speaker deep_voice narrator_in_my speaker_in_my_collection
+annotation update : make_mark_green change_colour_of_mark yellow_mark recolor_highlight text_of_marker marker_on_graph
+    change_marker
+pull request review comments : reviewers_complain complain_about_code what_do_reviewers_want reviewers_say
+    feedback_from_reviewers
+crawl status check : through_with_pages done_crawling pages_yet finished_crawling
+agent research web : collect_from_web all_over_web from_many_sites gather_from_sites founders_of compile_list_from_web
+developer search github issues : anybody_else_run_into has_anybody_else anyone_else_have_bug same_problem_elsewhere
+data source update : how_table_is_set_up set_up_of_table change_columns_of_notion
+tags list : which_keywords what_tags
+label update color : tag_another_colour other_colour_for_tag tag_colour colour_of_tag label_another_colour recolour
+design apply slide : jazz_up prettier_slides liven_up spice_up smarten_up slides_look_boring boring_slides
+pull request merge list : changes_waiting waiting_to_go_into_main go_into_main open_merge_requests unmerged_changes
+tags list email : keywords_for_mails mark_mails_with
+endnote footnote add document : source_reference reference_at_end at_very_end_of_essay note_at_end explain_term
+    small_print_below
+extract data page : prices_on_page get_prices data_from_page as_data
+metric data cloudwatch : how_hard_was_server server_working server_load busy_server how_busy_is_server under_load
+restrictions page get : who_may_read_article who_may_see_page who_may_edit_page
+traces search : requests_took_longer slow_requests longer_than_seconds took_longer_than took_seconds
 comment edit update : typo_in_what_i_wrote typo_in_my_comment wrong_in_what_i_said correct_my_remark
     what_i_wrote_is_wrong
 drive items list : google_folder in_my_google what_is_in_my_drive google_drive_folder
@@ -1867,14 +1821,11 @@ elements observe snapshot : things_can_be_clicked what_can_be_clicked clickable_
 backlog move issues : not_manage_this_sprint too_much_for_sprint not_this_sprint will_not_make_it tickets_too_much
 papers related similar : studies_similar similar_studies similar_papers papers_like_this work_like_this
 media read file : open_jpg open_picture_on_disk look_at_photo_file jpg png mp3_file
-state entity get home : did_i_leave oven_on iron_on is_heating_on is_it_locked
 service call home : switch_oven_off blinds_down blinds_up
 message send : give_word say_hello tell_him tell_her tell_them
-email send : tell_by_email let_him_know_by_mail
 alarm set alert rule : get_warned be_warned
 record search : find_entry which_entry
 table create : new_grid new_list_for
-field update : rename_field
 comment create : write_underneath
 attachment upload : attach_picture hang_file
 version get : which_version_runs what_version
@@ -1888,7 +1839,6 @@ range format : bold_numbers as_currency number_format
 document header : text_at_top
 heading insert : new_chapter
 page move : elsewhere_in_wiki
-page search : wiki_about
 commit create : save_my_work put_on_record check_in_my_changes
 branch checkout switch : go_over_to_branch change_branch
 diff unstaged : what_did_i_change_so_far what_have_i_changed my_edits_so_far
@@ -1913,7 +1863,6 @@ namespace list : which_namespaces
 database connect : hook_up_to_database
 database disconnect : hang_up_from_database
 documents export : dump_records
-index drop : index_no_longer
 collection indexes : which_indexes
 document delete : record_away
 stream group create : team_of_workers
@@ -1943,8 +1892,7 @@ item children : what_hangs_on_book
 collection create : new_shelf
 collection delete : shelf_away
 fulltext item : whole_text_of_book
-annotation create : mark_passage
-annotation delete : unmark_passage
+annotation delete : unmark_passage passage_no_longer_highlighted no_longer_highlighted unhighlight mark_away
 notes get : what_did_i_jot
 tag search : everything_tagged
 citation key search : by_cite_key
@@ -1955,11 +1903,7 @@ alerts check : anything_new_for_me
 abstract get : in_few_lines
 recommend docs : what_else_should_i_read
 sections read : only_that_chapter
-elevation : how_tall_is_mountain
-search places : where_can_i_get where_to_buy haircut barber dentist_near plumber
-image search : show_me_photos_of
 summarizer : sum_up_results
-video search : film_about
 scrape page : pull_text_from_page
 feedback send : tell_makers
 heap snapshot : ram_hungry
@@ -1976,26 +1920,13 @@ css styles get : which_colour_has_button what_font
 insight performance analyze : what_slows_page
 docs search get : handbook_say what_does_handbook says_about_variables
 projects find sentry : which_apps_error_tracker apps_does_tracker_watch tracked_apps
-branch list : lines_of_development which_lines_do_we_have
 checklist items find : on_which_tick_list which_tick_list which_checklist
-annotation delete : passage_no_longer_highlighted no_longer_highlighted unhighlight mark_away
 css styles : why_is_heading_blue which_rules_apply why_is_it_blue css_rules where_does_colour_come_from
-list position update : column_to_the_right column_to_left all_way_right list_to_end column_should_be_right
-    move_list_to_end
 search wikipedia : encyclopedia_entry_on is_there_encyclopedia is_there_article_on
-url open mobile : on_the_tablet on_tablet site_on_phone
 screenshot take page : picture_of_site photo_of_site site_as_it_is_now picture_of_website how_site_looks
-agents list : phone_assistants which_assistants bots_have_i_built assistants_have_i
-annotation update : text_of_marker marker_on_graph change_marker
 annotation : marker_on_graph marks_on_graph
-issue delete : opened_by_mistake ticket_by_mistake created_by_mistake duplicate_ticket_away
-service call home control : switch_coffee_machine coffee_machine_on washing_machine machine_on_at_home fan_on
-    heater_on radio_on tv_on television
 hash get field : field_of_user email_of_user_in_cache
 monitor delete : stop_keeping_eye stop_watching_site stop_watching_page no_longer_watch_website
-app terminate mobile : quit_game close_game quit_on_phone stop_app_on_phone
-attachments upload page : photos_on_page pictures_on_wiki put_photos put_pictures_on_page files_onto_page
-delete : by_mistake by_accident accidentally was_mistake
 upload : put_photos put_pictures onto_server
 database add extension : database_for_site
 monitor list : which_sites_do_you_watch which_pages_are_watched
@@ -2018,13 +1949,10 @@ file delete : get_rid_of_file
 record attachment upload : photo_to_row
 comments list record : remarks_on_row
 transform range duplicate : occur_twice duplicate_rows double_rows same_row_twice
-subscription check : characters_left how_many_characters
 extract page content : text_off_page text_of_pages
 merge request diff file : altered_by_mr changed_by_mr what_did_mr_change
 deep search automation : which_automations_use in_which_automation
 folder create dashboard : place_for_graphs keep_graphs_together
-file write : store_text_as save_text_as text_as_file
-database drop : wipe_out_whole_db wipe_database whole_db_away
 conversation simulate : made_up_customer try_bot_out test_bot try_out_bot
 commit show : what_was_in_commit in_last_commit
 """
