@@ -12,6 +12,10 @@ class Timeout(Struct, frozen=True):
     total: float | None = 600.0
 
 
+UNHURRIED = Timeout(None, None)
+"""For a call that goes on by itself where it takes long: silence ends it only if its server's definition says so."""
+
+
 class Limits(Struct, frozen=True, kw_only=True):
     """The budgets of one connection; sizes in bytes, times in seconds."""
 
