@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from mooring.core.problem import Problem
     from mooring.core.result import Progress, Result
     from mooring.core.tool import Tool
+    from mooring.door import Loaded, discover_and_load, open
     from mooring.errors import (
         BadArguments,
         Clogged,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         UnknownTool,
         Unresolved,
     )
-    from mooring.host import Host, Loaded, discover_and_load, open
+    from mooring.host import Host
     from mooring.inventory import Inventory, discover
     from mooring.single import connect
     from mooring.tools.registry import Registry
@@ -105,7 +106,7 @@ _HOMES = {
     "Host": "host",
     "Inventory": "inventory",
     "Limits": "core.limits",
-    "Loaded": "host",
+    "Loaded": "door",
     "Outcome": "core.outcome",
     "Problem": "core.problem",
     "Progress": "core.result",
@@ -118,8 +119,8 @@ _HOMES = {
     "Tool": "core.tool",
     "connect": "single",
     "discover": "inventory",
-    "discover_and_load": "host",
-    "open": "host",
+    "discover_and_load": "door",
+    "open": "door",
 }
 
 

@@ -1,6 +1,6 @@
 """How a command opens a host: on all that is configured, or on the one server that was named for it alone."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
@@ -11,6 +11,7 @@ from mooring.actions.deadline import SLACK, Deadline
 from mooring.actions.direct import Target
 from mooring.actions.judge import Said
 from mooring.admission import Admitted
+from mooring.charter import Charter
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.template import literal
@@ -38,6 +39,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     guard: Guard | None = None
     said: Said = Said()
     """What it says of permissions."""
+    warn: Callable[[str, str], None] = lambda server, what: None
+    """Told what a server has to go without."""
 
     def __repr__(self) -> str:
         return f"<Setup of {self.alone or self.request.cwd}>"
@@ -68,16 +71,17 @@ async def opened(setup: Setup, named: str = "", *, required: bool = False) -> As
     Raises: ConfigError; UnknownServer where something is given to a server that nobody knows.
     """
     adhoc = [setup.adhoc] if setup.adhoc is not None else None
-    host = Host(
-        setup.request,
+    charter = Charter(
+        request=setup.request,
         servers=adhoc,
         policy=setup.said.mode or "allow",  # whoever types a call has allowed it; what is denied stays so
-        rules=setup.said.rules,
+        rules=tuple(setup.said.rules),
         guard=setup.guard,
         remember=adhoc is None,
         adapt=partial(_adapted, setup=setup, named=named or setup.alone, required=required),
+        warn=setup.warn,
     )
-    async with setup.guard or nullcontext(), host:
+    async with setup.guard or nullcontext(), Host(charter) as host:
         yield host
 
 

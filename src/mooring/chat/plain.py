@@ -11,6 +11,7 @@ from mooring.actions.judge import Said
 from mooring.admission import Admitted, Refused
 from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
+from mooring.charter import Charter
 from mooring.chat import commands
 from mooring.chat.filling import Filling
 from mooring.chat.questions import Questions
@@ -65,16 +66,16 @@ class Chat:
         self._terminal.run(self._opened())
 
     async def _opened(self) -> None:
-        host = Host(
-            self.request,
+        charter = Charter(
+            request=self.request,
             ask=Questions(self._terminal, project=self.request.project),
             policy=self._said.mode,
-            rules=self._said.rules,
+            rules=tuple(self._said.rules),
             guard=self._guard,
             reload=True,
             adapt=self._adapted,
         )
-        async with self._guard or nullcontext(), host:
+        async with self._guard or nullcontext(), Host(charter) as host:
             self.host = host
             async with host.registry(context=1 << 40, takes=(), tokens=SHOWN, tell=self._happened) as self.registry:
                 listening = asyncio.create_task(self._listen())

@@ -11,8 +11,8 @@ from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Prompt, Resource, ResourceTemplate
-from mooring.host import Item
 from mooring.render import columns, safe
+from mooring.servers.items import Item
 
 
 @click.command("resources", cls=Command)

@@ -38,7 +38,7 @@ async def connection(
     ready = await prepare(approved, context(shared))
     on_ready(ready)
     for omission in ready.omitted:
-        shared.note(approved.name, LogMessage("warning", str(omission)))
+        shared.lacks(approved.name, str(omission))
     async with prepared(ready, approved.name, shared, client, limits, known) as session:
         yield session
 

@@ -37,6 +37,7 @@ class Shared:
         *,
         emit: Callable[[Event], None],
         log: Callable[[str, str, str], None],
+        warn: Callable[[str, str], None] | None = None,
         guard: Guard | None = None,
         ask: Ask | None = None,
         limits: Limits | None = None,
@@ -59,6 +60,7 @@ class Shared:
         self.chance = chance
         self.secrets = Secrets()
         self._log = log
+        self._warn = warn
         self._guard = guard
         self._network: Network | None = None
         self._starts = asyncio.Semaphore(STARTS)
@@ -89,6 +91,12 @@ class Shared:
         text = redacted(message.data if isinstance(message.data, str) else _text(message.data))
         self._log(server, message.level, text)
         self.emit(Logged(server, message.level, text))
+
+    def lacks(self, server: str, what: str) -> None:
+        """What a server has to go without: a mistyped name of a secret must not be found out by a refused login."""
+        self.note(server, LogMessage("warning", what))
+        if self._warn is not None:
+            self._warn(server, what)
 
     async def close(self) -> None:
         if self._guard is not None:
