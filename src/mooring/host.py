@@ -14,9 +14,10 @@ from mooring.core.problem import Problem
 from mooring.core.result import Completion, Filled, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Listing
-from mooring.errors import MooringError
+from mooring.errors import MooringError, ServerError
 from mooring.hull import Hull
 from mooring.permissions.pins import Held
+from mooring.servers.fleet import unknown
 from mooring.servers.items import Item, T, of_all, of_one
 from mooring.servers.server import Server
 from mooring.servers.watch import USUAL, Watch
@@ -82,17 +83,30 @@ class Host:
         return self._hull.feed.listen()
 
     async def ready(
-        self, within: float | None = None, *, servers: Iterable[str] | None = None, refresh: bool = False
+        self,
+        within: float | None = None,
+        *,
+        servers: Iterable[str] | None = None,
+        refresh: bool = False,
+        trusted: float = 0.0,
     ) -> dict[str, MooringError]:
         """Connect every server whose tools are not known (with `refresh`, every one) and say what failed, by server.
 
         Waits `within` seconds at most; by default, as long as each server may take. What is not there by then goes on
-        in the background.
+        in the background. One that took too long, or ended, less than `trusted` seconds ago is not tried again: what
+        it failed of then is what it fails of now.
         """
+        fleet = self._hull.fleet
         if servers is not None:
-            return await self._hull.fleet.ready({self.server(name) for name in servers}, within, refresh=refresh)
-        errors = await self._hull.fleet.ready(self._hull.fleet.servers.values(), within, refresh=refresh)
+            named = {self.server(name) for name in servers}
+            return await fleet.ready(named, within, refresh=refresh, trusted=trusted)
+        errors = await fleet.ready(fleet.servers.values(), within, refresh=refresh, trusted=trusted)
         return dict(sorted({**self._hull.roster.wrong, **errors}.items()))
+
+    def lately_failed(self, seconds: float) -> dict[str, ServerError]:
+        """Servers of which nothing is known but why they failed, less than so many seconds ago, here or elsewhere."""
+        fleet = self._hull.fleet
+        return fleet.lately_failed(filter(unknown, fleet.servers.values()), seconds)
 
     # --- using it -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shlex
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from fleet import EVERYTHING, FILESYSTEM, GENERATIONS, GIT, MEMORY, OURS, THINKING, TIME, TOOLS
+from install import mooring as mooring_command
 from processes import marked
 
 import mooring
@@ -54,6 +56,18 @@ class Harbour:
         home = {"HOME": str(self._folder), "XDG_CONFIG_HOME": str(config)}
         others = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         return Request(here({**others, **home}), str(self._folder))
+
+    def tools(self, commands: dict[str, list[str]]) -> "subprocess.CompletedProcess[str]":
+        """What the command says of them, in a process of its own."""
+        env = dict(self.request(commands).where.env)
+        return subprocess.run(
+            [mooring_command(), "tools", "--json"],
+            cwd=self._folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
 
     def _entry(self, name: str, command: list[str]) -> dict[str, Any]:
         """Each another one: the same under two names would be started once."""
@@ -102,6 +116,29 @@ def test_cold_the_good_ones_come_and_the_others_are_named_and_warm_it_is_as_if_t
 ) -> None:
     asyncio.run(cold(harbour))
     asyncio.run(warm(harbour, nonce))
+
+
+@pytest.mark.timeout(300)
+def test_the_command_names_the_others_and_waits_for_none_of_them_a_second_time(tmp_path: Path) -> None:
+    harbour = Harbour(tmp_path)
+    cold = harbour.tools(ALL)
+    assert {tool["server"] for tool in json.loads(cold.stdout)["tools"]} == {*GOOD, *SLOW}
+    assert named(cold.stderr) == {*HANGING, *ENDING}
+    times: dict[int, list[float]] = {len(ALL): [], len(GOOD): []}
+    for _ in range(ROUNDS):
+        for commands in (ALL, GOOD):
+            began = time.perf_counter()
+            warm = harbour.tools(commands)
+            times[len(commands)].append(time.perf_counter() - began)
+            assert named(warm.stderr) == ({*HANGING, *ENDING} if commands is ALL else set())
+    with_them, without = min(times[len(ALL)]), min(times[len(GOOD)])
+    assert with_them <= max(1.5 * without, without + 0.1), times
+
+
+def named(warnings: str) -> set[str]:
+    """The servers that a command says are not there."""
+    begun = [line.removeprefix("Warning: MCP startup error: ") for line in warnings.splitlines()]
+    return {line.split()[0] for line in begun}
 
 
 async def cold(harbour: Harbour) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, opened
+from mooring.actions.opening import LATELY, Setup, opened
 from mooring.core.result import Filled, Reading
 from mooring.core.tool import Prompt
 from mooring.errors import ConfigError, MooringError
@@ -39,12 +39,14 @@ async def listed(setup: Setup, what: What, name: str | None = None) -> Offered:
             server = host.server(name)
             async with deadline.covering(server.name, f"the list of its {what}"):
                 return Offered(tuple(await _ask(host, what, server.name)))
+        failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
         servers = [server for name, server in sorted(host.servers.items()) if server.name == name]
-        asked = [server for server in servers if _may_have(server, what)]
+        asked = [server for server in servers if server.name not in failed and _may_have(server, what)]
         answers = await asyncio.gather(*(_attempt(host, what, server.name, deadline) for server in asked))
     found = [item for answer in answers if isinstance(answer, list) for item in answer]
     pairs = zip(asked, answers, strict=True)
-    return Offered(tuple(found), {server.name: str(why) for server, why in pairs if isinstance(why, MooringError)})
+    failed |= {server.name: why for server, why in pairs if isinstance(why, MooringError)}
+    return Offered(tuple(found), {name: str(why) for name, why in sorted(failed.items())})
 
 
 async def read(setup: Setup, name: str, uri: str, show: Callable[[Reading], None]) -> None:

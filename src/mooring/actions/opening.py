@@ -25,6 +25,9 @@ from mooring.wire.process import Guard
 BEGIN = 0.95
 """The part of all the time that a server may take to begin: its own error tells more than the end of the whole."""
 
+LATELY = 600.0
+"""A server that took too long, or ended, less than so many seconds ago is tried again when it is named."""
+
 
 class Setup(Struct, frozen=True, kw_only=True):
     """What the command line says of the servers to talk to."""
@@ -54,11 +57,14 @@ class Setup(Struct, frozen=True, kw_only=True):
 async def connected(
     host: Host, setup: Setup, servers: Iterable[str] | None = None, *, refresh: bool = True
 ) -> dict[str, MooringError]:
-    """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`."""
+    """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`.
+
+    With neither names nor `refresh`, those that failed lately are not waited for once more.
+    """
     deadline = Deadline(setup.timeout)
-    errors = await host.ready(
-        None if setup.timeout is None else setup.timeout + SLACK, servers=servers, refresh=refresh
-    )
+    within = None if setup.timeout is None else setup.timeout + SLACK
+    trusted = 0.0 if refresh or servers is not None else LATELY
+    errors = await host.ready(within, servers=servers, refresh=refresh, trusted=trusted)
     return {name: deadline.worded(error, "to being connected") for name, error in errors.items()}
 
 
@@ -103,13 +109,13 @@ def adhoc(target: Target) -> ServerConfig:
 def _adapted(admitted: Admitted, *, setup: Setup, named: str, required: bool) -> Admitted:
     given = _named(admitted, named) if setup.env and setup.adhoc is None else ""
     wanted = {
-        name: _for_once(approved, setup.timeout, setup.env if name == given else {}, required)
+        name: for_once(approved, setup.timeout, setup.env if name == given else {}, required=required)
         for name, approved in admitted.wanted.items()
     }
     return replace(admitted, wanted=wanted)
 
 
-def _for_once(approved: Approved, timeout: float | None, env: Mapping[str, str], required: bool) -> Approved:
+def for_once(approved: Approved, timeout: float | None, env: Mapping[str, str], *, required: bool = False) -> Approved:
     """The same server for one command: started when it is needed, with what was given for it, in the time there is."""
     config = replace(approved.config, lifecycle="lazy", required=approved.config.required and required)
     if timeout is not None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.actions.opening import Setup, connected, opened
 from mooring.core.problem import Problem
-from mooring.core.status import Word, error, word
+from mooring.core.status import Idle, Word, error, word
 from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
 from mooring.host import Host
@@ -123,12 +123,13 @@ def _unlisted(server: Server) -> str:
 def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> Peer:
     status = host.status()[name]
     why = str(failure) if failure is not None else error(status)
+    how = "failed" if isinstance(status, Idle) and server is not None and failure is not None else word(status)
     if server is None or server.offer is None:
-        return Peer(name=name, status=word(status), error=why)
+        return Peer(name=name, status=how, error=why)
     info = server.offer.hello.server_info
     return Peer(
         name=name,
-        status=word(status),
+        status=how,
         error=why,
         server_info={"name": info.name, "version": info.version},
         tools=len(tuple(_entries(host, server))),

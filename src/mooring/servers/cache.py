@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
+from mooring.core.failure import Failure
 from mooring.core.offer import LIFE, Offer
 from mooring.core.template import Template
 from mooring.core.where import Where
@@ -32,6 +33,8 @@ from mooring.errors import FileError
 
 if TYPE_CHECKING:
     from sqlite3 import Connection as Database
+
+T = TypeVar("T", Offer, Failure)
 
 LARGEST: Final = 16 * files.MIB
 """An offer beyond this is not kept."""
@@ -52,7 +55,8 @@ _VERSION: Final = 1
 _SECRET_SIZE: Final = 32
 _AT_ONCE: Final = 500
 
-_Changes: TypeAlias = Mapping[bytes, Offer | None]
+_Kept: TypeAlias = Offer | Failure
+_Changes: TypeAlias = Mapping[bytes, _Kept | None]
 _Identity: TypeAlias = tuple[int, int] | None
 
 
@@ -71,7 +75,7 @@ class Cache:
         self._made: dict[str, tuple[Approved, bytes]] = {}
         self._lasting = True
         self._lock, self._flushing = Lock(), Lock()
-        self._pending: dict[bytes, Offer | None] = {}
+        self._pending: dict[bytes, _Kept | None] = {}
         self._writing: _Changes = {}
         self._damage: _Damaged | None = None
 
@@ -96,23 +100,35 @@ class Cache:
 
     def load(self, keys: Iterable[bytes]) -> dict[bytes, Offer]:
         """What is known under each of the keys, and no older than `offer.LIFE`."""
+        now = time.time()
+        return {key: offer for key, offer in self._load(keys, Offer).items() if offer.usable(now)}
+
+    def failures(self, approved: Iterable[Approved], where: Where) -> dict[str, Failure]:
+        """Why each of these servers could not be connected when that was last tried in vain, by name."""
+        names = {self._beside(self.own_key(each, where)): each.name for each in approved}
+        return {names[key]: failure for key, failure in self._load(names, Failure).items()}
+
+    def _load(self, keys: Iterable[bytes], kind: type[T]) -> dict[bytes, T]:
         asked = list(keys)
         with self._lock:
             changes = {**self._writing, **self._pending}
-        known = {key: offer for key in asked if (offer := changes.get(key))}
-        known |= self._read([key for key in asked if key not in changes])
-        now = time.time()
-        return {key: offer for key, offer in known.items() if offer.usable(now)}
+        known = {key: kept for key in asked if isinstance(kept := changes.get(key), kind)}
+        return known | self._read([key for key in asked if key not in changes], kind)
 
     def put(self, key: bytes, offer: Offer) -> None:
         """Know an offer from now on; it is on disk after the next flush."""
         with self._lock:
             self._pending[key] = offer
 
+    def fail(self, key: bytes, failure: Failure) -> None:
+        """Know that a server could not be connected; what it offered before stays known."""
+        with self._lock:
+            self._pending[self._beside(key)] = failure
+
     def forget(self, key: bytes) -> None:
         """Know nothing of a server any more."""
         with self._lock:
-            self._pending[key] = None
+            self._pending[key] = self._pending[self._beside(key)] = None
 
     def flush(self) -> None:
         """Write what has changed, in one transaction; what cannot be written now is dropped."""
@@ -139,7 +155,11 @@ class Cache:
                 self._secret, self._lasting = os.urandom(_SECRET_SIZE), False
         return self._secret
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Offer]:
+    def _beside(self, key: bytes) -> bytes:
+        """Under what the failure of a server is kept."""
+        return _digest(self._own_secret(), b"failure", key)
+
+    def _read(self, keys: Sequence[bytes], kind: type[T]) -> dict[bytes, T]:
         secret = self._own_secret()
         if not (keys and self._lasting):
             return {}
@@ -151,7 +171,7 @@ class Cache:
             return {}
         except FileError:
             return {}
-        return {row[0]: offer for row in rows if (offer := _opened(secret, row))}
+        return {row[0]: kept for row in rows if (kept := _opened(secret, row, kind))}
 
     def _write(self, changes: _Changes) -> None:
         if not changes:
@@ -252,7 +272,7 @@ def _kept_secret(path: str) -> bytes | None:
 # --- rows ---------------------------------------------------------------------------------------------------
 
 _Packed: TypeAlias = tuple[bytes, float, bytes]
-"""A key, when its offer was listed, and the offer without that time; no bytes for what is not to be kept."""
+"""A key, the time of what is kept under it, and that without its time; no bytes for what is not to be kept."""
 
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS offer"
@@ -265,28 +285,28 @@ _ROW_COST: Final = 256
 """About what a row takes up besides its payload."""
 
 
-def _packed(offer: Offer | None) -> tuple[float, bytes]:
-    if offer is None or not offer.usable(time.time()):
+def _packed(kept: _Kept | None) -> tuple[float, bytes]:
+    if kept is None or (isinstance(kept, Offer) and not kept.usable(time.time())):
         return 0.0, b""
     try:
-        payload = msgspec.json.encode(replace(offer, at=0.0))
+        payload = msgspec.json.encode(replace(kept, at=0.0))
     except (TypeError, ValueError, RecursionError):  # text that is no text, or nested too deeply
         return 0.0, b""
-    return float(offer.at), payload if len(payload) <= LARGEST else b""
+    return float(kept.at), payload if len(payload) <= LARGEST else b""
 
 
-def _opened(secret: bytes, row: tuple[Any, ...]) -> Offer | None:
-    """The offer in a row, if the row is as it was written."""
+def _opened(secret: bytes, row: tuple[Any, ...], kind: type[T]) -> T | None:
+    """What stands in a row, if the row is as it was written."""
     match row:
         case bytes(key), float(at), bytes(seal), bytes(payload) if _seal(secret, key, at, payload) == seal:
-            return _decoded(payload, at)
+            return _decoded(payload, at, kind)
         case _:
             return None
 
 
-def _decoded(payload: bytes, at: float) -> Offer | None:
+def _decoded(payload: bytes, at: float, kind: type[T]) -> T | None:
     try:
-        return replace(msgspec.json.decode(payload, type=Offer), at=at)
+        return replace(msgspec.json.decode(payload, type=kind), at=at)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # an earlier version wrote another shape
         return None
 
@@ -327,7 +347,7 @@ def _store_one(db: "Database", secret: bytes, row: _Packed, now: float) -> None:
 def _stands(secret: bytes, stored: tuple[Any, ...], row: _Packed, now: float) -> bool:
     """Whether a row is as good as what would be written over it: the same not long ago, or later knowledge."""
     (_, was, _, before), (_, at, payload) = stored, row
-    if not _opened(secret, stored):
+    if not _opened(secret, stored, Offer):
         return False
     later, same = at < was <= now, before == payload
     return bool(later or (same and 0 <= at - was < HOUR))

@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from time import time
 
 from mooring.core.approved import Approved
+from mooring.core.failure import Failure
 from mooring.core.offer import Offer
-from mooring.errors import MooringError, TimedOut
+from mooring.errors import MooringError, ServerError, TimedOut
+from mooring.render import argument
 from mooring.servers.cache import Cache
 from mooring.servers.plan import Plan, plan
 from mooring.servers.server import Server
@@ -26,7 +28,7 @@ class Fleet:
         self._retired = retired
         self._leaving: set[asyncio.Task[None]] = set()
         self._writing: asyncio.TimerHandle | None = None
-        shared.remember = self._remember
+        shared.remember, shared.failed = self._remember, self._failed
 
     @property
     def approved(self) -> dict[str, Approved]:
@@ -48,10 +50,17 @@ class Fleet:
         return todo
 
     async def ready(
-        self, servers: Iterable[Server], within: float | None = None, *, refresh: bool = False
+        self,
+        servers: Iterable[Server],
+        within: float | None = None,
+        *,
+        refresh: bool = False,
+        trusted: float = 0.0,
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
-        wanted = [server for server in servers if refresh or unknown(server)]
+        asked = [server for server in servers if refresh or unknown(server)]
+        failed = self.lately_failed(asked, trusted)
+        wanted = [server for server in asked if server.name not in failed]
         tasks = {server.name: asyncio.ensure_future(_outcome(server)) for server in wanted}
         try:
             if tasks:
@@ -59,13 +68,26 @@ class Fleet:
         finally:
             for task in tasks.values():
                 task.cancel()
-        errors: dict[str, MooringError] = {}
+        errors: dict[str, MooringError] = {**failed}
         for name, task in tasks.items():
             if not task.done():
                 errors[name] = TimedOut(name, "to being connected", within or 0.0, stage="connect")
             elif (error := task.result()) is not None:
                 errors[name] = error
         return errors
+
+    def lately_failed(self, servers: Iterable[Server], seconds: float) -> dict[str, ServerError]:
+        """Which of these could not be connected less than so long ago, by whichever mooring, nor since; and why."""
+        if self._cache is None or not seconds:
+            return {}
+        now = time()
+        by_name = {server.name: server for server in servers}
+        found = self._cache.failures([server.approved for server in by_name.values()], self._shared.where)
+        return {
+            name: ServerError(name, f"{failure.told(now)}; `mooring tools {argument(name)}` tries again.")
+            for name, failure in found.items()
+            if _believed(failure, by_name[name], now, seconds)
+        }
 
     async def close(self) -> None:
         """End all of them, side by side, and those on their way out too."""
@@ -105,8 +127,16 @@ class Fleet:
         if self._cache is None:
             return
         self._cache.put(self._cache.own_key(approved, self._shared.where), offer)
+        self._write_soon(self._cache)
+
+    def _failed(self, approved: Approved, failure: Failure) -> None:
+        if self._cache is not None:
+            self._cache.fail(self._cache.own_key(approved, self._shared.where), failure)
+            self._write_soon(self._cache)
+
+    def _write_soon(self, cache: Cache) -> None:
         if self._writing is None:
-            self._writing = asyncio.get_running_loop().call_later(SOON, self._write, self._cache)
+            self._writing = asyncio.get_running_loop().call_later(SOON, self._write, cache)
 
     def _write(self, cache: Cache) -> None:
         self._writing = None
@@ -120,6 +150,11 @@ async def _outcome(server: Server) -> MooringError | None:
     except MooringError as error:
         return error
     return None
+
+
+def _believed(failure: Failure, server: Server, now: float, seconds: float) -> bool:
+    since = server.offer is not None and server.offer.at > failure.at
+    return not since and failure.tells(now, seconds, server.patience)
 
 
 def unknown(server: Server) -> bool:

@@ -65,6 +65,9 @@ class Kept(Protocol):
 
     def arrived(self, session: Session) -> None: ...
 
+    def failed(self, error: MooringError) -> None:
+        """An attempt came to nothing."""
+
     async def catch_up(self, session: Session) -> None:
         """List again what has to be. Raises: ServerError."""
 
@@ -213,6 +216,8 @@ class Keeper:
                     return
                 continue
             self.error = error
+            if not lost:
+                self._server.failed(error)
             if (lost or self._local) and not self._breaker.count(self._loop.time()):
                 self._suspend()
                 return

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import inf
+from time import time
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -11,12 +12,23 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.core.event import StatusChanged
+from mooring.core.failure import Failure
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
 from mooring.core.status import Status
 from mooring.core.tool import Tool
-from mooring.errors import Closed, ConnectError, GuardLost, MooringError, RpcError, ServerDied, ServerError
+from mooring.errors import (
+    Closed,
+    ConnectError,
+    GuardLost,
+    HandshakeError,
+    MooringError,
+    RpcError,
+    ServerDied,
+    ServerError,
+    TimedOut,
+)
 from mooring.servers.asking import client
 from mooring.servers.keeper import Keeper
 from mooring.servers.launch import Launch, Reach
@@ -30,6 +42,8 @@ T = TypeVar("T")
 
 _LOST = (ServerDied, Closed, ConnectError, GuardLost)
 """What a call fails of when the connection is lost under it."""
+_LASTING = (TimedOut, ServerDied, HandshakeError)
+"""What an attempt is likely to fail of again. A program or an address that is not there costs nothing to try."""
 
 
 class Server:
@@ -90,6 +104,11 @@ class Server:
     def installing(self) -> bool:
         """Whether its next start may have to download its program."""
         return self.offer is None and installs(self.config)
+
+    @property
+    def patience(self) -> float:
+        """How many seconds it may take to begin."""
+        return max(self.limits.connect, self._shared.installing) if self.installing else self.limits.connect
 
     def amend(self, approved: Approved) -> None:
         """The same program, offered otherwise."""
@@ -193,7 +212,7 @@ class Server:
 
     def _soon(self, within: Timeout) -> float:
         """Until when a call waits for a connection: as long as a server may be silent, or take to begin."""
-        return inf if within.idle is None else self._loop.time() + max(within.idle, self._deadlines().connect)
+        return inf if within.idle is None else self._loop.time() + max(within.idle, self.patience)
 
     async def ask(self, question: Callable[[Session], Awaitable[T]], until: float = inf) -> T:
         """Anything else that a session can be asked, which does no harm: asked once more if the server is lost.
@@ -247,6 +266,12 @@ class Server:
     def arrived(self, session: Session) -> None:
         self.offering.arrived(session)
 
+    def failed(self, error: MooringError) -> None:
+        """What costs time to find out is kept: whoever only wants to see what there is need not wait for it again."""
+        if isinstance(error, _LASTING):
+            within = self.patience if isinstance(error, TimedOut) else None
+            self._shared.failed(self.approved, Failure(at=time(), error=str(error), within=within))
+
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
 
@@ -258,9 +283,7 @@ class Server:
 
     def _deadlines(self) -> Limits:
         """Its limits, with more time to begin where its program may have to be downloaded first."""
-        if not self.installing:
-            return self.limits
-        return replace(self.limits, connect=max(self.limits.connect, self._shared.installing))
+        return replace(self.limits, connect=self.patience) if self.installing else self.limits
 
     def _client(self) -> Client:
         return client(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Logged
+from mooring.core.failure import Failure
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
 from mooring.core.question import Ask
@@ -50,6 +51,8 @@ class Shared:
         self.emit = emit
         self.remember: Callable[[Approved, Offer], None] = _forget
         """Keeps what a server offers, where somebody wants it kept."""
+        self.failed: Callable[[Approved, Failure], None] = _forget
+        """Keeps why a server could not be connected, where somebody wants it kept."""
         self.vet: Callable[[str, str], None] = _pass
         """Holds a tool of a server that was just connected to what was approved. Raises: HeldBack."""
         self.ask = ask
@@ -113,5 +116,5 @@ def _pass(server: str, tool: str) -> None:
     return
 
 
-def _forget(approved: Approved, offer: Offer) -> None:
+def _forget(approved: Approved, what: object) -> None:
     return
