@@ -170,6 +170,24 @@ def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, 
         leave(person)
 
 
+def test_how_long_the_chat_waits_for_servers_is_a_setting(home: Home, tmp_path: Path) -> None:
+    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
+    home.configure(late=Actor(tmp_path / "late.json", late=1.5).entry)
+    with Person(home) as person:
+        assert "connecting" not in person.sees("1 server, 8 tools")
+        person.sees(READY)
+        leave(person)
+
+
+def test_what_a_server_has_to_go_without_is_said(home: Home) -> None:
+    entry = {**DEMO, "env": {"TOKEN": "!exit 3"}}
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"demo": entry}})
+    with Person(home) as person:
+        person.sees("demo: env.TOKEN was left out: it comes from a command that ended with exit code 3.")
+        person.sees(READY)
+        leave(person)
+
+
 def test_an_input_that_is_secret_is_asked_for_and_never_shown(home: Home) -> None:
     command = [sys.executable, "-S", "-c", "import os, sys; sys.exit('got ' + os.environ['TOKEN'][::-1])"]
     entry = {"type": "stdio", "command": command[0], "args": command[1:], "env": {"TOKEN": "${input:token}"}}

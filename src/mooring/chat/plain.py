@@ -74,6 +74,7 @@ class Chat:
             guard=self._guard,
             reload=True,
             adapt=self._adapted,
+            warn=lambda server, what: self.dim(f"{safe(server)}: {safe(what)}"),
         )
         async with self._guard or nullcontext(), Host(charter) as host:
             self.host = host

@@ -1,5 +1,6 @@
 """The options of commands that talk to servers: a server named by its command or address, what to give it, how long."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from mooring.actions.direct import Target
 from mooring.cli.base import Globals
 from mooring.errors import ConfigError
+from mooring.render import safe
 from mooring.settings import load
 from mooring.single import is_url
 from mooring.wire.process import Guard
@@ -68,7 +70,20 @@ def opening(options: Globals, timeout: float | None) -> "Setup":
     from mooring.actions.opening import Setup
 
     keeper = guard(options) if options.begun is not None else None
-    return Setup(request=options.request(), timeout=timeout, guard=keeper)
+    return Setup(request=options.request(), timeout=timeout, guard=keeper, warn=_lacking())
+
+
+def _lacking() -> Callable[[str, str], None]:
+    """Says what a server has to go without, once, also where progress is being shown."""
+    said: set[tuple[str, str]] = set()
+
+    def say(server: str, what: str) -> None:
+        if (server, what) not in said:
+            said.add((server, what))
+            start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            click.echo(f"{start}Warning: MCP config error: {safe(server)}: {safe(what)}", err=True, color=True)
+
+    return say
 
 
 def first(setup: "Setup", words: Sequence[str], *more: str) -> tuple[str, ...]:
