@@ -119,6 +119,18 @@ async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(
                 assert "✗ handshake" in out
 
 
+async def test_a_server_that_forbids_is_helped_on_as_one_that_wants_a_login(cli: Cli) -> None:
+    async with Site() as site:
+        for method in ("initialize", "server/discover"):
+            site.answers[method] = lambda heard: web.Response(status=403)
+        cli.home.configure(site={"type": "http", "url": site.url})
+        code, _, err = await run(cli, "mcp", "test", "site")
+        assert (code, "403" in err) == (1, True)
+        assert 'Give it a token: "headers": {"Authorization": "Bearer ${TOKEN}"} in ~/.mcp.json.' in err
+        code, _, err = await run(cli, "mcp", "test", "--url", site.url)
+        assert (code, "Give it a token: -H 'Authorization: Bearer …'." in err) == (1, True)
+
+
 async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(cli: Cli) -> None:
     def refuse(heard: Heard) -> web.Response:
         return web.Response(status=500, text=f"bad {heard.headers['Authorization']}")

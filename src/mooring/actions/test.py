@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import BEGIN, Setup
-from mooring.admission import admit
+from mooring.actions.opening import Setup, for_once
+from mooring.admission import admit, looking
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, Stdio
 from mooring.core.event import Event
@@ -24,6 +24,7 @@ from mooring.servers.launch import prepare
 from mooring.servers.log import Log
 from mooring.servers.reach import context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
+from mooring.settings import Settings
 from mooring.wire.client import Client, Root
 from mooring.wire.session import Session
 
@@ -52,19 +53,23 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     rejected: int
 
 
-async def test(setup: Setup, inventory: Inventory, name: str, show: Callable[[Step], None]) -> Found:
-    """Connect to one server and show each step as it is done.
+async def test(setup: Setup, inventory: Inventory | None, name: str, show: Callable[[Step], None]) -> Found:
+    """Connect to one server and show each step as it is done; without an inventory, to the one of the setup.
 
     Raises:
         UnknownServer, Disabled, NotApproved, ConfigError: it cannot be started.
         ServerError: it could be, and failed; TimedOut where it was not in time.
     """
-    approved, settings = _approved(inventory, name, setup.request.where.home, show), inventory.settings
+    if inventory is None:
+        approved, settings = _given(setup, show)
+    else:
+        approved, settings = _approved(inventory, name, setup.request.where.home, show), inventory.settings
+    approved = for_once(approved, setup.timeout, setup.env)
     log = Log(setup.request.where)
     shared = Shared(
         setup.request.where,
         emit=_ignore,
-        log=log.write,
+        log=log.write if inventory is not None else _unlogged,
         guard=setup.guard,
         env=settings["env"],
         network=settings["network"],
@@ -75,6 +80,16 @@ async def test(setup: Setup, inventory: Inventory, name: str, show: Callable[[St
     finally:
         await shared.close()
         log.close()
+
+
+def _given(setup: Setup, show: Callable[[Step], None]) -> tuple[Approved, Settings]:
+    """The server that was named by its command or address."""
+    began = perf_counter()
+    admitted = looking(setup.request, [setup.adhoc] if setup.adhoc is not None else [])()
+    approved = admitted.wanted[setup.alone]
+    show(Step("definition", True, perf_counter() - began, f"{approved.config.transport}, as given"))
+    show(Step("approval", True, 0.0, "not needed: you named it"))
+    return approved, admitted.settings
 
 
 def _approved(inventory: Inventory, name: str, home: str, show: Callable[[Step], None]) -> Approved:
@@ -102,7 +117,7 @@ async def _tried(approved: Approved, shared: Shared, seconds: float | None, show
     client = Client(roots=lambda: [Root(folder.as_uri(), folder.name)], on_stage=trial.passed)
     try:
         ready = await prepare(approved, context(shared))
-        trial.done("values", "; ".join(map(str, ready.omitted)))
+        trial.done("values", " ".join(map(str, ready.omitted)))
         async with prepared(ready, approved.name, shared, client, _limits(approved, seconds)) as session:
             trial.opened(session)
             if session.era == "handshake":
@@ -171,11 +186,10 @@ class _Trial:
         self._passed.clear()
 
 
-def _limits(approved: Approved, timeout: float | None) -> Limits:
+def _limits(approved: Approved, seconds: float | None) -> Limits:
     limits = limits_of(approved.config, Limits())
-    if timeout is not None:
-        return replace(limits, connect=timeout * BEGIN)
-    return replace(limits, connect=max(limits.connect, INSTALLING)) if installs(approved.config) else limits
+    patient = seconds is None and installs(approved.config)
+    return replace(limits, connect=max(limits.connect, INSTALLING)) if patient else limits
 
 
 def _found(session: Session) -> Found:
@@ -190,4 +204,8 @@ def _found(session: Session) -> Found:
 
 
 def _ignore(event: Event) -> None:
+    return
+
+
+def _unlogged(server: str, level: str, text: str) -> None:
     return

@@ -1,4 +1,4 @@
-"""`mooring mcp test NAME`."""
+"""`mooring mcp test SERVER`."""
 
 import asyncio
 from typing import Any
@@ -6,23 +6,32 @@ from typing import Any
 import click
 
 from mooring.actions.test import Found, Step, test
-from mooring.cli.adhoc import opening, timeout_option
-from mooring.cli.base import Command, Globals, complete_server, current, print_json
+from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
-from mooring.errors import HttpError, MooringError, NeedsLogin, ServerError, TimedOut
+from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
 from mooring.inventory import Inventory
 from mooring.render import safe, short_path
 
 
 @click.command("test", cls=Command)
-@click.argument("name", metavar="SERVER", shell_complete=complete_server)
-@timeout_option
+@click.argument("words", nargs=-1, metavar="[SERVER]", shell_complete=complete_first_server)
+@server_options
 @click.pass_context
-def command(ctx: click.Context, name: str, timeout: float | None) -> None:
-    """Connect to a server, step by step and timed, and say what fails and what may help."""
+def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> None:
+    """Connect to a server, step by step and timed, and say what fails and what may help.
+
+    \b
+    mooring mcp test github
+    mooring mcp test --url https://example.com/mcp
+    """
     options = current(ctx)
-    inventory = options.inventory()
+    opening = setup(options, server)
+    name, *more = first(opening, words)
+    if more:
+        raise ConfigError("Name one server.")
+    inventory = None if opening.alone else options.inventory()
     steps: list[Step] = []
 
     def show(step: Step) -> None:
@@ -32,8 +41,8 @@ def command(ctx: click.Context, name: str, timeout: float | None) -> None:
             _print(step)
 
     try:
-        with Ticker(options, name) as ticker:
-            found = asyncio.run(test(opening(options, timeout), inventory, name, show))
+        with Ticker(options, label(server, name)) as ticker:
+            found = asyncio.run(test(opening, inventory, name, show))
     except ServerError as error:
         if options.json:
             print_json(_data(name, steps, None, error))
@@ -55,13 +64,15 @@ def _data(name: str, steps: list[Step], found: Found | None, error: MooringError
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _help(options: Globals, inventory: Inventory, name: str, error: ServerError) -> None:
+def _help(options: Globals, inventory: Inventory | None, name: str, error: ServerError) -> None:
     """What a person may do about it."""
-    path = inventory.find(name).definition.origin.path
+    path = None if inventory is None else inventory.find(name).definition.origin.path
     where = short_path(path, options.request().where.home) if path else "its definition"
     if isinstance(error, TimedOut):
-        tell(f'It may need longer: raise "timeout" in {where}, or try with --timeout.')
+        raised = "" if inventory is None else f'raise "timeout" in {where}, or '
+        tell(f"It may need longer: {raised}try with --timeout.")
     elif isinstance(error, NeedsLogin) or (isinstance(error, HttpError) and error.status in (401, 403)):
-        tell(f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {where}.')
-    elif error.stage in ("spawn", "handshake") and not error.stderr:
+        written = f'"headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {where}'
+        tell(f"""Give it a token: {"-H 'Authorization: Bearer …'" if inventory is None else written}.""")
+    elif error.stage in ("spawn", "handshake") and not error.stderr and inventory is not None:
         tell("`mooring mcp get` shows how it is started, `mooring logs` what it wrote before.")
