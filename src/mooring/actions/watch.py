@@ -1,14 +1,16 @@
 """`watch`: each change of a resource, or of what a tool answers, as it comes."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from math import inf
 from typing import Final
 
 from mooring.actions.arguments import filled
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup, opened
 from mooring.core.event import Updated
-from mooring.errors import ConfigError, ServerError
+from mooring.errors import ConfigError, ServerError, TimedOut
 from mooring.host import Host
 from mooring.servers.watch import USUAL, Watch
 
@@ -27,9 +29,11 @@ async def watch(
 ) -> None:
     """Tell of each change of a resource, named by its address, or of a tool's answer; of `count` of them at most.
 
-    A resource is watched as its server allows; with an `interval`, it is looked at every so many seconds.
+    A resource is watched as its server allows; with an `interval`, it is looked at every so many seconds. The time of
+    the setup is for all of it: when it is over, so is the watch.
 
     Raises:
+        TimedOut: the server was not connected in time, or was watched for as long as there was time.
         ConfigError: what to watch cannot be understood.
         UnknownServer, UnknownTool, Disabled, NotApproved: it cannot be watched.
         ServerError: the server could not be reached, or is gone for good.
@@ -39,15 +43,26 @@ async def watch(
         events = host.events()
         async with deadline.covering(server, "to being connected"):
             await host.server(server).session()
-        watched = await _begin(host, server, target, words, interval)
-        left = count
-        async for event in _of(events, watched):
-            tell(event)
-            if event.ended:
-                raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
-            left = left - 1 if left is not None and event.error is None else left
-            if left == 0:
-                return
+        told = 0
+        try:
+            async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
+                watched = await _begin(host, server, target, words, interval)
+                async for event in _of(events, watched):
+                    tell(event)
+                    if event.ended:
+                        raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
+                    told += event.error is None
+                    if told == count:
+                        return
+        except TimeoutError:
+            raise _over(host.server(server).name, target, deadline.seconds or 0.0, told) from None
+
+
+def _over(server: str, target: str, seconds: float, changes: int) -> TimedOut:
+    error = TimedOut(server, target, seconds)
+    many = "no change" if not changes else "1 change" if changes == 1 else f"{changes} changes"
+    error.args = (f"{target} of {server} was watched for {seconds:g} s, and that time is over: {many}.",)
+    return error
 
 
 async def _begin(host: Host, server: str, target: str, words: Sequence[str], interval: float | None) -> Watch:

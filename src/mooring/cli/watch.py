@@ -28,6 +28,8 @@ def command(
 ) -> None:
     """Print a line for each change of a resource, or of what a tool answers, until Ctrl+C.
 
+    --count ends it well, with exit code 0; --timeout ends it after so many seconds, with exit code 5.
+
     \b
     mooring watch demo demo://clock
     mooring watch github list_notifications --interval 60
