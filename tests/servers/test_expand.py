@@ -179,7 +179,7 @@ async def test_what_only_another_tool_can_fill_in_stops_the_start_where_nothing_
 
 INPUTS = [
     {"id": "key", "type": "promptString", "description": "Your key", "password": True},
-    {"id": "size", "type": "pickString", "options": ["s", "m"], "default": "m"},
+    {"id": "size", "type": "pickString", "options": ["small", "medium"], "default": "medium"},
 ]
 ASKING = {"command": "x", "args": ["${input:size}"], "env": {"KEY": "<${input:key}>"}}
 
@@ -204,9 +204,9 @@ async def test_a_person_is_asked_for_each_input_once_and_what_is_secret_counts_a
     assert made.argv == again.argv == ("x", "small")
     assert made.env["KEY"] == "<canary-typed>"
     assert "canary-typed" in made.secrets
-    assert "small" not in made.secrets
+    assert "small" not in made.secrets, "it can be read in the file"
     assert person.asked == [
-        Value("x", "size", "", "m", False, ("s", "m")),
+        Value("x", "size", "", "medium", False, ("small", "medium")),
         Value("x", "key", "Your key", None, True, ()),
     ]
 
@@ -217,7 +217,7 @@ async def test_without_an_answer_a_default_counts_and_without_one_the_start_stop
 ) -> None:
     entry = {"command": "x", "args": ["${input:size}"]}
     made = await started(defined(home, VSCODE, entry, key="servers", inputs=INPUTS), context(home, ask=person))
-    assert made.argv == ("x", "m")
+    assert made.argv == ("x", "medium")
     with pytest.raises(Unresolved, match=r"env\.KEY asks for the input 'key', .*(terminal|again)"):
         await started(defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS), context(home, ask=person))
 
@@ -230,6 +230,14 @@ async def test_a_person_who_refused_is_asked_again_at_the_next_start(home: Home)
         await started(approved, given)
     person.answers["key"] = "canary-typed"
     assert (await started(approved, given)).env["KEY"] == "<canary-typed>"
+
+
+async def test_whatever_came_from_a_secret_place_is_struck_out_whatever_its_name(home: Home) -> None:
+    inputs = [{"id": "plain", "type": "promptString"}, {"id": "size", "type": "pickString", "options": ["small"]}]
+    entry = {"command": "x", "env": {"PLAIN": "${input:plain}", "SIZE": "${input:size}", "WHERE": "written-down"}}
+    approved = defined(home, VSCODE, entry, key="servers", inputs=inputs)
+    made = await started(approved, context(home, ask=Person(plain="canary-typed", size="small")))
+    assert made.redacted("canary-typed small written-down") == "••• small written-down"
 
 
 # --- env files -------------------------------------------------------------------------------------------------

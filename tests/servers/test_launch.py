@@ -227,9 +227,19 @@ async def test_a_project_is_given_the_short_list_what_it_names_and_what_the_sett
     assert made.withheld == ("EDITOR", "GITHUB_TOKEN")
 
 
-@pytest.mark.parametrize(("cwd", "folder"), [(None, "project"), ("sub", "project/sub"), ("${NAMED}", "project/named")])
+@pytest.mark.parametrize(
+    ("cwd", "folder"),
+    [
+        (None, "project"),
+        ("", "project"),
+        ("sub", "project/sub"),
+        ("${NAMED}", "project/named"),
+        ("~", "home"),
+        ("~/work", "home/work"),
+    ],
+)
 async def test_a_server_runs_in_the_projects_folder_or_from_there(home: Home, cwd: str | None, folder: str) -> None:
-    entry = {"command": "x", **({"cwd": cwd} if cwd else {})}
+    entry = {"command": "x", **({"cwd": cwd} if cwd is not None else {})}
     made = await started(defined(home, OWN, entry), context(home, {"NAMED": "named"}))
     assert made.cwd == str(home.folder / folder)
 

@@ -205,7 +205,10 @@ class Blanks:
             value = await self._known.once(key, lambda: self._answer(blank, ask))
         if isinstance(value, Gap) and blank.default is not None:
             value = blank.default
-        return value if isinstance(value, Gap) else Filled(value, (value,) if blank.secret else ())
+        if isinstance(value, Gap):
+            return value
+        written = value == blank.default or value in blank.options  # in a file that others may read as well
+        return Filled(value, () if written and not blank.secret else (value,))
 
     async def _answer(self, blank: Input, ask: Ask) -> str | Gap:
         question = Value(self._approved.name, blank.id, blank.description, blank.default, blank.secret, blank.options)

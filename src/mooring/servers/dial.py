@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from os.path import basename
+from os.path import basename, isdir
 
 from msgspec.structs import replace
 
@@ -100,7 +100,7 @@ class _Line:
                 code=error.code,
                 cause=error.cause,
                 server=self._server,
-                withheld=start.withheld,
+                withheld=_lacked(start),
             ) from None
 
     async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
@@ -120,6 +120,11 @@ def patient(launch: Launch, limits: Limits) -> Limits:
     """The same limits, with more time to begin where a program may have to be downloaded first."""
     slow = basename(launch.argv[0]) in INSTALLERS
     return replace(limits, connect=max(limits.connect, INSTALLING)) if slow else limits
+
+
+def _lacked(start: Launch) -> tuple[str, ...]:
+    """The variables for want of which it may have failed: none makes up for a folder that is not there."""
+    return start.withheld if isdir(start.cwd) else ()
 
 
 async def _ending(child: Child, launch: Launch) -> Ending:

@@ -107,7 +107,7 @@ async def _program(approved: Approved, stdio: Stdio, context: Context, blanks: B
     if not command:
         raise Unresolved(approved.name, "command", "is empty once it is filled in")
     below = await blanks.needed("cwd", stdio.cwd) if stdio.cwd else ""
-    cwd = os.path.join(approved.folder, below) if below else approved.folder
+    cwd = blanks.place(below, approved.folder) if below else approved.folder
     if approved.target is not None:
         _same(approved, executable(command, context.path, cwd) or approved.target, "another program")
     await blanks.fetch((*stdio.args, *stdio.env.values()))
