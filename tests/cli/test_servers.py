@@ -348,6 +348,38 @@ def test_what_cannot_be_watched_is_refused(words: list[str], code: int, sentence
     assert (done.code, sentence in done.err) == (code, True)
 
 
+def test_a_watch_ends_with_its_time_and_says_what_came_of_it(cli: Cli, actor: Actor) -> None:
+    cli.home.configure(demo=DEMO, actor=actor.entry, sleepy=SLEEPY)
+    quiet = cli("watch", "actor", "count", "--timeout", "2")
+    assert (quiet.code, quiet.out) == (5, "")
+    assert quiet.err == "mooring: count of actor was watched for 2 s, and that time is over: no change.\n"
+    busy = cli("watch", "demo", "demo://clock", "--timeout", "6")
+    changes = len(busy.out.splitlines())
+    assert (busy.code, changes > 0) == (5, True)
+    assert f"watched for 6 s, and that time is over: {changes} change" in busy.err
+    assert cli("watch", "demo", "demo://clock", "--count", "1", "--timeout", "20").code == 0
+    late = cli("watch", "sleepy", "x://y", "--timeout", "1")
+    assert (late.code, "to being connected within 1 s" in late.err) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("cwd", "sentence"),
+    [
+        ("nowhere", "The folder {}/nowhere for 'python3' does not exist: create it or correct `cwd`."),
+        ("/nowhere/at/all", "The folder /nowhere/at/all for 'python3' does not exist: create it or correct `cwd`."),
+        ("notes.txt", "{}/notes.txt is not a folder, so 'python3' cannot start there: correct `cwd`."),
+        ("notes.txt/sub", "{}/notes.txt/sub is not a folder, so 'python3' cannot start there: correct `cwd`."),
+    ],
+)
+def test_a_folder_that_is_none_is_one_sentence(cwd: str, sentence: str, cli: Cli) -> None:
+    cli.home.write("project/notes.txt", "no folder")
+    cli.home.configure(x={"command": "python3", "args": ["-c", ""], "cwd": cwd})
+    words = sentence.format(cli.home.project)
+    done = cli("call", "x.y")
+    assert (done.code, done.err.splitlines()[0]) == (1, f"mooring: {words}")
+    assert cli("tools").err == f"Warning: MCP startup error: x: {words}\n"
+
+
 def test_what_a_server_wrote_is_shown_whoever_started_it(cli: Cli, actor: Actor) -> None:
     cli.home.configure(actor=actor.entry)
     cli("call", "actor.complain")

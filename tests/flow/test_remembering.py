@@ -1,10 +1,13 @@
 """What a host keeps on disk, and what it forgets."""
 
 import asyncio
+import tempfile
 from pathlib import Path
 
+import pytest
+
 import mooring
-from support import Actor, Home
+from support import DEMO, Actor, Home
 
 
 async def test_a_host_that_remembers_nothing_leaves_nothing_but_the_log_of_its_calls(
@@ -20,6 +23,26 @@ async def test_a_host_that_remembers_nothing_leaves_nothing_but_the_log_of_its_c
     assert not (home.home / ".cache").exists()
     left = [path.name for path in (home.home / ".local").rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert left == ["audit.jsonl"]
+
+
+def kept(folder: Path) -> list[Path]:
+    return list(folder.glob("mooring-*/**/*.txt"))
+
+
+async def test_results_of_a_host_that_remembers_nothing_are_gone_with_it(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    async with mooring.open(request=home.request(), policy="allow", servers={"demo": DEMO}, remember=False) as host:
+        await host.ready()
+        async with host.registry(tokens=10) as tools:
+            outcome = await tools.call("mcp__demo__echo", {"text": "long " * 1000})
+        whole = kept(tmp_path)[0]
+        assert str(whole) in outcome.text
+        assert whole.read_text().count("long") == 1000
+    assert kept(tmp_path) == []
+    assert not (home.home / ".cache").exists()
 
 
 async def test_a_server_that_was_forgotten_is_asked_again(home: Home, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mooring.core.result import Reading, Result
 from mooring.core.status import Idle
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host import Host
+from mooring.servers.watch import MOST
 from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -147,6 +148,40 @@ async def test_a_failure_is_told_once_and_looked_at_less_and_less(home: Home) ->
         await asyncio.sleep(2.5)
         assert len(listener.of(Updated)) == 1
         assert listener.of(Updated)[0].error
+
+
+async def test_a_server_that_fails_is_looked_at_less_and_less_often_and_as_often_as_before_once_it_is_well(
+    home: Home, tmp_path: Path
+) -> None:
+    actor = Actor(tmp_path / "actor.json", bare=True)
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    async with opened(home, {"actor": actor.entry, **DEMO}, sleep=sleep) as host:
+        await host.poll("demo", uri="demo://nothing", interval=2.0)
+        await until(lambda: len(pauses) >= 10)
+        assert pauses[:10] == [4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
+        assert await host.unsubscribe(server="demo", target="demo://nothing")
+        pauses.clear()
+        await host.poll("actor", tool="whoami", interval=2.0)
+        await until(lambda: len(pauses) >= 3)
+        assert set(pauses) == {2.0}
+
+
+async def test_so_much_is_watched_at_once_and_no_more(home: Home) -> None:
+    async with opened(home) as host:
+        for number in range(MOST):
+            await host.poll("demo", uri=f"demo://greeting/{number}", interval=60)
+        with pytest.raises(ConfigError, match="64 things are watched already; end one of them first"):
+            await host.poll("demo", uri="demo://clock")
+        assert await host.unsubscribe(server="demo", target="demo://greeting/7")
+        await host.poll("demo", uri="demo://clock")
+        assert not await host.unsubscribe(server="demo", target="demo://greeting/7")
+        assert await host.unsubscribe(server="demo"), "all of a server's"
+        assert host.watches == ()
 
 
 async def test_what_cannot_be_watched_is_refused_in_a_sentence(home: Home) -> None:

@@ -1,0 +1,80 @@
+"""How long a call is waited for: silence, a server that is being brought back, and calls that can be left alone."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_host import until
+
+import mooring
+from mooring import Limits, Timeout
+from mooring.errors import TimedOut
+from support import Actor, Home
+
+SHORT = Limits(call=Timeout(idle=0.4, total=30))
+
+
+@pytest.fixture
+def actor(tmp_path: Path) -> Actor:
+    return Actor(tmp_path / "actor.json")
+
+
+def host(home: Home, servers: Any, limits: Limits | None = SHORT) -> mooring.Host:
+    return mooring.open(request=home.request(), servers=servers, policy="allow", limits=limits)
+
+
+async def test_a_silent_call_that_can_be_left_alone_is_left_alone_and_not_ended(home: Home, actor: Actor) -> None:
+    home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.8})
+    async with host(home, {"actor": actor.entry}) as opened:
+        await opened.ready()
+        async with opened.registry() as tools:
+            outcome = await tools.call("mcp__actor__nap", {"seconds": 1.5}, id="nap")
+            assert (outcome.continues, outcome.is_error) == ("nap", False)
+            await until(lambda: tools.outcome("nap") is not None)
+            ended = tools.outcome("nap")
+            assert ended is not None
+            assert (ended.text, ended.is_error) == ("nap", False)
+        with pytest.raises(TimedOut, match=r"within 0\.4 s"):
+            await opened.call("actor.nap", {"seconds": 5})
+
+
+async def test_a_silent_call_that_is_waited_for_to_its_end_is_ended(home: Home, actor: Actor) -> None:
+    home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0})
+    async with host(home, {"actor": actor.entry}) as opened:
+        await opened.ready()
+        async with opened.registry() as tools:
+            outcome = await tools.call("mcp__actor__nap", {"seconds": 5})
+            assert outcome.text.startswith("MCP error: ")
+            assert "within 0.4 s" in outcome.text
+
+
+@pytest.mark.parametrize(("more", "limits"), [({"timeout": 500}, None), ({}, Limits(call=Timeout(idle=60, total=0.5)))])
+async def test_what_a_definition_says_and_the_time_for_all_of_a_call_hold_in_the_background(
+    home: Home, actor: Actor, more: dict[str, int], limits: Limits | None
+) -> None:
+    home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.1})
+    async with host(home, {"actor": {**actor.entry, **more}}, limits) as opened:
+        await opened.ready()
+        async with opened.registry() as tools:
+            assert (await tools.call("mcp__actor__nap", {"seconds": 60}, id="nap")).continues
+            await until(lambda: tools.outcome("nap") is not None)
+            ended = tools.outcome("nap")
+            assert ended is not None
+            assert "within 0.5 s" in ended.text
+
+
+async def test_a_call_waits_for_a_server_that_is_brought_back_until_its_own_deadline(home: Home, actor: Actor) -> None:
+    async with host(home, {"actor": actor.entry}, Limits()) as opened:
+        process = int((await opened.call("actor.whoami")).text)
+        known = opened.tools
+        actor.tell(late=60)
+        os.kill(process, signal.SIGKILL)
+        await until(lambda: not opened.servers["actor"].is_connected)
+        began = time.monotonic()
+        with pytest.raises(TimedOut, match=r"to being connected .*within 1 s"):
+            await opened.call("actor.whoami", timeout=1.0)
+        assert 0.9 < time.monotonic() - began < 5
+        assert opened.tools == known
