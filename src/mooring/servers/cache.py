@@ -15,7 +15,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -30,6 +30,17 @@ from mooring.core.offer import LIFE, Offer
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import FileError
+from mooring.servers.database import (
+    APPLICATION,
+    VERSION,
+    Damaged,
+    database,
+    empty,
+    own,
+    pragma,
+    private_folder,
+    set_aside,
+)
 
 if TYPE_CHECKING:
     from sqlite3 import Connection as Database
@@ -50,14 +61,11 @@ READ_PATIENCE: Final = 0.05
 """How long to wait for another process before the catalog counts as empty: an event loop may be waiting."""
 WRITE_PATIENCE: Final = 2.0
 
-_APPLICATION: Final = 0x4D6F6F72
-_VERSION: Final = 1
 _SECRET_SIZE: Final = 32
 _AT_ONCE: Final = 500
 
 _Kept: TypeAlias = Offer | Failure
 _Changes: TypeAlias = Mapping[bytes, _Kept | None]
-_Identity: TypeAlias = tuple[int, int] | None
 
 
 class Cache:
@@ -77,7 +85,7 @@ class Cache:
         self._lock, self._flushing = Lock(), Lock()
         self._pending: dict[bytes, _Kept | None] = {}
         self._writing: _Changes = {}
-        self._damage: _Damaged | None = None
+        self._damage: Damaged | None = None
 
     def key(self, approved: Approved, where: Where, *, roots: Sequence[str] = (), credential: str = "") -> bytes:
         """Under what an offer is kept: all that decides what is started or reached, and as whom."""
@@ -164,9 +172,9 @@ class Cache:
         if not (keys and self._lasting):
             return {}
         try:
-            with _database(self._path, READ_PATIENCE) as db:
-                rows = [] if _empty(db) else list(_rows(db, keys))
-        except _Damaged as damage:
+            with database(self._path, READ_PATIENCE) as db:
+                rows = [] if empty(db) else list(_rows(db, keys))
+        except Damaged as damage:
             self._damage = damage
             return {}
         except FileError:
@@ -180,35 +188,27 @@ class Cache:
         if not self._lasting:
             return
         packed = [(key, *_packed(offer)) for key, offer in changes.items()]
-        _private_folder(os.path.dirname(self._path))
+        private_folder(os.path.dirname(self._path))
         if self._damage is not None:
             self._set_aside(self._damage)
         try:
             self._store(secret, packed)
-        except _Damaged as damage:
+        except Damaged as damage:
             self._set_aside(damage)
             self._store(secret, packed)
 
     def _store(self, secret: bytes, packed: Iterable["_Packed"]) -> None:
-        with _database(self._path, self._patience, make=True) as db, _transaction(db):
+        with database(self._path, self._patience, make=True) as db, _transaction(db):
             now = time.time()
             for row in packed:
                 _store_one(db, secret, row, now)
                 _trim(db, self._most)
             _sweep(db, now)
 
-    def _set_aside(self, damage: "_Damaged") -> None:
+    def _set_aside(self, damage: Damaged) -> None:
         self._damage = None
         with files.locked(f"{os.path.dirname(self._path)}/catalog", self._patience):
-            _set_aside(self._path, damage.identity)
-
-
-class _Damaged(FileError):
-    """It is no catalog, is not the person's own, or is broken."""
-
-    def __init__(self, path: str, reason: str, identity: _Identity) -> None:
-        super().__init__(path, reason)
-        self.identity = identity
+            set_aside(self._path, damage.identity)
 
 
 # --- what an offer is kept under ----------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def _kept_secret(path: str) -> bytes | None:
     """The key, if there is one and nobody else can have put it there or read it."""
     with suppress(FileNotFoundError):
         found = os.lstat(path)
-        if _own(found) and stat.S_ISREG(found.st_mode) and not found.st_mode & 0o077 and found.st_size == _SECRET_SIZE:
+        if own(found) and stat.S_ISREG(found.st_mode) and not found.st_mode & 0o077 and found.st_size == _SECRET_SIZE:
             return files.read(path, _SECRET_SIZE)
     return None
 
@@ -278,8 +278,8 @@ _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS offer"
     " (key BLOB PRIMARY KEY, at REAL NOT NULL, size INTEGER NOT NULL, seal BLOB NOT NULL, payload BLOB NOT NULL)",
     "CREATE INDEX IF NOT EXISTS age ON offer (at, size)",
-    f"PRAGMA application_id = {_APPLICATION}",
-    f"PRAGMA user_version = {_VERSION}",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
 )
 _ROW_COST: Final = 256
 """About what a row takes up besides its payload."""
@@ -325,7 +325,7 @@ def _transaction(db: "Database") -> Iterator[None]:
     db.execute("PRAGMA journal_mode = TRUNCATE")
     db.execute("PRAGMA synchronous = OFF")
     db.execute("BEGIN IMMEDIATE")
-    if _empty(db):
+    if empty(db):
         for statement in _TABLE:
             db.execute(statement)
     yield
@@ -361,7 +361,7 @@ def _sweep(db: "Database", now: float) -> None:
 
 def _trim(db: "Database", most: int) -> None:
     """Keep the file within its bound: the oldest go, a quarter more than need be, so that it is seldom done."""
-    pages, free, size = (_pragma(db, name) for name in ("page_count", "freelist_count", "page_size"))
+    pages, free, size = (pragma(db, name) for name in ("page_count", "freelist_count", "page_size"))
     if (pages - free) * size > most:
         totals = f"SELECT rowid, SUM(size + {_ROW_COST}) OVER (ORDER BY at DESC, rowid) AS total FROM offer"
         db.execute(f"DELETE FROM offer WHERE rowid IN (SELECT rowid FROM ({totals}) WHERE total > ?)", (most * 3 // 4,))
@@ -375,123 +375,3 @@ def _digest(secret: bytes, *parts: bytes) -> bytes:
     from hmac import digest
 
     return digest(secret, b"\0".join(parts), "sha256")
-
-
-# --- the file -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _database(path: str, patience: float, *, make: bool = False) -> Iterator["Database"]:
-    """The catalog, open for one piece of work.
-
-    Nothing but SQLite opens the file: another descriptor, when closed, would take this process's locks with it.
-
-    Raises:
-        _Damaged: what is there is to be set aside.
-        FileError: it cannot be used now, or, without `make`, there is none.
-    """
-    import sqlite3
-
-    identity = None
-    try:
-        identity = _vetted(path)
-        if identity is None and not make:
-            raise FileError(path, "is not there")
-        with closing(sqlite3.connect(path, timeout=patience, isolation_level=None)) as db:
-            _check(db, path, identity)
-            if make:
-                os.chmod(path, 0o600)
-            yield db
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may quote the damage
-        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _passing():
-            raise FileError(path, "cannot be used now") from error
-        raise _Damaged(path, "is damaged", identity) from error
-    except OSError as error:
-        raise FileError(path, "cannot be used") from error
-
-
-def _passing() -> frozenset[int]:
-    """Errors that say nothing against the file itself."""
-    import sqlite3 as s
-
-    return frozenset(
-        {s.SQLITE_PERM, s.SQLITE_BUSY, s.SQLITE_LOCKED, s.SQLITE_NOMEM, s.SQLITE_READONLY, s.SQLITE_INTERRUPT}
-        | {s.SQLITE_IOERR, s.SQLITE_FULL, s.SQLITE_CANTOPEN, s.SQLITE_PROTOCOL, s.SQLITE_NOLFS, s.SQLITE_AUTH}
-    )
-
-
-def _check(db: "Database", path: str, identity: _Identity) -> None:
-    if _empty(db):
-        return
-    if _pragma(db, "application_id") != _APPLICATION:
-        raise _Damaged(path, "is somebody else's", identity)
-    if (version := _pragma(db, "user_version")) != _VERSION:
-        if version > _VERSION:
-            raise FileError(path, "was written by a newer version of mooring")
-        raise _Damaged(path, "was written by an older version of mooring", identity)
-
-
-def _empty(db: "Database") -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-
-
-def _pragma(db: "Database", name: str) -> int:
-    value: int = db.execute(f"PRAGMA {name}").fetchone()[0]
-    return value
-
-
-def _vetted(path: str) -> _Identity:
-    """Which file it is, if there is one.
-
-    Raises:
-        _Damaged: it is no file, or others can have written it.
-        FileError: others can write its folder.
-    """
-    folder = os.stat(os.path.dirname(path))
-    if not _own(folder) or folder.st_mode & 0o022:
-        raise FileError(path, "is in a folder that others can write")
-    try:
-        found = os.lstat(path)
-    except FileNotFoundError:
-        return None
-    if not (stat.S_ISREG(found.st_mode) and _own(found)) or found.st_mode & 0o022:
-        raise _Damaged(path, "may be somebody else's", _identity(found))
-    return _identity(found)
-
-
-def _private_folder(folder: str) -> None:
-    """Make the folder, or close it to others; whose it is `_vetted` looks at.
-
-    Raises: FileError.
-    """
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        found = os.stat(folder)
-        if _own(found) and found.st_mode & 0o077:
-            os.chmod(folder, 0o700)
-    except OSError as error:
-        raise FileError(folder, "cannot be used") from error
-
-
-def _set_aside(path: str, identity: _Identity) -> None:
-    """Make room for a new catalog, unless somebody else has done so; a journal would be taken for the new one's."""
-    try:
-        if _identity(os.lstat(path)) == identity:
-            for suffix in ("-journal", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    os.unlink(f"{path}{suffix}")
-            with suppress(OSError):  # one is enough
-                os.unlink(f"{path}.aside")
-            os.replace(path, f"{path}.aside")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise FileError(path, "cannot be set aside") from error
-
-
-def _identity(found: os.stat_result) -> _Identity:
-    return found.st_dev, found.st_ino
-
-
-def _own(found: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
