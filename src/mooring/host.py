@@ -93,8 +93,8 @@ class Host:
         """Connect every server whose tools are not known (with `refresh`, every one) and say what failed, by server.
 
         Waits `within` seconds at most; by default, as long as each server may take. What is not there by then goes on
-        in the background. One that took too long, or ended, less than `trusted` seconds ago is not tried again: what
-        it failed of then is what it fails of now.
+        in the background. What is less than `trusted` seconds old is believed: that a server took too long, or ended,
+        and a list of tools that it gave no time to live.
         """
         fleet = self._hull.fleet
         if servers is not None:

@@ -98,7 +98,7 @@ class Hull:
         if self._scratch is None:
             from tempfile import TemporaryDirectory  # few hosts need one
 
-            self._scratch = TemporaryDirectory(prefix="mooring-")
+            self._scratch = TemporaryDirectory(prefix="mooring-", ignore_cleanup_errors=True)
         return self._scratch.name
 
     # --- another configuration ------------------------------------------------------------------------------------

@@ -115,6 +115,24 @@ async def test_a_list_that_may_not_be_kept_is_asked_for_each_time(home: Home) ->
         assert len(site.said("tools/list")) == 2
 
 
+@pytest.mark.parametrize(("ttl", "asked"), [(0, 1), (1, 2), (60_000, 1)])
+async def test_a_list_without_any_time_to_live_may_be_trusted_for_a_while_and_a_time_is_kept(
+    home: Home, ttl: int, asked: int
+) -> None:
+    async with Site(stateless=True) as site:
+        site.answers["tools/list"] = lambda heard: {
+            "resultType": "complete",
+            "tools": [{"name": "echo", "inputSchema": {"type": "object"}}],
+            "ttlMs": ttl,
+            "cacheScope": "public",
+        }
+        for _ in range(2):
+            async with opened(home, servers=web_server(site)) as host:
+                assert await host.ready(trusted=60) == {}
+                assert [entry.tool for entry in host.tools] == ["echo"]
+        assert len(site.said("tools/list")) == asked
+
+
 async def test_the_era_is_remembered_so_that_it_is_asked_for_once(home: Home) -> None:
     async with Site() as site:
         for _ in range(2):

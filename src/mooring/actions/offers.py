@@ -95,7 +95,7 @@ def _may_have(server: Server, what: What) -> bool:
     """Whether it must be asked: one that said lately that it has none need not be started."""
     capability = "prompts" if what == "prompts" else "resources"
     offer = server.offer
-    return offer is None or not offer.fresh(time()) or offer.hello.offers(capability)
+    return offer is None or not offer.fresh(time(), LATELY) or offer.hello.offers(capability)
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:

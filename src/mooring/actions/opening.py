@@ -26,7 +26,7 @@ BEGIN = 0.95
 """The part of all the time that a server may take to begin: its own error tells more than the end of the whole."""
 
 LATELY = 600.0
-"""A server that took too long, or ended, less than so many seconds ago is tried again when it is named."""
+"""For so many seconds a list of everything believes that a server failed, and a list that was given no time to live."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ async def connected(
 ) -> dict[str, MooringError]:
     """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`.
 
-    With neither names nor `refresh`, those that failed lately are not waited for once more.
+    With neither names nor `refresh`, what was learned of a server lately is not asked for once more.
     """
     deadline = Deadline(setup.timeout)
     within = None if setup.timeout is None else setup.timeout + SLACK

@@ -21,9 +21,12 @@ class Offer(Struct, frozen=True, kw_only=True):
     templates: Listing[ResourceTemplate] | None = None
     prompts: Listing[Prompt] | None = None
 
-    def fresh(self, now: float) -> bool:
-        """Whether its tools may be offered without asking the server again."""
-        life = LIFE if self.tools.ttl is None else min(LIFE, self.tools.ttl)
+    def fresh(self, now: float, trusted: float = 0.0) -> bool:
+        """Whether its tools may be offered without asking the server again.
+
+        A server that gives its list no time at all, as the newest SDKs do unasked, may be `trusted` for some seconds.
+        """
+        life = LIFE if self.tools.ttl is None else min(LIFE, self.tools.ttl or trusted)
         return 0 <= now - self.at < life
 
     def usable(self, now: float) -> bool:

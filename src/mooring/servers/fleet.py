@@ -58,7 +58,7 @@ class Fleet:
         trusted: float = 0.0,
     ) -> dict[str, MooringError]:
         """Connect those whose tools are not known, or all of them, and say what failed; see `Host.ready`."""
-        asked = [server for server in servers if refresh or unknown(server)]
+        asked = [server for server in servers if refresh or unknown(server, trusted)]
         failed = self.lately_failed(asked, trusted)
         wanted = [server for server in asked if server.name not in failed]
         tasks = {server.name: asyncio.ensure_future(_outcome(server)) for server in wanted}
@@ -157,6 +157,6 @@ def _believed(failure: Failure, server: Server, now: float, seconds: float) -> b
     return not since and failure.tells(now, seconds, server.patience)
 
 
-def unknown(server: Server) -> bool:
-    """Whether a server must be asked before its tools can be offered."""
-    return not server.is_connected and (server.offer is None or not server.offer.fresh(time()))
+def unknown(server: Server, trusted: float = 0.0) -> bool:
+    """Whether a server must be asked before its tools can be offered; see `Offer.fresh`."""
+    return not server.is_connected and (server.offer is None or not server.offer.fresh(time(), trusted))
