@@ -565,25 +565,11 @@ print(len(made.load([(1).to_bytes(32, "big")])))
     assert works_anew(home.where)
 
 
-def test_a_catalog_of_a_newer_version_is_left_alone(home: Home) -> None:
+@pytest.mark.parametrize("version", [0, 99])
+def test_a_catalog_of_an_older_or_a_newer_version_is_begun_again(home: Home, version: int) -> None:
     keys = keep(home.where, a=offer())
     with opened(home.where) as db:
-        db.execute("PRAGMA user_version = 99")
-    before = database(home.where).read_bytes()
-    made = Cache(home.where)
-    assert made.load(keys) == {}
-    made.put(name(1), offer())
-    assert set(made.load([name(1)])) == {name(1)}
-    made.flush()
-    assert made.load([name(1)]) == {}
-    assert database(home.where).read_bytes() == before
-    assert not database(home.where).with_suffix(".db.aside").exists()
-
-
-def test_a_catalog_of_an_older_version_is_begun_again(home: Home) -> None:
-    keys = keep(home.where, a=offer())
-    with opened(home.where) as db:
-        db.execute("PRAGMA user_version = 0")
+        db.execute(f"PRAGMA user_version = {version}")
     assert Cache(home.where).load(keys) == {}
     assert works_anew(home.where)
 

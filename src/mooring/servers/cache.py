@@ -1,9 +1,9 @@
 """The catalog on disk: what each server offered last, so that nothing waits for a slow one.
 
-Everything in it can be learned anew, so nothing about it is ever an error: a catalog that is locked, unwritable or
-made by a newer version counts as empty, one that is broken or not ours is set aside and begun again. Rows are found
-by a keyed digest of the definition they belong to and sealed with the same key: no secret of a definition stands in
-the file, and what a crash, a disk or another program made of a row is never offered.
+Everything in it can be learned anew, so nothing about it is ever an error: a catalog that is locked or
+unwritable counts as empty, one that is broken, not ours or made by another version is set aside and begun again. Rows
+are found by a keyed digest of the definition they belong to and sealed with the same key: no secret of a definition
+stands in the file, and what a crash, a disk or another program made of a row is never offered.
 
 The journal is a rollback journal, not a write-ahead log: that needs memory shared between processes, which a home
 on a network does not have, and reads no faster here. Nor does anything wait for the disk (50 servers are written in

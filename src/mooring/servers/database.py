@@ -73,10 +73,8 @@ def _check(db: "Database", path: str, identity: Identity) -> None:
         return
     if pragma(db, "application_id") != APPLICATION:
         raise Damaged(path, "is somebody else's", identity)
-    if (version := pragma(db, "user_version")) != VERSION:
-        if version > VERSION:
-            raise FileError(path, "was written by a newer version of mooring")
-        raise Damaged(path, "was written by an older version of mooring", identity)
+    if pragma(db, "user_version") != VERSION:  # newer or older: whoever changed theirs wants to be fast again
+        raise Damaged(path, "was written by another version of mooring", identity)
 
 
 def empty(db: "Database") -> bool:
