@@ -506,11 +506,11 @@ TIMED = """
 import sys, time
 from mooring.discovery import dialect
 from mooring.discovery.template import template
-start = time.perf_counter()
+start = time.process_time()
 text = sys.argv[2] * (64 * 1024 // len(sys.argv[2]))
 made = template(text, getattr(dialect, sys.argv[1]), "env")
 assert made.text == text
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
 
@@ -539,7 +539,7 @@ print(time.perf_counter() - start)
 def test_the_longest_string_of_open_placeholders_is_read_in_half_a_second(name: str, unit: str) -> None:
     try:
         command = [sys.executable, "-c", TIMED, name, unit]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
     except subprocess.TimeoutExpired:
-        pytest.fail("it took more than three seconds")
+        pytest.fail("it took more than thirty seconds")
     assert float(done.stdout) < 0.5

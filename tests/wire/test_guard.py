@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
@@ -220,7 +221,8 @@ class Host:
         if self.process.stdout:
             self.process.stdout.close()
         for pid in marked(self.nonce):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may end by itself meanwhile, as it should
+                os.kill(pid, signal.SIGKILL)
 
     def left(self, patience: float) -> list[int]:
         until(lambda: not marked(self.nonce), patience)
