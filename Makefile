@@ -59,6 +59,7 @@ lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o locks/run.lock
 	$(BIN)/uv pip compile $(LOCK) --extra dev pyproject.toml -o locks/dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra search pyproject.toml -o locks/search.lock
 
 lock-peers: $(VENV)/.dev    ## resolve the real servers, and what the benchmark is measured against, anew
 	$(BIN)/python -m pip install --quiet uv

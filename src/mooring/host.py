@@ -180,8 +180,19 @@ class Host:
     # --- for a conversation ----------------------------------------------------------------------------------------
 
     def search(self, words: str, limit: int = 5) -> list[Entry]:
-        """The tools that fit a request, the best first."""
+        """The tools that fit a request, the best first; see `learn`."""
         return self._hull.roster.catalog.search(words, limit)
+
+    async def learn(self, within: float = 60.0) -> str:
+        """Wait until searches go by what tools mean, where the extra `mooring[search]` is there; why they do not yet.
+
+        It is learned once for each tool, beside everything else, and begins with the first search at the latest.
+        """
+        sense, meaning = self._hull.roster.catalog.index.sense, self._hull.means()
+        if sense is None or meaning is None:
+            return ""
+        sense.learn()
+        return await asyncio.to_thread(meaning.wait, within)
 
     def registry(
         self,
@@ -223,7 +234,15 @@ class Host:
             patience=settings["backgroundAfter"] or None,
         )
         house = self if terms.patience is None else Conversation(self, self.call)
-        made = Registry(house, self.tools, Store(self._hull.results), terms, more=more, tell=tell or (lambda _: None))
+        made = Registry(
+            house,
+            self.tools,
+            Store(self._hull.results),
+            terms,
+            more=more,
+            tell=tell or (lambda _: None),
+            meaning=self._hull.means(),
+        )
         self._hull.registries.add(made)
         return made
 

@@ -25,6 +25,7 @@ from mooring.watching import changes
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from mooring.tools.meaning import Meaning
     from mooring.tools.registry import Registry
 
 
@@ -42,6 +43,7 @@ class Hull:
         self._admitted: Admitted
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
+        self._meaning: Meaning | None = None
 
     async def open(self) -> None:
         charter, where = self.charter, self.charter.request.where
@@ -65,7 +67,7 @@ class Hull:
             where, settings, project, ask=charter.ask, mode=charter.mode, said=charter.rules, tell=self._tell
         )
         self.fleet = Fleet(self.shared, Cache(where) if charter.remember else None, self._retired)
-        self.roster = Roster(self.fleet.servers, self._withheld)
+        self.roster = Roster(self.fleet.servers, self._withheld, self.means)
         self.calls = Calls(self.roster, self.warden)
         self.shared.vet = self.roster.vet
         self._refit(admitted)
@@ -86,6 +88,8 @@ class Hull:
             await self.shared.close()
         self.feed.close()
         await asyncio.to_thread(self.warden.close)
+        if self._meaning is not None:
+            await asyncio.to_thread(self._meaning.close)
         self.log.close()
         if self._scratch is not None:
             await asyncio.to_thread(self._scratch.cleanup)
@@ -100,6 +104,14 @@ class Hull:
 
             self._scratch = TemporaryDirectory(prefix="mooring-", ignore_cleanup_errors=True)
         return self._scratch.name
+
+    def means(self) -> "Meaning | None":
+        """What tools mean, if that can be known and is to be: asked for when there is something to search."""
+        from mooring.tools.meaning import Meaning, installed
+
+        if self._meaning is None and self.charter.remember and self.settings["searchByMeaning"] and installed():
+            self._meaning = Meaning(self.charter.request.where.cache)
+        return self._meaning
 
     # --- another configuration ------------------------------------------------------------------------------------
 

@@ -6,14 +6,17 @@ from time import time
 from mooring.admission import Admitted, Refused
 from mooring.errors import Disabled, MooringError, Stale, UnknownTool
 from mooring.servers.server import Server
-from mooring.tools.catalog import Catalog, Cold, Entry, Source
+from mooring.tools.catalog import Catalog, Cold, Entry, Means, Source
 from mooring.tools.names import Scheme
 
 
 class Roster:
     """The names of one host. `held` says which of a server's tools are not what was approved."""
 
-    def __init__(self, servers: Mapping[str, Server], held: Callable[[Server], frozenset[str]]) -> None:
+    def __init__(
+        self, servers: Mapping[str, Server], held: Callable[[Server], frozenset[str]], meaning: Means = lambda: None
+    ) -> None:
+        self._meaning = meaning
         self._servers = servers
         self._held = held
         self._aliases: Mapping[str, str] = {}
@@ -42,7 +45,7 @@ class Roster:
             now = time()
             sources = [self._source(server, now) for server in self._servers.values()]
             unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
-            self._catalog = Catalog((*sources, *unknown), self._scheme)
+            self._catalog = Catalog((*sources, *unknown), self._scheme, self._meaning)
         return self._catalog
 
     @property

@@ -140,6 +140,10 @@ SETTINGS: Mapping[str, Setting] = {
     "alwaysLoad": Setting(
         [], "a list of globs over server.tool", _names, True, "tools that a model is always shown, whatever they cost",
     ),
+    "searchByMeaning": Setting(
+        True, "true or false", lambda value: isinstance(value, bool), True,
+        "whether tools are searched by what they mean too, where `mooring[search]` is installed",
+    ),
     "resultTokens": Setting(
         25_000, "a number, or an object of globs over server.tool and numbers", _amounts, False,
         "how much of a result a model is given at once; the whole is kept in a file",

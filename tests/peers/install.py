@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".cache" / "peers"
-LOCKS = sorted((HERE / "locks").glob("*.lock"))
+LOCKS = [*sorted((HERE / "locks").glob("*.lock")), HERE.parents[1] / "locks" / "search.lock"]
 NPM = {"npm": (HERE, ["ci", "--ignore-scripts"]), "tools": (HERE / "tools", ["install"])}
 """The servers, and the coding tools that are asked what they have configured.
 

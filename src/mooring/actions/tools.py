@@ -39,12 +39,16 @@ class Tools(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     held: Mapping[str, int] = {}
     """How many tools of a server are held back, because they are not what was approved."""
+    note: str = ""
+    """Why a search went by words alone, where it might have gone by meaning too."""
     healthy: bool = True
     """Whether everything that was named, or is required, is there."""
 
 
 FOUND = 10
 """So many tools are given for a search."""
+LEARNING = 5.0
+"""Seconds that a search waits for what tools mean; what is learned by then is kept for the next."""
 
 
 async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False, search: str | None = None) -> Tools:
@@ -58,20 +62,21 @@ async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False,
     """
     async with opened(setup, name or "", required=name is None) as host:
         if name is None:
-            return _fitting(host, _all(host, await _asked(host, setup, refresh)), search)
+            return await _fitting(host, _all(host, await _asked(host, setup, refresh)), search)
         server = host.server(name)
         for failure in (await connected(host, setup, [name], refresh=refresh)).values():
             raise failure
-        return _fitting(host, _one(host, server), search)
+        return await _fitting(host, _one(host, server), search)
 
 
-def _fitting(host: Host, found: Tools, words: str | None) -> Tools:
+async def _fitting(host: Host, found: Tools, words: str | None) -> Tools:
     """The same with no tools but those that fit the words."""
     if words is None:
         return found
+    note = await host.learn(LEARNING)
     offered = {entry.name for entry in found.entries}
     best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
-    return replace(found, entries=tuple(best[:FOUND]))
+    return replace(found, entries=tuple(best[:FOUND]), note=note)
 
 
 async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringError]:

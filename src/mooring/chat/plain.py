@@ -94,6 +94,7 @@ class Chat:
         """Show what there is; what is still on its way is told when it comes."""
         await self._guarded(self.host.ready(self.host.settings["startWindow"] / 1000))
         self.registry.use(self.host.tools)
+        self.registry.learn()
         standing = self.host.status()
         self._missed = {name for name, status in standing.items() if isinstance(status, Connecting | Broken)}
         count = f"{counted(len(standing), 'server')}, {counted(len(self.host.tools), 'tool')}"

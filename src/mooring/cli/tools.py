@@ -94,6 +94,8 @@ def _configured(options: Globals, name: str | None, refresh: bool, server: dict[
             click.echo(f"{who if search is None else 'No tool that is known fits'}.", err=True)
         for peer in found.peers:
             _tell_lack(f"{peer.name}.", peer.listing)
+    if found.note and not options.quiet:
+        click.echo(found.note, err=True)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting, held=found.held)
     return OK if found.healthy else UNHEALTHY
 

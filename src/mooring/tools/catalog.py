@@ -1,10 +1,10 @@
 """Everything that can be called now, under the names it is shown by: a value, replaced as a whole."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from mooring.errors import HeldBack, UnknownServer, UnknownTool
 from mooring.tools.names import Pair, Scheme, names
 
 if TYPE_CHECKING:
+    from mooring.tools.meaning import Meaning
     from mooring.tools.search import Index
 
 
@@ -72,10 +73,20 @@ class Cold(Struct, frozen=True):
     tool: str
 
 
+Means: TypeAlias = Callable[[], "Meaning | None"]
+"""What tools mean, asked for only where there is something to search."""
+
+
 class Catalog:
     """The tools of some servers, in a stable order: by server, then by name."""
 
-    def __init__(self, sources: Iterable[Source] = (), scheme: Scheme = "mcp__server__tool") -> None:
+    def __init__(
+        self,
+        sources: Iterable[Source] = (),
+        scheme: Scheme = "mcp__server__tool",
+        meaning: Means = lambda: None,
+    ) -> None:
+        self._meaning = meaning
         self._sources = {source.server: source for source in sources}
         offered = {
             (source.server, tool.name): tool
@@ -122,13 +133,14 @@ class Catalog:
 
     def search(self, words: str, limit: int = 5) -> list[Entry]:
         """The tools that fit a request best, the best first."""
-        return [self._by_pair[pair] for pair in self._index.search(words, limit)]
+        return [self._by_pair[pair] for pair in self.index.search(words, limit)]
 
     @cached_property
-    def _index(self) -> "Index":
+    def index(self) -> "Index":
+        """What is searched."""
         from mooring.tools.search import Index  # whoever does not search need not load the words
 
-        return Index({pair: entry.definition for pair, entry in self._by_pair.items()})
+        return Index({pair: entry.definition for pair, entry in self._by_pair.items()}, self._meaning())
 
     def server(self, name: str) -> str:
         """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""

@@ -34,6 +34,7 @@ from mooring.tools.arguments import Form, loads
 from mooring.tools.catalog import Entry, plain
 from mooring.tools.deliver import Delivery, Tokens
 from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
+from mooring.tools.meaning import Meaning
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.running import Background, Running
@@ -85,12 +86,14 @@ class Registry:
         *,
         more: Iterable[Tool] = (),
         tell: Tell = lambda happening: None,
+        meaning: Meaning | None = None,
     ) -> None:
-        """`more` are an agent's own tools. `tell` hears what happens, in order, and must not wait.
+        """`more` are an agent's own tools. `tell` hears what happens, in order, and must not wait. With
+        `meaning`, searches go by that too.
 
         Raises: ConfigError where a name is taken.
         """
-        self._house, self._store, self._tell = house, store, tell
+        self._house, self._store, self._tell, self._meaning = house, store, tell, meaning
         self._terms = terms = terms or Terms()
         self._delivery = Delivery(store, terms.takes, terms.tokens)
         self._scope = Scope(terms.allow, terms.deny)
@@ -127,7 +130,7 @@ class Registry:
         terms = self._terms
         mine = [entry for entry in entries if self._scope.tool(entry)]
         found = tuple(self.loaded if loaded is None else loaded)
-        self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always)
+        self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always, self._meaning)
         self._shelf.load(found)
         self._search = searching(self._house, lambda: self._shelf)
         self._own = self._owned()
@@ -166,6 +169,10 @@ class Registry:
     def search(self, words: str, limit: int = FOUND) -> tuple[Definition, ...]:
         """The tools of servers that fit a request, the best first; they count as shown from now on."""
         return tuple(self._shown(self._remote[entry.name]) for entry in self._shelf.search(words, limit))
+
+    def learn(self) -> None:
+        """Begin to find out what the tools mean, for somebody who is going to search."""
+        self._shelf.learn()
 
     def _shown(self, tool: Tool) -> Definition:
         self._shelf.load([tool.name])

@@ -13,6 +13,7 @@ from msgspec.json import Decoder
 from mooring.core.raw import read_as
 from mooring.core.tool import Tool
 from mooring.tools.lexicon import lexicon
+from mooring.tools.meaning import Meaning, Sense, blend
 from mooring.tools.names import Pair
 from mooring.tools.request import Reader, Stands
 from mooring.tools.words import prose, split, stem
@@ -36,7 +37,7 @@ _CLOSER = 60
 class Index:
     """Tools that can be searched; made once for a catalog."""
 
-    def __init__(self, tools: Mapping[Pair, Tool]) -> None:
+    def __init__(self, tools: Mapping[Pair, Tool], meaning: Meaning | None = None) -> None:
         self._pairs = sorted(tools)
         self._counts, self._sizes = _counted(_texts(pair[0], tools[pair]) for pair in self._pairs)
         self._usual = sum(self._sizes) / max(1, len(self._sizes))
@@ -44,6 +45,7 @@ class Index:
         self._servers = Counter(server for server, _ in self._pairs)
         named = {word for pair in self._pairs for name in pair for word in split(name)}
         self._reader = Reader(named, lambda said: len(self._counts.get(said, ())))
+        self.sense = None if meaning is None else Sense(meaning, tools, self._pairs)
 
     def search(self, words: str, limit: int = 5) -> list[Pair]:
         """The tools that fit best, the best first; equally good ones by server and name."""
@@ -52,7 +54,14 @@ class Index:
         meant = _together(asked)
         wanted = {stand for stand in lexicon().actions.intersection(meant) if meant[stand] > _WANTED}
         closer = {at: scores[at] * self._fit(at, meant, wanted) for at in _best(scores, max(limit, _CLOSER))}
+        if self.sense and asked and not self._named(asked, closer):
+            closer = blend(closer, self.sense.near(words)) or closer
         return [self._pairs[at] for at in _best(closer, limit)]
+
+    def _named(self, asked: Collection[Stands], scores: Scores) -> bool:
+        """Whether the best tool is called by every word of a request: then nothing else can be meant."""
+        called = {stem(word) for at in _best(scores, 1) for name in self._pairs[at] for word in split(name)}
+        return all(any(stands.get(word) == 1.0 for word in called) for stands in asked)
 
     def _scores(self, asked: Collection[Stands]) -> Scores:
         """What the words of a request say of each tool together; more where more of them say something."""

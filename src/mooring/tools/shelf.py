@@ -4,6 +4,7 @@ Where all fit the budget all are shown. Else those are that are always to be, an
 they come behind the others in the order in which they were found, so that what a model has read stays as it was.
 """
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,7 @@ from mooring.core.result import Result
 from mooring.errors import ProtocolError, UnknownTool
 from mooring.tools.catalog import Entry
 from mooring.tools.cost import defer
+from mooring.tools.meaning import Meaning
 from mooring.tools.names import Pair
 from mooring.tools.outcome import data
 from mooring.tools.search import Index
@@ -29,13 +31,18 @@ CONTEXT = 200_000
 PERCENT = 10.0
 """How much of that its tools may take, where no setting says."""
 FOUND, MOST_FOUND = 5, 20
+PATIENCE = 2.0
+"""Seconds that a search waits for what tools mean, the first time."""
 _SERVERS_NAMED = 40
 
 
 class Shelf:
     """The tools of servers in one conversation."""
 
-    def __init__(self, entries: Iterable[Entry], budget: int, always: Iterable[str] = ()) -> None:
+    def __init__(
+        self, entries: Iterable[Entry], budget: int, always: Iterable[str] = (), meaning: Meaning | None = None
+    ) -> None:
+        self._meaning = meaning
         self._entries = {(entry.server, entry.tool): entry for entry in entries}
         shown, deferred = defer({pair: entry.definition for pair, entry in self._entries.items()}, budget, always)
         self.shown = tuple(self._entries[pair] for pair in shown)
@@ -89,7 +96,18 @@ class Shelf:
 
     @cached_property
     def _index(self) -> Index:
-        return Index({pair: entry.definition for pair, entry in self._entries.items()})
+        return Index({pair: entry.definition for pair, entry in self._entries.items()}, self._meaning)
+
+    def learn(self) -> None:
+        """Begin to find out what the tools mean, where that is wanted: the next search is the better for it."""
+        if self._meaning is not None and self._index.sense is not None:
+            self._index.sense.learn()
+
+    async def learned(self) -> None:
+        """Wait a little until that is known."""
+        self.learn()
+        if self._meaning is not None:
+            await asyncio.to_thread(self._meaning.wait, PATIENCE)
 
     def servers(self) -> str:
         """Whose tools can be searched for, in words."""
@@ -112,6 +130,7 @@ def searching(house: House, shelf: Callable[[], Shelf]) -> Own:
     """The tool by which a model finds others."""
 
     async def search(given: Arguments) -> Result:
+        await shelf().learned()
         found = shelf().search(given["query"], given.get("limit", FOUND))
         return data([_told(definition(entry.name, entry.definition)) for entry in found])
 
