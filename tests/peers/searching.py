@@ -18,7 +18,8 @@ from typing import Any
 from bench.search import LEARNING, judge, learned, load_requests, load_tools
 
 import mooring
-from mooring.tools.meaning import Meaning
+from mooring.tools import encoder
+from mooring.tools.meaning import READING, Meaning
 from mooring.tools.search import Index
 
 WORDS = "which fish swim in my pond"
@@ -41,7 +42,8 @@ def kept(folder: str) -> Any:
     rounds = [_round(tools, folder) for _ in range(2)]
     path = Path(folder, "meaning.bin")
     path.write_bytes(path.read_bytes()[:-100] + bytes(100))
-    return {"rounds": [*rounds, _round(tools, folder)], "mode": path.stat().st_mode & 0o777}
+    came = {"rounds": [*rounds, _round(tools, folder)], "mode": path.stat().st_mode & 0o777}
+    return {**came, "reading": READING, "longest": encoder.LONGEST}
 
 
 def _round(tools: Any, folder: str) -> Any:

@@ -68,6 +68,7 @@ def test_what_was_learned_is_kept_for_its_owner_alone_and_learned_again_where_it
     assert len(first["near"]) == 20
     assert first["size"] == mended["size"] == 20 * 784 + 4
     assert came["mode"] == 0o600
+    assert came["reading"].endswith(f" {came['longest']}"), "vectors of texts that were read otherwise must not be kept"
 
 
 @pytest.mark.timeout(300)

@@ -36,7 +36,7 @@ FLOOR: Final = 0.25
 _AT_ONCE: Final = 8
 _KEY, _ROW, _SUM = 16, 16 + 768, 4
 """Bytes of a digest, of that and a vector of 384 half floats, and of the sum at the end of the file."""
-_READING: Final = "all-MiniLM-L6-v2 64"
+READING: Final = "all-MiniLM-L6-v2 64"
 """What a vector depends on beside the text: the model, and how much of a text it reads."""
 _LETTERS: Final = 1_000
 _JOINT: Final = re.compile(r"[\s_./-]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -198,7 +198,7 @@ def _text(pair: Pair, tool: Tool) -> str:
 
 
 def _key(text: str) -> bytes:
-    return hashlib.sha256(f"{_READING} {text}".encode(errors="replace")).digest()[:_KEY]
+    return hashlib.sha256(f"{READING} {text}".encode(errors="replace")).digest()[:_KEY]
 
 
 def _kept(path: str) -> dict[bytes, bytes]:
