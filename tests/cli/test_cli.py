@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,6 +198,27 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     assert cli("mcp", "approve", "--all", "--json").data == {"approved": []}
     assert "To look and decide" not in cli("mcp", "list").err
     assert cli("mcp", "approve", "x", "--yes", "--json").data == {"approved": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "entry", "says"),
+    [
+        ("project/.mcp.json", {"mcpServers": {"x": {"command": "${HOME}/tool"}}}, "home/tool"),
+        ("project/.mcp.json", {"mcpServers": {"x": {"command": "${NO_SUCH}/tool"}}}, "nothing yet; you are asked"),
+        (
+            "project/.vscode/mcp.json",
+            {"inputs": [{"id": "t", "type": "promptString"}], "servers": {"x": {"command": "${input:t}"}}},
+            "known only when it starts",
+        ),
+    ],
+)
+def test_whoever_approves_sees_which_program_it_is_or_why_that_is_not_known(
+    cli: Cli, file: str, entry: dict[str, Any], says: str
+) -> None:
+    cli.home.write("home/tool", "#!/bin/sh\n").chmod(0o755)
+    cli.home.write(file, entry)
+    [line] = [line for line in cli("mcp", "approve", "x").err.splitlines() if "which is" in line]
+    assert says in line
 
 
 def test_settings_show_each_value_with_its_origin_and_no_value_of_env(cli: Cli) -> None:

@@ -311,7 +311,6 @@ def test_the_question_shows_values_that_could_put_another_program_in_place(home:
     [question] = questions(home.inventory(), ["x"], home.where)
     assert question.env == {**env, "TOKEN": "•••"}
     assert question.env_file == ".env"
-    assert question.target is None
 
 
 def test_the_executable_is_looked_for_where_it_would_run(home: Home) -> None:

@@ -1,19 +1,22 @@
 """A definition that was let through becomes something to start or to reach, and none of its secrets is shown."""
 
 import asyncio
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from prepared import CLAUDE, CRUSH, OWN, SHARED, context, defined, found, reached, started, until
+from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
 from mooring.actions.approve import questions
 from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.servers.dial import dial
 from mooring.servers.launch import Context, Omission, Secrets, prepare
+from mooring.servers.target import UNRESOLVED
 from mooring.wire.process import Guard
 from support import Home
 
@@ -310,9 +313,9 @@ async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home
 # --- what was approved -------------------------------------------------------------------------------------------
 
 
-def approved_now(home: Home) -> Approved:
-    """The project's server `x`, approved for what it stands for at this moment."""
-    [question] = questions(home.inventory(), ["x"], home.where)
+def approved_now(home: Home, env: Mapping[str, str] | None = None) -> Approved:
+    """The project's server `x`, approved for what it stands for at this moment, with these variables set."""
+    [question] = questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **(env or {})}))
     return replace(found(home, own=False), target=question.target)
 
 
@@ -326,8 +329,7 @@ async def test_a_command_that_is_another_program_now_is_not_started_and_nothing_
     old = program(home, "bin/tool")
     home.write(SHARED, {"mcpServers": {"x": {"command": "tool", "env": {"A": "!touch marker"}}}})
     home_env = {"PATH": f"{home.folder}/first:{home.folder}/bin:/usr/bin:/bin"}
-    [question] = questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **home_env}))
-    approved = replace(found(home, own=False), target=question.target)
+    approved = approved_now(home, home_env)
     new = program(home, "first/tool")
     with pytest.raises(NotApproved) as caught:
         await prepare(approved, context(home, home_env))
@@ -380,11 +382,80 @@ async def test_an_address_that_leads_elsewhere_is_not_reached_and_nothing_is_fet
 
 
 @pytest.mark.parametrize(
-    "url", ["https://${HOST}/mcp", "https://a.example${HOST}/mcp", "${HOST}/mcp", "https://${HOST}"]
+    ("url", "before", "after"),
+    [
+        ("https://${HOST}/mcp", "https://good.example", "https://evil.example"),
+        ("https://a.example${HOST}/mcp", "https://a.examplegood.example", "https://a.exampleevil.example"),
+        ("${HOST}/mcp", "no host", "no host"),
+        ("unix://${HOST}#/mcp", "unix://good.example", "unix://evil.example"),
+    ],
 )
-async def test_an_origin_that_is_filled_in_later_is_not_what_was_approved(home: Home, url: str) -> None:
+async def test_an_approved_address_is_bound_to_what_its_variables_were(
+    home: Home, url: str, before: str, after: str
+) -> None:
     home.write(SHARED, {"mcpServers": {"x": {"type": "http", "url": url}}})
+    approved = approved_now(home, {"HOST": "good.example"})
+    assert approved.target == before
+    await reached(approved, context(home, {"HOST": "good.example"}))
+    if after != before:
+        with pytest.raises(NotApproved, match=re.escape(f"({before}, now {after})")):
+            await prepare(approved, context(home, {"HOST": "evil.example"}))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "${TOOLS}/tool"},
+        {"command": "tool", "env": {"PATH": "${TOOLS}:/usr/bin"}},
+        {"command": "./tool", "cwd": "${TOOLS}"},
+    ],
+)
+async def test_an_approved_command_is_bound_to_what_its_variables_and_its_search_path_were(
+    home: Home, entry: dict[str, Any]
+) -> None:
+    one, two = program(home, "one/tool"), program(home, "two/tool")
+    home.write(SHARED, {"mcpServers": {"x": {**entry, "args": ["${UNSET_AND_UNSEEN}"]}}})
+    approved = approved_now(home, {"TOOLS": str(one.parent)})
+    assert approved.target == str(one)
+    await started(approved, context(home, {"TOOLS": str(one.parent)}))
+    with pytest.raises(NotApproved, match=re.escape(f"another program ({one}, now {two})")):
+        await prepare(approved, context(home, {"TOOLS": str(two.parent)}))
+
+
+@pytest.mark.parametrize("entry", [{"command": "${TOOL}"}, {"command": "tool-that-comes-later"}])
+async def test_what_stood_for_nothing_when_it_was_approved_asks_again_when_it_stands_for_something(
+    home: Home, entry: dict[str, Any]
+) -> None:
+    home.write(SHARED, {"mcpServers": {"x": entry}})
+    path = {"PATH": f"{home.folder}/bin:/usr/bin:/bin"}
+    approved = approved_now(home, path)
+    assert approved.target == UNRESOLVED
+    await prepare(approved, context(home, path))  # the start will say that there is no such program
+    tool = program(home, "bin/tool-that-comes-later")
+    now = {**path, "TOOL": str(tool)}
+    with pytest.raises(NotApproved) as caught:
+        await prepare(approved, context(home, now))
+    assert str(caught.value) == (
+        f"x stood for nothing when it was approved, and now stands for {tool}. "
+        "To look and decide: mooring mcp approve x"
+    )
+    await started(approved_now(home, now), context(home, now))
+
+
+async def test_what_only_the_start_can_tell_is_approved_as_such(home: Home) -> None:
+    inputs = [{"id": "tool", "type": "promptString"}]
+    home.write(VSCODE, {"inputs": inputs, "servers": {"x": {"command": "${input:tool}"}}})
     assert approved_now(home).target is None
+
+
+async def test_a_secret_that_is_part_of_an_address_is_neither_shown_nor_kept(home: Home) -> None:
+    home.write(SHARED, {"mcpServers": {"x": {"type": "http", "url": "https://${HOST_TOKEN}.example/mcp"}}})
+    approved = approved_now(home, {"HOST_TOKEN": "canary-one"})
+    assert approved.target is not None
+    assert "canary" not in approved.target
+    with pytest.raises(NotApproved) as caught:
+        await prepare(approved, context(home, {"HOST_TOKEN": "canary-two"}))
+    assert "canary" not in str(caught.value)
 
 
 # --- nothing is shown ----------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Question(Struct, frozen=True):
     merged: tuple[str, ...]
     """Other files that contribute, some of them perhaps the person's own."""
     target: str | None
-    """The executable that the command stands for now, or the address's origin."""
+    """The executable that the command stands for now, or the address's origin; `UNRESOLVED`, or `None`: see there."""
     trusted_by: str | None
     warning: str = UNCHECKED
 
@@ -125,7 +125,7 @@ def _question(inventory: Inventory, definition: Definition, where: Where) -> Que
         cwd=stdio.cwd.text if stdio and stdio.cwd else None,
         source=source(config.origin),
         merged=config.origin.layers,
-        target=target(config.connection, inventory.root, _path(where)),
+        target=target(config.connection, inventory.root, where, _path(where)),
         trusted_by=definition.marked_by,
     )
 

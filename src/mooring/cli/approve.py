@@ -10,6 +10,7 @@ from mooring.actions.approve import Question, decide, questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
 from mooring.inventory import Inventory
 from mooring.render import argument, columns, command_line, safe, short_path
+from mooring.servers.target import UNRESOLVED
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
@@ -75,8 +76,7 @@ def _lines(question: Question, home: str) -> Iterator[tuple[str, str]]:
         yield "runs", command_line(question.command)
     if question.url is not None:
         yield "connects to", safe(question.url)
-    if question.target:
-        yield "which is", safe(question.target)
+    yield "which is", _which(question.target)
     if question.cwd:
         yield "in", safe(question.cwd)
     if question.headers_helper:
@@ -94,6 +94,12 @@ def _lines(question: Question, home: str) -> Iterator[tuple[str, str]]:
     if question.trusted_by:
         yield "note", f"{safe(question.trusted_by)} trusts this folder; that alone approves nothing here"
     yield "note", question.warning
+
+
+def _which(target: str | None) -> str:
+    if target is None:
+        return "known only when it starts: it is asked for, printed by a command or read then"
+    return "nothing yet; you are asked again when it is something" if target == UNRESOLVED else safe(target)
 
 
 def _decide(options: Globals, inventory: Inventory, asked: Sequence[Question], approved: bool) -> None:

@@ -17,7 +17,7 @@ class Approved(Struct, frozen=True):
     own: bool = True
     """It stands in the person's own files, so that its program inherits more of their environment."""
     target: str | None = None
-    """The executable, or the address's origin, that was approved; `None` binds it to neither."""
+    """The executable, or the address's origin, that was approved, or `unresolved`; `None` binds it to neither."""
 
     @property
     def name(self) -> str:

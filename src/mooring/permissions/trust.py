@@ -1,7 +1,8 @@
 """Approvals of what a project's files would start, kept in the person's own state folder.
 
 An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of
-them differs it no longer counts. What scripts inside the project do is not covered, and every question says so.
+them differs it no longer counts. It records the program or the address that this stood for, and a start that finds
+another asks again; so does the first one that finds any, where it stood for none. What scripts inside the project do is not covered, and every question says so.
 """
 
 import json
@@ -45,7 +46,7 @@ class Decision(Struct, frozen=True):
     verdict: Literal["approved", "rejected"]
     by: str = "person"
     target: str | None = None
-    """The executable or the address's origin at that time."""
+    """The executable or the address's origin at that time, or `unresolved`; `None` where only a start can tell."""
     at: str = ""
 
 

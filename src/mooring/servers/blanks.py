@@ -116,29 +116,17 @@ class Blanks:
             case Text(text):
                 return Filled(text)
             case Variable():
-                return self._variable(part)
+                return _variable(part, self._where)
             case File(path):
                 return self._file(path)
             case Known():
-                return Filled(self._place(part))
+                return Filled(_place(part, self._where, self._approved.folder))
             case Secret():
                 return self._secret(part)
             case Foreign(text):
                 return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
             case Command() | Input():
                 return self._fetched[part]
-
-    def _variable(self, variable: Variable) -> Found:
-        value = self._where.env.get(variable.name, variable.default)
-        if value is not None:
-            return Filled(value, () if harmless(variable.name, value) else (value,))
-        match variable.unset:
-            case "literal":
-                return AsWritten()
-            case "empty":
-                return Filled("")
-            case "omit" | "error" as unset:
-                return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
 
     def _secret(self, secret: Secret) -> Filled | Gap:
         given = self._where.env.get(secret.name) if secret.variable else None
@@ -158,20 +146,7 @@ class Blanks:
 
     def place(self, path: str, folder: str) -> str:
         """A path that may begin in the person's home, or else in a folder."""
-        if path == "~" or path.startswith("~/"):
-            return self._where.home + path[1:]
-        return os.path.join(folder, path)
-
-    def _place(self, known: Known) -> str:
-        match known.place:
-            case "workspace":
-                return self._approved.folder
-            case "workspace-name":
-                return os.path.basename(self._approved.folder.rstrip("/"))
-            case "home":
-                return self._where.home
-            case "separator":
-                return "\\" if self._where.platform == "win32" else "/"
+        return placed(path, folder, self._where.home)
 
     @property
     def _tool(self) -> str:
@@ -217,6 +192,57 @@ class Blanks:
                 return text
             case _:
                 return Gap(_asked_for(blank, "which was not given: start it again to be asked again"), stops=True)
+
+
+def told(template: Template, where: Where, folder: str) -> Filled | Gap | None:
+    """What a template stands for where nothing has to be fetched for that; `None` where only its start can tell."""
+    if any(isinstance(part, Command | Input | File | Secret) for part in template.parts):
+        return None
+
+    def look_up(part: Part) -> Found:
+        match part:
+            case Text(text):
+                return Filled(text)
+            case Variable():
+                return _variable(part, where)
+            case Known():
+                return Filled(_place(part, where, folder))
+            case _:
+                return Gap("holds what only its own tool can fill in")
+
+    return expand(template, look_up)
+
+
+def placed(path: str, folder: str, home: str) -> str:
+    """A path that may begin in the person's home, or else in a folder."""
+    if path == "~" or path.startswith("~/"):
+        return home + path[1:]
+    return os.path.join(folder, path)
+
+
+def _variable(variable: Variable, where: Where) -> Found:
+    value = where.env.get(variable.name, variable.default)
+    if value is not None:
+        return Filled(value, () if harmless(variable.name, value) else (value,))
+    match variable.unset:
+        case "literal":
+            return AsWritten()
+        case "empty":
+            return Filled("")
+        case "omit" | "error" as unset:
+            return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
+
+
+def _place(known: Known, where: Where, folder: str) -> str:
+    match known.place:
+        case "workspace":
+            return folder
+        case "workspace-name":
+            return os.path.basename(folder.rstrip("/"))
+        case "home":
+            return where.home
+        case "separator":
+            return "\\" if where.platform == "win32" else "/"
 
 
 def _asked_for(blank: Input, but: str) -> str:

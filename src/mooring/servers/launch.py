@@ -21,7 +21,7 @@ from mooring.servers.redact import hidden, redacted
 from mooring.servers.secrets import Secrets
 from mooring.servers.shell import Failed, Spawner
 from mooring.servers.start import Launch, Omission, harmless, launch, search_path
-from mooring.servers.target import executable, origin, steers
+from mooring.servers.target import UNRESOLVED, origin, steers, target
 
 if TYPE_CHECKING:
     from mooring.wire.remote import Kind
@@ -86,6 +86,7 @@ async def prepare(approved: Approved, context: Context) -> Launch | Reach:
         ask=context.ask,
         run=lambda line: _printed(line, context, folder),
     )
+    _same(approved, target(approved.config.connection, folder, context.where, context.path))
     match approved.config.connection:
         case Stdio() as stdio:
             return await _program(approved, stdio, context, blanks)
@@ -108,8 +109,6 @@ async def _program(approved: Approved, stdio: Stdio, context: Context, blanks: B
         raise Unresolved(approved.name, "command", "is empty once it is filled in")
     below = await blanks.needed("cwd", stdio.cwd) if stdio.cwd else ""
     cwd = blanks.place(below, approved.folder) if below else approved.folder
-    if approved.target is not None:
-        _same(approved, executable(command, context.path, cwd) or approved.target, "another program")
     await blanks.fetch((*stdio.args, *stdio.env.values()))
     args = [await blanks.needed("args", arg) for arg in stdio.args]
     env = await blanks.entries("env", stdio.env)
@@ -138,9 +137,15 @@ async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[
     return {name: value for name, value in found.items() if name not in unseen}
 
 
-def _same(approved: Approved, now: str | None, other: str) -> None:
-    if approved.target not in (None, now):
-        raise NotApproved(approved.name, f"now stands for {other} ({approved.target}, now {now})")
+def _same(approved: Approved, now: str | None) -> None:
+    """Hold what would be started or reached to what was approved; what cannot be found is for the start to explain."""
+    before = approved.target
+    if before is None or now in (before, None, UNRESOLVED):
+        return
+    if before == UNRESOLVED:
+        raise NotApproved(approved.name, f"stood for nothing when it was approved, and now stands for {now}")
+    other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
+    raise NotApproved(approved.name, f"now stands for {other} ({before}, now {now})")
 
 
 # --- addresses ----------------------------------------------------------------------------------------------
@@ -148,7 +153,6 @@ def _same(approved: Approved, now: str | None, other: str) -> None:
 
 async def _address(approved: Approved, http: Http, context: Context, blanks: Blanks) -> Reach:
     url = await blanks.needed("url", http.url)
-    _same(approved, origin(url) or "no host", "another address")
     headers = await blanks.entries("headers", http.headers)
     if http.headers_helper:
         headers = _over(headers, await _helped(approved, http.headers_helper, url, context, blanks))

@@ -2,28 +2,71 @@
 
 import os
 import re
+from collections.abc import Iterable
+from typing import Final
 
 from mooring import files
 from mooring.core.config import Connection, Http, Stdio
-from mooring.core.template import Template, Text
+from mooring.core.where import Where
+from mooring.servers.blanks import placed, told
+from mooring.servers.expand import Filled, Gap
+from mooring.servers.start import search_path
+
+UNRESOLVED: Final = "unresolved"
+"""It stands for nothing: a variable is not set, or there is no such program."""
 
 # Values by which a program can be replaced or made to load another: no secrets, and the person must see them.
 _STEERING = r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$"
-_WHOLE_ORIGIN = r"[^:/?#]+://[^/?#]*[/?#]"
 
 
-def target(connection: Connection, folder: str, path: str) -> str | None:
-    """What is known of it before anything is filled in: nothing where blanks, or a search path of its own, decide.
+def target(connection: Connection, folder: str, where: Where, path: str) -> str | None:
+    """The executable, or the origin of the address, that would be started or reached now, or `UNRESOLVED`.
 
-    `folder` is the project's, `path` the search path it will be given.
+    `None` where only its start can tell: something has to be asked for, run or read. An approval and a start both
+    ask here, so that they mean the same. `folder` is the project's, `path` the search path of what names no other.
     """
     match connection:
-        case Stdio(command, env=env, cwd=cwd):
-            word, place = command.plain, cwd.plain if cwd else ""
-            known = "PATH" not in env and word is not None and place is not None
-            return executable(word, path, os.path.join(folder, place)) if known else None  # type: ignore[arg-type]
+        case Stdio():
+            return _program(connection, folder, where, path)
         case Http(url):
-            return origin(url.text) if _fixed_origin(url) else None
+            match told(url, where, folder):
+                case Filled(text, secrets):
+                    return _discreet(origin(text) or _socket(text), secrets)
+                case Gap():
+                    return UNRESOLVED
+                case None:
+                    return None
+
+
+def _program(stdio: Stdio, folder: str, where: Where, path: str) -> str | None:
+    parts = [told(part, where, folder) for part in (stdio.command, *([stdio.cwd] if stdio.cwd else []))]
+    own = told(stdio.env["PATH"], where, folder) if "PATH" in stdio.env else Gap("has no search path of its own")
+    if None in parts or own is None:
+        return None
+    texts = [part.text for part in parts if isinstance(part, Filled)]
+    if len(texts) < len(parts):
+        return UNRESOLVED
+    if isinstance(own, Filled):
+        path = search_path(own.text, where.home)
+    command, *below = texts
+    found = executable(placed(command, "", where.home), path, os.path.join(folder, *below))
+    secrets = [secret for part in parts if isinstance(part, Filled) for secret in part.secrets]
+    return _discreet(found, secrets) if found else UNRESOLVED
+
+
+def _discreet(found: str, secrets: Iterable[str]) -> str:
+    """The same, to be shown and kept; a digest of it where a secret is part of it."""
+    if not any(secret and secret in found for secret in secrets):
+        return found
+    from hashlib import sha256  # hardly ever
+
+    return f"something with a secret in it (sha256 {sha256(found.encode()).hexdigest()})"
+
+
+def _socket(url: str) -> str:
+    """An address without a host: a socket, or nothing that could be reached."""
+    scheme, _, rest = url.partition("://")
+    return f"unix://{rest.partition('#')[0]}" if scheme == "unix" else "no host"
 
 
 def executable(command: str, path: str, cwd: str) -> str | None:
@@ -47,14 +90,3 @@ def origin(url: str) -> str | None:
 def steers(name: str) -> bool:
     """Whether a variable of that name can put another program in place, or make it load another."""
     return re.search(_STEERING, name) is not None
-
-
-def _fixed_origin(url: Template) -> bool:
-    """Whether nothing that is filled in later can change where the address leads."""
-    match url.parts:
-        case (Text(),):
-            return True
-        case (Text(text), *_):
-            return re.match(_WHOLE_ORIGIN, text) is not None
-        case _:
-            return False
