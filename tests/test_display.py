@@ -21,7 +21,7 @@ from mooring.core.call import (
     Update,
 )
 from mooring.core.content import Audio, Image, Text
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
 from mooring.core.problem import Problem
 from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
@@ -47,6 +47,7 @@ EVENTS: list[Event] = [
     Updated("1", EVIL, EVIL, None, EVIL, True),
     Logged(EVIL, EVIL, EVIL),
     Reloaded((EVIL,), (EVIL,), (EVIL,), (Problem(None, EVIL),)),
+    Troubled(Problem(EVIL, EVIL, EVIL, EVIL)),
 ]
 HAPPENINGS: list[Happening] = [Moved(request(), Pending()), Heard((Update("1", EVIL, EVIL, OUTCOME, True),))]
 STATES: list[State] = [Pending(), Processing(Progress(1, 2, EVIL), True), Done(OUTCOME), Failed(OUTCOME, True)]

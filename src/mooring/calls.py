@@ -13,7 +13,7 @@ from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.errors import Closed, TimedOut
 from mooring.permissions.audit import Outcome
-from mooring.permissions.policy import Call, Verdict
+from mooring.permissions.verdict import Call, Verdict
 from mooring.permissions.warden import Warden
 from mooring.roster import Roster
 from mooring.servers.server import Server

@@ -10,11 +10,11 @@ from msgspec import Struct
 from mooring.core import status
 from mooring.core.call import Happening, Heard, Moved, Processing, Update, word
 from mooring.core.content import Audio, Image, Text
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome, Part
 from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
 from mooring.core.tool import Hints
-from mooring.render import safe, safe_text
+from mooring.render import problem_line, safe, safe_text
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
@@ -137,6 +137,8 @@ def event(changed: Event) -> str:
             return " ".join(
                 ["configuration read again", *names, *([f"· {len(problems)} problems"] if problems else [])]
             )
+        case Troubled(problem):
+            return problem_line(problem) if problem.path else safe(f"{problem.message}; {problem.hint}")
 
 
 def question(asked: Question) -> tuple[str, ...]:

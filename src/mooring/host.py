@@ -63,6 +63,11 @@ class Host:
         return self._hull.problems
 
     @property
+    def troubles(self) -> tuple[Problem, ...]:
+        """What went wrong since it was opened, beside the work itself."""
+        return self._hull.troubles
+
+    @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, by name; two names of the very same thing lead to one server."""
         return self._hull.roster.servers

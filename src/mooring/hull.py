@@ -2,13 +2,14 @@
 and closed in order."""
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mooring.admission import Admitted, Given, keeping, looking
 from mooring.calls import Calls
 from mooring.charter import Charter
-from mooring.core.event import Event, Reloaded, ToolsChanged
+from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
 from mooring.core.problem import Problem
 from mooring.permissions.warden import Warden
 from mooring.roster import Roster
@@ -37,6 +38,7 @@ class Hull:
         self.charter = charter
         self.settings: Settings
         self.problems: tuple[Problem, ...] = ()
+        self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
         self.registries: WeakSet[Registry] = WeakSet()
         self._look = looking(charter.request, charter.servers)
@@ -47,6 +49,7 @@ class Hull:
 
     async def open(self) -> None:
         charter, where = self.charter, self.charter.request.where
+        self._loop = asyncio.get_running_loop()
         admitted = charter.adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
         self.log = Log(where)
@@ -72,7 +75,7 @@ class Hull:
         self.shared.vet = self.roster.vet
         self._refit(admitted)
         if charter.hot:
-            self._watcher = asyncio.get_running_loop().create_task(self._keep_up())
+            self._watcher = self._loop.create_task(self._keep_up())
 
     async def close(self) -> None:
         """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
@@ -154,7 +157,10 @@ class Hull:
         return self.warden.held(server.approved, server.tools).names
 
     def _tell(self, problem: Problem) -> None:
-        self.problems = (*self.problems, problem)
+        """Something went wrong while it is open: whoever looks sees it, whoever listens hears it. From any thread."""
+        self.problems, self.troubles = (*self.problems, problem), (*self.troubles, problem)
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, ToolsChanged):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from mooring.core.problem import Problem
 from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
 
 HIDDEN = "•••"
@@ -93,7 +94,16 @@ def _quoted(word: str) -> str:
 
 def short_path(path: str, home: str) -> str:
     """A path with the person's home as `~`."""
-    return safe("~" + path[len(home) :] if path.startswith(f"{home}/") else path)
+    return safe("~" + path[len(home) :] if home and path.startswith(f"{home}/") else path)
+
+
+def problem_line(problem: Problem, home: str = "") -> str:
+    """What is wrong, where, and what to do about it, in one line."""
+    where = short_path(problem.path, home) if problem.path else "command line"
+    place = f"{where}:{problem.line}" if problem.line else where
+    server = f"{safe(problem.server)} " if problem.server else ""
+    hint = f"; {problem.hint}" if problem.hint else ""
+    return f"{place}  {server}{safe(problem.message)}{safe(hint)}"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -392,11 +392,50 @@ def test_the_projects_rules_are_left_out_with_the_project(home: Home) -> None:
     assert run(home, "--no-project", "call", "--server", DEMO, "echo", "text=x").returncode == 0
 
 
-def test_a_call_without_any_rule_loads_nothing_of_permissions(home: Home) -> None:
+def test_a_call_without_any_rule_loads_nothing_of_permissions_but_its_log(home: Home) -> None:
     code = "import sys; from mooring.cli.app import run; run(sys.argv[1:]); print([m for m in sys.modules if m.startswith('mooring.permissions')])"
     words = [sys.executable, "-c", code, "call", "--server", DEMO, "echo", "text=x"]
     done = subprocess.run(words, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
-    assert done.stdout.splitlines() == ["x", "[]"]
+    ours = ["mooring.permissions", "mooring.permissions.verdict", "mooring.permissions.audit"]
+    assert done.stdout.splitlines() == ["x", str(ours)]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (["echo", "text=canary"], 0, ("mooring.demo", "echo", "allow", "ok", "you typed it", {"text": "str(6)"})),
+        (["fail"], 1, ("mooring.demo", "fail", "allow", "is_error", "you typed it", "object(0)")),
+        (
+            ["echo", "text=x", "--deny", "*.echo"],
+            4,
+            ("mooring.demo", "echo", "deny", "denied", None, {"text": "str(1)"}),
+        ),
+    ],
+)
+def test_a_call_of_a_server_that_is_configured_nowhere_is_on_record(
+    home: Home, words: list[str], code: int, line: tuple[object, ...]
+) -> None:
+    assert run(home, "call", "--server", DEMO, *words).returncode == code
+    [entry] = json.loads(run(home, "log", "--json").stdout)["calls"]
+    keys = ("server", "tool", "verdict", "outcome", "why", "arguments")
+    assert tuple(entry.get(key) for key in keys) == line
+    assert entry["origin"] == "the command line"
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_a_log_that_cannot_be_written_is_said_once_with_its_place_and_the_call_goes_on(
+    home: Home, configured: bool
+) -> None:
+    home.configure(demo={"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]})
+    place = home.home / ".local/state/mooring/audit.jsonl"
+    place.mkdir(parents=True)
+    words = ["demo.echo"] if configured else ["--server", DEMO, "echo"]
+    done = run(home, "call", *words, "text=x")
+    assert (done.returncode, done.stdout) == (0, "x\n")
+    assert done.stderr == (
+        "Warning: ~/.local/state/mooring/audit.jsonl  The log of calls is a folder, not a file; "
+        "calls go on, but are not on record until that is mended\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from test_host import Actor, pid
 
 import mooring
 from mooring.actions.approve import decide, questions
+from mooring.core.event import Event, Troubled
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.host import Host
 from support import Home
@@ -193,3 +194,25 @@ async def test_servers_that_a_program_gives_are_never_pinned(home: Home, tmp_pat
         actor.tell(tools=["newcomer"])
         await host.reload("given")
         assert (await host.call("given.newcomer")).text == "newcomer"
+
+
+async def test_a_log_or_an_answer_that_cannot_be_kept_is_an_event_and_the_call_goes_on(
+    home: Home, actor: Actor
+) -> None:
+    (home.home / ".local/state/mooring/audit.jsonl").mkdir(parents=True)
+    home.write("home/.config/mooring/settings.json", "{")
+    async with opened(home, ask=Person(Allow("always"))) as host:
+        events = host.events()
+        await host.call("actor.count")
+        troubles = _troubles(events)
+        heard = [(await anext(troubles)).problem for _ in range(2)]
+    assert len(actor.done("counts")) == 1
+    assert [problem.message for problem in heard if problem.path] == ["The log of calls is a folder, not a file"]
+    assert [problem.hint for problem in heard if not problem.path] == ["until then the answer holds for this session"]
+    assert set(heard) == set(host.troubles)
+
+
+async def _troubles(events: AsyncIterator[Event]) -> AsyncIterator[Troubled]:
+    async for event in events:
+        if isinstance(event, Troubled):
+            yield event

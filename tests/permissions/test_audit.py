@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.core.problem import Problem
 from mooring.permissions.audit import Audit, path, read, shape
-from mooring.permissions.policy import Call, Verdict
-from mooring.permissions.rule import Rule
+from mooring.permissions.verdict import Call, Rule, Verdict
 from support import Home
 
 ALLOWED = Verdict("allow", "because", "user", Rule("mcp__x__*", "allow", "canary-pattern"))
@@ -93,6 +93,17 @@ def test_deep_and_endless_arguments_do_no_harm() -> None:
     assert shape(loop) == {"loop": {"loop": {"loop": {"loop": "object(1)"}}}}
 
 
+def test_arguments_that_no_json_can_hold_cost_their_shape_and_not_the_line(home: Home) -> None:
+    class Odd(int):
+        pass
+
+    audit = Audit(home.where, "s")
+    audit.add(Call("x", "t", {"n": Odd(3)}), ALLOWED, "ok")
+    audit.close()
+    assert [(entry.tool, entry.arguments) for entry in read(home.where)] == [("t", "unreadable")]
+    assert audit.lost == 0
+
+
 def test_lines_are_written_within_a_second_or_so_without_closing(home: Home) -> None:
     audit = Audit(home.where, "s")
     audit.add(Call("x", "t"), ALLOWED, "ok")
@@ -159,7 +170,7 @@ def test_a_line_that_was_cut_short_costs_no_other(home: Home) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["folder", "link", "file instead of the folder"])
-def test_a_log_that_cannot_be_written_is_counted_and_never_raised(obstacle: str, home: Home) -> None:
+def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obstacle: str, home: Home) -> None:
     target = Path(path(home.where))
     match obstacle:
         case "folder":
@@ -169,10 +180,16 @@ def test_a_log_that_cannot_be_written_is_counted_and_never_raised(obstacle: str,
             target.symlink_to(home.write("project/victim", ""))
         case _:
             home.write("home/.local/state/mooring", "")
-    audit = Audit(home.where, "s")
-    audit.add(Call("x", "t"), ALLOWED, "ok")
+    told: list[Problem] = []
+    audit = Audit(home.where, "s", tell=told.append)
+    for _ in range(3):
+        audit.add(Call("x", "t"), ALLOWED, "ok")
+        audit.flush()
     audit.close()
-    assert audit.lost == 1
+    assert audit.lost == 3
+    [problem] = told
+    assert (problem.path, problem.level) == (path(home.where), "warning")
+    assert problem.message.startswith("The log of calls ")
     assert not (home.project / "victim").exists() or (home.project / "victim").read_text() == ""
 
 

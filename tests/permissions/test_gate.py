@@ -12,9 +12,9 @@ from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
 from mooring.core.tool import Hints
 from mooring.errors import ConfigError, Denied
 from mooring.permissions.gate import Gate, keeper
-from mooring.permissions.policy import Call, Layer, Policy, Verdict
-from mooring.permissions.rule import Rule
+from mooring.permissions.policy import Layer, Policy
 from mooring.permissions.rules import policy
+from mooring.permissions.verdict import Call, Rule, Verdict
 from mooring.settings import load
 from support import Home
 

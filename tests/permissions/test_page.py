@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from mooring.permissions import audit, values
-from mooring.permissions.policy import LEVELS, MODES, Call, Layer, Policy
-from mooring.permissions.rule import Rule
+from mooring.permissions.policy import LEVELS, MODES, Layer, Policy
+from mooring.permissions.verdict import Call, Rule
 from mooring.settings import SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()

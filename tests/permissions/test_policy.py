@@ -7,8 +7,8 @@ import timeit
 import pytest
 
 from mooring.core.tool import Hints
-from mooring.permissions.policy import LEVELS, MODES, Call, Layer, Level, Mode, Policy
-from mooring.permissions.rule import Action, Rule
+from mooring.permissions.policy import LEVELS, MODES, Layer, Policy
+from mooring.permissions.verdict import Action, Call, Level, Mode, Rule
 
 READS = Hints(read_only_hint=True)
 

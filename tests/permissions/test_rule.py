@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from mooring.errors import ConfigError
 from mooring.permissions.glob import literal
-from mooring.permissions.policy import Call, Layer, Policy
-from mooring.permissions.rule import Action, Rule, exactly, pair, said
+from mooring.permissions.policy import Layer, Policy
+from mooring.permissions.rule import exactly, pair, said
+from mooring.permissions.verdict import Action, Call, Rule
 from mooring.tools.names import Scheme, names
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
-from mooring.permissions.policy import Call, Mode, Policy
-from mooring.permissions.rule import Action
+from mooring.permissions.policy import Policy
 from mooring.permissions.rules import keep, policy
+from mooring.permissions.verdict import Action, Call, Mode
 from mooring.settings import load
 from mooring.syntax import parse
 from support import Home

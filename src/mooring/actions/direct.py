@@ -17,6 +17,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Result
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import ServerError, UnknownTool
+from mooring.permissions.verdict import Call
 from mooring.servers.redact import hidden, redacted
 from mooring.single import connect
 from mooring.wire.client import Client, Root
@@ -74,7 +75,7 @@ async def call(
 ) -> None:
     """Call one tool and show its result, before the server is closed; `fill` makes its arguments from its schema.
 
-    `judge` stands before the call, as the gate of a host does.
+    `judge` stands before the call and keeps the record of it, as a host does.
 
     Raises:
         UnknownTool: the server has no such tool.
@@ -85,10 +86,15 @@ async def call(
     async def ask(session: Session, within: Timeout | None) -> Result:
         found = _find(session, tool)
         arguments = fill(session.server, found)
-        await judge(session.server, found.name, arguments)
-        return await session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
+        call = Call(session.server, found.name, arguments, found.annotations, "the command line")
+        return await judge.call(
+            call, lambda: session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
+        )
 
-    await _with(target, guard, tool, watcher, ask, show)
+    try:
+        await _with(target, guard, tool, watcher, ask, show)
+    finally:
+        judge.close()
 
 
 async def _with(

@@ -1,56 +1,69 @@
-"""What the command line says about permissions, and the gate for calls that no host makes."""
+"""What the command line says about permissions, and the gate and the log for calls that no host makes."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.problem import Problem
+from mooring.core.result import Result
 from mooring.core.where import Request
+from mooring.permissions.audit import Audit, Outcome, session
+from mooring.permissions.verdict import Call, Mode, Rule, Verdict
 from mooring.settings import Settings, load
 
 if TYPE_CHECKING:
-    from mooring.permissions.policy import Mode
-    from mooring.permissions.rule import Rule
-
-Judge: TypeAlias = Callable[[str, str, Mapping[str, Any]], Awaitable[None]]
-"""Lets a call of a server's tool with some arguments through. Raises: Denied."""
+    from mooring.permissions.gate import Gate
 
 
 class Said(Struct, frozen=True):
     """The rules and the mode that hold for one command."""
 
-    rules: "tuple[Rule, ...]" = ()
-    mode: "Mode | None" = None
+    rules: tuple[Rule, ...] = ()
+    mode: Mode | None = None
 
 
-def judge(request: Request, said: Said) -> Judge:
-    """The gate for a server that is configured nowhere, whose call a person typed: what is denied stays so.
+class Judge:
+    """Stands before the calls of a server that is configured nowhere, which a person typed: what is denied stays so."""
 
-    Where nobody ever said anything about permissions there is nothing to load.
-    """
-    root = files.upwards(request.cwd)[-1] if request.project else None
-    settings = load(request.where, root)
-    return _gate(request, settings, root, said) if _anything(settings, said) else _nothing_said
+    def __init__(self, request: Request, said: Said, tell: Callable[[Problem], None]) -> None:
+        """`tell` hears what went wrong beside the calls. Where nobody ever said anything no rules are loaded."""
+        self._request, self._said = request, said
+        self._audit = Audit(request.where, session(), tell=tell)
+
+    async def call(self, call: Call, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Do the work, once the call is let through, and put it on record. Raises: Denied; what the work raises."""
+        verdict = await self._passed(call)
+        outcome: Outcome = "error"
+        began = perf_counter()
+        try:
+            result = await work()
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self._audit.add(call, verdict, outcome, perf_counter() - began)
+
+    def close(self) -> None:
+        """Write down what is to be on record."""
+        self._audit.close()
+
+    async def _passed(self, call: Call) -> Verdict:
+        root = files.upwards(self._request.cwd)[-1] if self._request.project else None
+        settings = load(self._request.where, root)
+        if not _anything(settings, self._said):
+            return Verdict("allow", "you typed it")
+        return await self._gate(settings, root).pass_(call)
+
+    def _gate(self, settings: Settings, root: str | None) -> "Gate":
+        from mooring.permissions import rules
+        from mooring.permissions.gate import Gate
+
+        mode = self._said.mode or "bypass"
+        return Gate(rules.policy(settings, self._request.where, root, mode, self._said.rules), audit=self._audit)
 
 
 def _anything(settings: Settings, said: Said) -> bool:
     managed = settings.values["permissionMode"].level == "managed"
     return bool(said.rules or said.mode or settings.every("permissions") or settings.doubts or managed)
-
-
-def _gate(request: Request, settings: Settings, root: str | None, said: Said) -> Judge:
-    from mooring.permissions import rules
-    from mooring.permissions.gate import Gate
-    from mooring.permissions.policy import Call
-
-    gate = Gate(rules.policy(settings, request.where, root, said.mode or "bypass", said.rules))
-
-    async def judged(server: str, tool: str, arguments: Mapping[str, Any]) -> None:
-        await gate.pass_(Call(server, tool, arguments, origin="the command line"))
-
-    return judged
-
-
-async def _nothing_said(server: str, tool: str, arguments: Mapping[str, Any]) -> None:
-    return

@@ -14,6 +14,7 @@ from mooring.admission import Admitted
 from mooring.charter import Charter
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
+from mooring.core.problem import Problem
 from mooring.core.template import literal
 from mooring.core.where import Request
 from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
@@ -27,6 +28,10 @@ BEGIN = 0.95
 
 LATELY = 600.0
 """For so many seconds a list of everything believes that a server failed, and a list that was given no time to live."""
+
+
+def _nobody(_: Problem) -> None:
+    return
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -44,6 +49,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What it says of permissions."""
     warn: Callable[[str, str], None] = lambda server, what: None
     """Told what a server has to go without."""
+    tell: Callable[[Problem], None] = _nobody
+    """Hears what went wrong beside the work, once all is done."""
 
     def __repr__(self) -> str:
         return f"<Setup of {self.alone or self.request.cwd}>"
@@ -87,8 +94,18 @@ async def opened(setup: Setup, named: str = "", *, required: bool = False) -> As
         adapt=partial(_adapted, setup=setup, named=named or setup.alone, required=required),
         warn=setup.warn,
     )
-    async with setup.guard or nullcontext(), Host(charter) as host:
-        yield host
+    host = Host(charter)
+    try:
+        async with setup.guard or nullcontext(), host:
+            yield host
+    finally:
+        for problem in host.troubles:
+            setup.tell(problem)
+
+
+def amiss(host: Host) -> tuple[Problem, ...]:
+    """What is wrong with the configuration; what went wrong since is told at the end."""
+    return tuple(problem for problem in host.problems if problem.level == "error" and problem not in host.troubles)
 
 
 def adhoc(target: Target) -> ServerConfig:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.actions.opening import Setup, connected, opened
+from mooring.actions.opening import Setup, amiss, connected, opened
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError, MooringError, NotApproved
@@ -47,8 +47,7 @@ async def reload(setup: Setup, name: str | None = None) -> Reloaded:
             raise next(iter(errors.values()))
         changes = tuple(_change(server, before[each], errors.get(each)) for each, server in sorted(servers.items()))
         waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
-        problems = tuple(problem for problem in host.problems if problem.level == "error" and not name)
-        return Reloaded(changes, problems, waiting)
+        return Reloaded(changes, () if name else amiss(host), waiting)
 
 
 def _tools(server: Server) -> Mapping[str, Tool] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.opening import Setup, connected, opened
+from mooring.actions.opening import Setup, amiss, connected, opened
 from mooring.core.problem import Problem
 from mooring.core.status import Idle, Word, error, word
 from mooring.core.tool import Listing, Tool
@@ -104,7 +104,7 @@ def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
         peers=tuple(_peer(name, servers.get(name), host, errors.get(name)) for name in host.status()),
         failed=dict(sorted(failed.items())),
         waiting=tuple(name for name, why in errors.items() if isinstance(why, NotApproved)),
-        problems=tuple(problem for problem in host.problems if problem.level == "error"),
+        problems=amiss(host),
         held=_held(host, list(servers)),
         healthy=not any(server.config.required and name in failed for name, server in servers.items()),
     )

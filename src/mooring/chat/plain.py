@@ -19,7 +19,7 @@ from mooring.chat.servers import counted, stands
 from mooring.chat.terminal import Ended, Interrupted, Terminal
 from mooring.core.call import Definition, Done, Failed, Happening, Heard, Moved, Processing
 from mooring.core.call import Request as Call
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
 from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth
 from mooring.core.status import Failed as Broken
@@ -268,7 +268,7 @@ class Chat:
                 self.registry.use(self.host.tools)
                 if added or removed or replaced:
                     self._news(told(event))
-            case ListChanged() | Updated():
+            case ListChanged() | Updated() | Troubled():
                 self._news(told(event))
             case StatusChanged() | Logged():
                 pass

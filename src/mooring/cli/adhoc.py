@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from mooring.actions.direct import Target
 from mooring.cli.base import Globals
+from mooring.core.problem import Problem
 from mooring.errors import ConfigError
-from mooring.render import safe
+from mooring.render import problem_line, safe
 from mooring.settings import load
 from mooring.single import is_url
 from mooring.wire.process import Guard
@@ -70,7 +71,7 @@ def opening(options: Globals, timeout: float | None) -> "Setup":
     from mooring.actions.opening import Setup
 
     keeper = guard(options) if options.begun is not None else None
-    return Setup(request=options.request(), timeout=timeout, guard=keeper, warn=_lacking())
+    return Setup(request=options.request(), timeout=timeout, guard=keeper, warn=_lacking(), tell=trouble(options))
 
 
 def _lacking() -> Callable[[str, str], None]:
@@ -84,6 +85,12 @@ def _lacking() -> Callable[[str, str], None]:
             click.echo(f"{start}Warning: MCP config error: {safe(server)}: {safe(what)}", err=True, color=True)
 
     return say
+
+
+def trouble(options: Globals) -> Callable[[Problem], None]:
+    """Says on stderr what went wrong beside the work."""
+    home = options.request().where.home
+    return lambda problem: click.echo(f"Warning: {problem_line(problem, home)}", err=True)
 
 
 def first(setup: "Setup", words: Sequence[str], *more: str) -> tuple[str, ...]:

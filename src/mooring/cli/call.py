@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.actions import direct
 from mooring.actions.arguments import LIMIT, filled
-from mooring.actions.judge import judge
-from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
+from mooring.actions.judge import Judge
+from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target, trouble
 from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
 from mooring.cli.permission import permission_options, said
 from mooring.cli.ticker import Ticker
@@ -63,7 +63,7 @@ def command(
 
     with Ticker(options, label(server, tool)) as ticker:
         if is_adhoc(server):
-            gate = judge(options.request(), permissions)
+            gate = Judge(options.request(), permissions, trouble(options))
             asyncio.run(direct.call(target(options, server), guard(options), tool, fill, gate, ticker, show))
         else:
             from mooring.actions.call import call  # loads the host, which a server named by its command needs not

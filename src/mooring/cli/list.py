@@ -8,8 +8,7 @@ import click
 
 from mooring.actions.list import Listing, Row, list_servers
 from mooring.cli.base import Command, Globals, current, print_json
-from mooring.core.problem import Problem
-from mooring.render import argument, columns, cut, safe, short_path, width
+from mooring.render import argument, columns, cut, problem_line, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
 _MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}
@@ -103,12 +102,4 @@ def notes(listing: Listing, home: str) -> Iterator[str]:
         yield f"\nThe project's files define {names}. To look and decide: mooring mcp approve --all"
     if listing.problems:
         yield "\nProblems:"
-        yield from (problem_line(problem, home) for problem in listing.problems)
-
-
-def problem_line(problem: Problem, home: str) -> str:
-    where = short_path(problem.path, home) if problem.path else "command line"
-    place = f"{where}:{problem.line}" if problem.line else where
-    server = f"{safe(problem.server)} " if problem.server else ""
-    hint = f"; {problem.hint}" if problem.hint else ""
-    return f"  {place}  {server}{safe(problem.message)}{safe(hint)}"
+        yield from (f"  {problem_line(problem, home)}" for problem in listing.problems)

@@ -39,5 +39,5 @@ def command(
 def _cells(entry: Entry) -> tuple[str, ...]:
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
     took = f"{entry.seconds * 1000:.0f} ms" if entry.outcome != "denied" else ""
-    why = " ".join(filter(None, (entry.verdict, entry.level, entry.rule)))
+    why = " ".join(filter(None, (entry.verdict, entry.level, entry.rule, entry.why and f"({entry.why})")))
     return entry.time, safe(name), entry.outcome.replace("_", " "), took, safe(why)

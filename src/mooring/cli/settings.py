@@ -6,10 +6,9 @@ from collections.abc import Mapping
 import click
 
 from mooring.cli.base import Command, current, print_json
-from mooring.cli.list import problem_line
 from mooring.discovery.scan import context
 from mooring.errors import ConfigError
-from mooring.render import columns, safe, short_path
+from mooring.render import columns, problem_line, safe, short_path
 from mooring.settings import SETTINGS, Value, load
 
 
@@ -35,7 +34,7 @@ def command(ctx: click.Context, key: str | None) -> None:
         for line in columns([_line(name, value, request.where.home) for name, value in values.items()]):
             click.echo(line)
     for problem in settings.problems:
-        click.echo(problem_line(problem, request.where.home), err=True)
+        click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
 
 
 def _data(name: str, value: Value) -> Mapping[str, object]:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 import click
 
 from mooring.cli.base import Globals
-from mooring.cli.list import problem_line
 from mooring.core.problem import Problem
-from mooring.render import argument, safe
+from mooring.render import argument, problem_line, safe
 
 
 def warn(
@@ -21,7 +20,7 @@ def warn(
     """Name the servers that are not there, the tools that are held back, and what is wrong with the configuration."""
     home = options.request().where.home
     for problem in problems:
-        click.echo(f"Warning: MCP config error: {problem_line(problem, home).strip()}", err=True)
+        click.echo(f"Warning: MCP config error: {problem_line(problem, home)}", err=True)
     for name, why in failed.items():
         click.echo(f"Warning: MCP startup error: {safe(_naming(name, why))}", err=True)
     for name, count in (held or {}).items():

@@ -61,4 +61,10 @@ class Reloaded(Struct, frozen=True, tag=True):
     problems: tuple[Problem, ...] = ()
 
 
-Event: TypeAlias = StatusChanged | ToolsChanged | ListChanged | Updated | Logged | Reloaded
+class Troubled(Struct, frozen=True, tag=True):
+    """Something went wrong beside the work, which goes on: a log or an answer that cannot be kept."""
+
+    problem: Problem
+
+
+Event: TypeAlias = StatusChanged | ToolsChanged | ListChanged | Updated | Logged | Reloaded | Troubled

@@ -1,14 +1,15 @@
 """The log of calls: who let what run, when, and how it ended. Shapes of arguments, never their texts.
 
 Lines of JSON in the person's state folder, readable by them alone, the oldest given up when there are too many.
-Adding a line costs a list's append; a thread writes them down within a second. What cannot be written is counted,
-never raised: the log must not be what stops the work.
+Adding a line costs a list's append; a thread writes them down within a second. What cannot be written is counted and
+told once, never raised: the log must not be what stops the work.
 """
 
+import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -18,9 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import FileError
-from mooring.permissions.policy import Call, Verdict
+from mooring.permissions.verdict import Call, Verdict
 
 Outcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
 
@@ -58,6 +60,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     level: str | None = None
     rule: str | None = None
     """The `tool` of the rule that decided."""
+    why: str | None = None
+    """What decided, where no rule did."""
     origin: str = ""
     arguments: Any = None
     """Their shape: keys, numbers and booleans as they are, of every text only how long it was."""
@@ -68,8 +72,18 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 class Audit:
     """Writes the log; `lost` counts the lines that could not be written."""
 
-    def __init__(self, where: Where, session: str, *, most: int = MOST, kept: int = KEPT) -> None:
+    def __init__(
+        self,
+        where: Where,
+        session: str,
+        *,
+        most: int = MOST,
+        kept: int = KEPT,
+        tell: Callable[[Problem], None] = lambda problem: None,
+    ) -> None:
+        """`tell` hears once that lines are lost, in whatever thread."""
         self.lost = 0
+        self._tell = tell
         self._path = path(where)
         self._session = session
         self._most, self._kept = most, kept
@@ -84,7 +98,7 @@ class Audit:
     def add(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float = 0.0) -> None:
         """Put a call on record, soon. Never raises, never waits."""
         if len(self._waiting) >= MOST_WAITING:
-            self.lost += 1
+            self._lose(1, "cannot keep up with so many calls")
             return
         self._waiting.append((time.time(), call, verdict, outcome, seconds))
         if not self._awake:
@@ -96,13 +110,12 @@ class Audit:
         """Write down what waits."""
         self._awake = False
         taken = _merged([self._waiting.popleft() for _ in range(len(self._waiting))])
-        lines = [line for entry in taken if (line := self._line(*entry)) is not None]
-        self.lost += len(taken) - len(lines)
+        lines = [self._line(*entry) for entry in taken]
         for some in _portions(lines, self._most):
             try:
                 files.append(self._path, b"".join(some), self._most, self._kept)
-            except FileError:
-                self.lost += len(some)
+            except FileError as error:
+                self._lose(len(some), error.reason)
 
     def close(self, seconds: float = 5.0) -> None:
         """Write down what waits and end; gives up after some seconds."""
@@ -110,6 +123,12 @@ class Audit:
             event.set()
         if self._thread is not None:
             self._thread.join(seconds)
+
+    def _lose(self, lines: int, reason: str) -> None:
+        first, self.lost = not self.lost, self.lost + lines
+        if first:
+            hint = "calls go on, but are not on record until that is mended"
+            self._tell(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
 
     def _rouse(self) -> None:
         self._awake = True
@@ -127,10 +146,8 @@ class Audit:
             self._hurry.clear()
             self.flush()
 
-    def _line(
-        self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1
-    ) -> bytes | None:
-        try:
+    def _line(self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1) -> bytes:
+        def written(arguments: Any) -> bytes:
             entry = Entry(
                 self._time(at),
                 self._session,
@@ -141,13 +158,17 @@ class Audit:
                 round(seconds, 6),
                 verdict.level,
                 None if verdict.rule is None else _name(verdict.rule.tool),
+                _name(verdict.why) if verdict.rule is None else None,
                 _name(call.origin),
-                shape(call.arguments) if times == 1 else None,
+                arguments,
                 times,
             )
             return _ENCODE(entry) + b"\n"
+
+        try:
+            return written(shape(call.arguments) if times == 1 else None)
         except (RuntimeError, RecursionError, TypeError, ValueError, msgspec.MsgspecError):
-            return None  # somebody changed the arguments meanwhile, or they are nothing that JSON could hold
+            return written("unreadable")  # somebody changed them meanwhile, or they are nothing that JSON could hold
 
     def _time(self, at: float) -> str:
         """The moment in words, kept for the many calls of one millisecond."""
@@ -177,6 +198,11 @@ def _merged(entries: list[_Waiting]) -> list[tuple[Any, ...]]:
         else:
             kept.extend(rest)
     return kept
+
+
+def session() -> str:
+    """A name for the calls of one program, by chance."""
+    return os.urandom(6).hex()
 
 
 def path(where: Where) -> str:

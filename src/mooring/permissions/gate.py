@@ -13,9 +13,9 @@ from mooring.core.question import Allow, Ask, No, Permission, Scope, Yes
 from mooring.core.where import Where
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
-from mooring.permissions.policy import Call, Policy, Verdict
-from mooring.permissions.rule import Server
+from mooring.permissions.policy import Policy
 from mooring.permissions.rules import Place
+from mooring.permissions.verdict import Call, Server, Verdict
 
 
 class Log(Protocol):
@@ -114,13 +114,13 @@ class Gate:
 
     async def _answered(self, call: Call, verdict: Verdict, line: "_Line") -> Verdict | None:
         if self._ask is None:
-            raise self._denied(call, verdict, _nobody(call, verdict))
+            raise self._denied(call, Verdict("ask", "there was nobody to ask"), _nobody(call, verdict))
         scopes = _scopes(verdict, self._keep is not None)
         answer = line.refusal(call) or await self._ask(_question(call, verdict, scopes))
         match answer:
             case No():
                 line.refused.append((call, answer))
-                raise self._denied(call, verdict, _said_no(call, answer))
+                raise self._denied(call, Verdict("ask", "you said no"), _said_no(call, answer))
             case Allow() if answer.scope != "once" and "session" in scopes:
                 await self._remember(call, answer, scopes)
                 return None

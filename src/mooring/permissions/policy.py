@@ -17,18 +17,15 @@ does, passes that tool's gate as well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.problem import Problem
 from mooring.core.tool import Hints
-from mooring.permissions.rule import Action, Matcher, Rule, Server, pair, spellings
+from mooring.permissions.rule import Matcher, pair, spellings
 from mooring.permissions.values import Values
-
-Level: TypeAlias = Literal["managed", "session", "local", "user", "project"]
-Mode: TypeAlias = Literal["plan", "ask", "accept-reads", "bypass"]
+from mooring.permissions.verdict import Action, Call, Level, Mode, Rule, Server, Verdict
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` is the person's word about one project, kept outside of it."""
@@ -45,38 +42,12 @@ _WHOSE: Mapping[Level, str] = {
 }
 
 
-class Call(Struct, frozen=True, gc=False):
-    """A tool about to be called: the real pair and its arguments, and what is known of them."""
-
-    server: Server
-    """`None` for one of Mooring's own tools."""
-    tool: str
-    """The raw name, never the shown one."""
-    arguments: Mapping[str, Any] = {}
-    hints: Hints | None = None
-    origin: str = ""
-    """Where the server comes from, in words."""
-    target: "Call | None" = None
-    """What one of Mooring's own tools would call in turn."""
-
-
 class Layer(Struct, frozen=True):
     """The rules of one level, in their order, and the file they stand in."""
 
     level: Level
     rules: tuple[Rule, ...]
     path: str | None = None
-
-
-class Verdict(Struct, frozen=True, gc=False):
-    """What becomes of a call, why, and the rule that decided, where one did."""
-
-    action: Action
-    why: str
-    level: Level | None = None
-    rule: Rule | None = None
-    doubtful: bool = False
-    """It would have been let through, but rules that cannot be read could deny it."""
 
 
 class _Hit(Struct, frozen=True):

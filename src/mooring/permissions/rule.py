@@ -17,34 +17,18 @@ servers count too. A `mcp_…` name in an allow is refused, since it could let t
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring.errors import ConfigError
 from mooring.permissions.glob import Glob, folded, literal
 from mooring.permissions.values import Pattern
+from mooring.permissions.verdict import Action, Rule, Server
 from mooring.settings import LONGEST_RULE
-
-Action: TypeAlias = Literal["allow", "deny", "ask"]
-Server: TypeAlias = str | None
-"""The name of a server; `None` stands for Mooring itself."""
 
 _ALL = frozenset({"*", "**", "mcp*", "mcp_*", "mcp__*", "mcp.*"})
 _TYPED = r"(?s)([^()]+)(?:\((.+)\))?"
 _CLASS = r"(?s)\[!?.[^\]]*\]"
-
-
-class Rule(Struct, frozen=True, omit_defaults=True):
-    """What may happen to calls of some tools, with some arguments."""
-
-    tool: str
-    action: Action
-    pattern: str = ""
-    """A glob over the arguments, see `values.Pattern`; empty for any."""
-
-    def __str__(self) -> str:
-        return f"{self.action} {self.tool}" + (f" with {self.pattern}" if self.pattern else "")
 
 
 def said(text: str, action: Action) -> Rule:

@@ -15,9 +15,10 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
-from mooring.permissions.policy import MODES, Layer, Level, Mode, Policy
-from mooring.permissions.rule import Matcher, Rule, Server, exactly, spellings
+from mooring.permissions.policy import MODES, Layer, Policy
+from mooring.permissions.rule import Matcher, exactly, spellings
 from mooring.permissions.trust import identity, read_record
+from mooring.permissions.verdict import Level, Mode, Rule, Server
 from mooring.settings import Settings
 from mooring.syntax import parse
 

@@ -2,7 +2,8 @@
 
 An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of
 them differs it no longer counts. It records the program or the address that this stood for, and a start that finds
-another asks again; so does the first one that finds any, where it stood for none. What scripts inside the project do is not covered, and every question says so.
+another asks again; so does the first one that finds any, where it stood for none. What scripts inside the project do
+is not covered, and every question says so.
 """
 
 import json

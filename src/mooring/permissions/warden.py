@@ -1,7 +1,6 @@
 """Who stands before every call of one host: the gate, the log of calls, and the tools as they were approved."""
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
@@ -12,11 +11,11 @@ from mooring.core.tool import Tool
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions import pins, rules
-from mooring.permissions.audit import Audit, Outcome
+from mooring.permissions.audit import Audit, Outcome, session
 from mooring.permissions.gate import Gate, keeper
 from mooring.permissions.pins import Held, Pin
-from mooring.permissions.policy import Call, Mode, Policy, Verdict
-from mooring.permissions.rule import Rule
+from mooring.permissions.policy import Policy
+from mooring.permissions.verdict import Call, Mode, Rule, Verdict
 from mooring.settings import Settings
 
 
@@ -37,7 +36,7 @@ class Warden:
         """`said` are rules for as long as this lasts, beside those in the settings."""
         self._where, self._project, self._mode, self._said = where, project, mode, tuple(said)
         self._tell = tell
-        self.audit = Audit(where, os.urandom(6).hex())
+        self.audit = Audit(where, session(), tell=tell)
         self.gate = Gate(self._policy(settings), ask, keep=keeper(where, project), audit=self.audit, tell=tell)
         self._pins: dict[pins.Key, Pin | None] = {}
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Self
 from weakref import WeakSet
 
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Updated
+from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 
 MOST_LINES = 256
 """So many lines of a log wait for a slow listener; older ones are dropped."""
@@ -82,6 +82,8 @@ class Listener:
                 return Updated, watch
             case Reloaded():
                 return Reloaded
+            case Troubled(problem):
+                return problem
             case Logged():
                 return self._line()
 
