@@ -97,6 +97,17 @@ def short_path(path: str, home: str) -> str:
     return safe("~" + path[len(home) :] if home and path.startswith(f"{home}/") else path)
 
 
+def held_back(count: int) -> str:
+    """So many tools that are held back."""
+    return f"{count} tool{'' if count == 1 else 's'} held back, not being what was approved"
+
+
+def held_ways(server: str) -> str:
+    """What to do about tools that are held back."""
+    name = argument(server)
+    return f"to look: mooring mcp pins {name}, to let them be called: mooring mcp pins --approve {name}"
+
+
 def problem_line(problem: Problem, home: str = "") -> str:
     """What is wrong, where, and what to do about it, in one line."""
     where = short_path(problem.path, home) if problem.path else "command line"

@@ -188,7 +188,7 @@ def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
     assert cli("mcp", "reload", "demo").out == "demo  7 tools, as before\n"
     assert "actor.newer" in cli("tools").out
     data = cli("mcp", "reload", "actor", "--json").data
-    assert list(data["servers"][0]) == ["name", "known", "tools", "added", "removed", "changed", "error"]
+    assert list(data["servers"][0]) == ["name", "known", "tools", "added", "removed", "changed", "held", "error"]
 
 
 def test_a_reload_forgets_what_is_no_longer_there(cli: Cli, actor: Actor) -> None:

@@ -468,7 +468,18 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     actor.tell(tools=["x"], describe={"x": "evil"})
     done = cli("tools", "--refresh")
     assert "actor.x " not in done.out
-    assert "A tool of actor is held back" in done.err
+    ways = "to look: mooring mcp pins actor, to let them be called: mooring mcp pins --approve actor"
+    says = f"actor has 1 tool held back, not being what was approved; {ways}\n"
+    assert done.err == says
+    assert (cli("mcp", "test", "actor").err, cli("mcp", "reload", "actor").err) == (says, says)
+    assert cli("mcp", "test", "actor", "--json").data["server"]["held"] == 1
+    assert cli("mcp", "reload", "--json").data["servers"][0]["held"] == 1
+    doctor = cli("mcp", "doctor")
+    assert (doctor.code, "actor: It has 1 tool held back" in doctor.out, f"mend: {ways}" in doctor.out) == (
+        0,
+        True,
+        True,
+    )
     assert cli("call", "actor.x").code == 4
     shown = cli("mcp", "pins", "actor")
     assert "+description: evil" in shown.out
@@ -476,6 +487,42 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     assert "+description: evil" in approved.err
     assert cli("call", "actor.x").out == "x\n"
     assert [row["outcome"] for row in cli("log", "--json", "--tool", "x").data["calls"]] == ["ok", "ok"]
+
+
+def test_a_damaged_record_of_approved_tools_is_said_everywhere_and_mended_by_the_command_that_is_named(
+    cli: Cli, actor: Actor
+) -> None:
+    actor.tell(tools=["x"])
+    cli.home.configure(actor=actor.entry)
+    assert cli("call", "actor.x").code == 0
+    [path] = (cli.home.home / ".local/state/mooring/pins").glob("*.json")
+    path.write_text("{")
+    says = "actor has a record of its approved tools that is damaged, so that all of them are held back; to look: "
+    assert says in cli("tools").err
+    assert says in cli("mcp", "pins", "actor").out
+    assert says in cli("call", "actor.x").err
+    doctor = cli("mcp", "doctor")
+    assert (doctor.code, "has a record of its approved tools that is damaged" in doctor.out) == (1, True)
+    assert "mooring mcp pins --approve actor" in doctor.out
+    assert cli("mcp", "pins", "--approve", "actor").code == 0
+    assert cli("call", "actor.x").out == "x\n"
+
+
+def test_doctor_names_rules_that_do_nothing_and_records_that_cannot_be_read(cli: Cli) -> None:
+    cli.home.configure(a={"command": "sh"})
+    cli.home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "mcp_a_b", "action": "allow"}]})
+    cli.home.write("home/.local/state/mooring/rules.json", "{")
+    out = cli("mcp", "doctor").out
+    assert "The rule that allows mcp_a_b does not say where the server's name ends; it is ignored" in out
+    assert "The record of rules for projects is damaged, so that everything is asked" in out
+    assert "to begin a new one: mv " in out
+
+
+def test_doctor_finds_programs_where_they_will_be_found(cli: Cli) -> None:
+    cli.home.write("home/.volta/bin/managed-tool", "#!/bin/sh\n").chmod(0o755)
+    cli.home.write("home/own/own-tool", "#!/bin/sh\n").chmod(0o755)
+    cli.home.configure(a={"command": "managed-tool"}, b={"command": "own-tool", "env": {"PATH": "${HOME}/own"}})
+    assert "Nothing to mend" in cli("mcp", "doctor").out
 
 
 async def test_a_header_given_for_an_address_is_not_repeated(home: Home) -> None:

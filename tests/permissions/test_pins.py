@@ -16,6 +16,7 @@ from mooring.core.tool import Hints, Tool
 from mooring.errors import FileError
 from mooring.permissions import pins
 from mooring.permissions.pins import Key, Pin, compare
+from mooring.render import problem_line
 from support import Home
 
 KEY = Key("user", "github", "d1")
@@ -153,33 +154,37 @@ def test_of_very_long_definitions_only_a_digest_is_kept_and_a_change_is_noticed_
     assert (change.old, "+description: y" in change.diff) == (None, True)
 
 
-def test_a_damaged_record_holds_everything_back_and_is_not_overwritten(home: Home) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is damaged"),
+        (
+            '{"key": {"scope": "user", "server": "github", "digest": "d1"}, "version": 9}',
+            "was written by a newer version of mooring",
+        ),
+    ],
+)
+def test_a_damaged_record_holds_everything_back_until_the_tools_are_approved_anew(
+    home: Home, content: str, reason: str
+) -> None:
     pinned(home, tool())
     [path] = (home.home / ".local/state/mooring/pins").glob("*.json")
-    for content in ("{", '{"key": {"scope": "user", "server": "github", "digest": "d1"}, "version": 9}'):
-        path.write_text(content)
-        pin, problem = pins.load(home.where, KEY)
-        assert compare(pin, [tool()]).names == {"get"}
-        assert problem is not None
-        assert problem.server == "github"
-        with pytest.raises(FileError):
-            pinned(home, tool())
-        assert path.read_text() == content
-        assert len(pins.recorded(home.where)[1]) == 1
-
-
-def test_pins_can_be_listed_and_forgotten(home: Home) -> None:
-    pinned(home, tool())
-    pins.first(home.where, Key("/p", "x", "d"), [tool("a"), tool("b")])
-    assert [(pin.key.server, sorted(pin.tools)) for pin in pins.recorded(home.where)[0]] == [
-        ("x", ["a", "b"]),
-        ("github", ["get"]),
-    ]
-    pins.forget(home.where, "user", "github")
-    assert [pin.key.server for pin in pins.recorded(home.where)[0]] == ["x"]
-    assert not held(home, tool(description="new"))
-    pinned(home, tool(description="new"))
-    assert held(home, tool()).names == {"get"}
+    path.write_text(content)
+    pin, problem = pins.load(home.where, KEY)
+    found = compare(pin, [tool()])
+    assert found.names == {"get"}
+    assert problem is not None
+    assert problem_line(problem, str(home.home)) == (
+        f"~/.local/state/mooring/pins/{path.name}  github has a record of its approved tools that {reason}, "
+        "so that all of them are held back; to look: mooring mcp pins github, "
+        "to let them be called: mooring mcp pins --approve github"
+    )
+    with pytest.raises(FileError):
+        pinned(home, tool())
+    assert path.read_text() == content
+    pins.approve(home.where, KEY, found.changes)
+    assert pins.load(home.where, KEY)[1] is None
+    assert not held(home, tool())
 
 
 def test_pins_are_kept_outside_the_project_and_for_the_owner_alone(home: Home) -> None:

@@ -14,6 +14,7 @@ from mooring.actions.approve import UNCHECKED, decide, pending, questions
 from mooring.core.where import here
 from mooring.errors import ConfigError, FileError, UnknownServer
 from mooring.permissions import trust
+from mooring.render import problem_line
 from support import Home
 
 ENTRY = {"command": "npx", "args": ["-y", "server"], "env": {"K": "v"}, "cwd": "tools"}
@@ -254,10 +255,19 @@ def test_a_damaged_record_approves_nothing_and_is_not_overwritten(home: Home) ->
     path.write_text("{damaged")
     inventory = home.inventory()
     assert inventory.find("x").standing == "unseen"
-    assert any("record of approvals" in problem.message for problem in inventory.problems)
-    with pytest.raises(FileError, match="damaged"):
+    command = f"mv {path} {path}.damaged"
+    [problem] = inventory.problems
+    assert problem_line(problem, "") == (
+        f"{path}  The record of approvals is damaged, so that nothing from projects counts as approved; "
+        f"to begin a new one: {command}"
+    )
+    with pytest.raises(FileError) as caught:
         approve(home, "x")
+    assert str(caught.value) == f"{path}: is damaged; to begin a new one: {command}"
     assert path.read_text() == "{damaged"
+    assert os.system(command) == 0
+    approve(home, "x")
+    assert standing(home) == "approved"
 
 
 def test_decisions_of_several_projects_are_kept_side_by_side(home: Home) -> None:

@@ -1,6 +1,5 @@
 """`approve` and `reject`: the person's word on what a project's files would start."""
 
-import os
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -15,9 +14,8 @@ from mooring.errors import ConfigError
 from mooring.inventory import Inventory, now
 from mooring.permissions import trust
 from mooring.render import address, revealed
-from mooring.servers.start import search_path
+from mooring.servers.start import usual_path
 from mooring.servers.target import steers, target
-from mooring.settings import load as load_settings
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
@@ -125,16 +123,10 @@ def _question(inventory: Inventory, definition: Definition, where: Where) -> Que
         cwd=stdio.cwd.text if stdio and stdio.cwd else None,
         source=source(config.origin),
         merged=config.origin.layers,
-        target=target(config.connection, inventory.root, where, _path(where)),
+        target=target(config.connection, inventory.root, where, usual_path(where, inventory.settings["env"])),
         trusted_by=definition.marked_by,
     )
 
 
 def _shown(name: str, value: Template) -> str:
     return value.text if steers(name) else revealed(value)
-
-
-def _path(where: Where) -> str:
-    """The search path that a program would be given."""
-    settings = load_settings(where, None)
-    return search_path(settings["env"].get("PATH") or where.env.get("PATH", os.defpath), where.home)

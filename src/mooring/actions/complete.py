@@ -1,7 +1,5 @@
 """Names for a shell to complete: from what is configured and what is remembered; nothing is started or made."""
 
-import os
-
 from mooring.core.where import Where
 from mooring.inventory import Inventory
 
@@ -19,14 +17,12 @@ def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
 
 
 def _known(inventory: Inventory, where: Where, servers: set[str]) -> list[str]:
+    from mooring.actions.remembered import remembered
     from mooring.admission import admit
-    from mooring.servers.cache import Cache
 
-    if not os.path.exists(f"{where.cache}/catalog.db"):
-        return []
     admitted = admit(inventory)
     meant = {name: admitted.wanted.get(admitted.aliases.get(name, name)) for name in servers}
-    offers = Cache(where).known([approved for approved in meant.values() if approved], where)
+    offers = remembered([approved for approved in meant.values() if approved], where)
     return [
         f"{name}.{tool.name}"
         for name, approved in meant.items()

@@ -1,17 +1,21 @@
 """`doctor`: what was read, what is wrong, and the command that mends each thing."""
 
-import os
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.actions.approve import pending
 from mooring.actions.get import missing
+from mooring.actions.remembered import remembered
+from mooring.admission import admit
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
+from mooring.core.where import Where
 from mooring.inventory import Inventory
-from mooring.render import argument, safe
+from mooring.permissions import pins, rules
+from mooring.render import argument, held_back, held_ways, safe
+from mooring.servers.start import usual_path
+from mooring.servers.target import UNRESOLVED, target
 
 
 class Finding(Struct, frozen=True):
@@ -37,31 +41,39 @@ class Report(Struct, frozen=True):
         return not any(finding.unhealthy for finding in self.findings)
 
 
-def doctor(inventory: Inventory, env: Mapping[str, str]) -> Report:
+def doctor(inventory: Inventory, where: Where) -> Report:
     """Look everything over without starting anything."""
-    findings = (*map(_from_problem, inventory.problems), *_servers(inventory, env), *_approvals(inventory))
+    problems = (*inventory.problems, *rules.problems(inventory.settings, where, inventory.root))
+    findings = (
+        *(_from_problem(problem, where) for problem in problems),
+        *_servers(inventory, where),
+        *_approvals(inventory),
+        *_held(inventory, where),
+    )
     return Report(inventory.files, len(inventory.choices), findings)
 
 
-def _from_problem(problem: Problem) -> Finding:
-    place = f"edit {problem.path}" if problem.path else ""
+def _from_problem(problem: Problem, where: Where) -> Finding:
+    ours = problem.path is None or problem.path.startswith(f"{where.state}/")  # nobody edits these
+    place = "" if ours else f"edit {problem.path}"
     fix = f"{problem.hint} ({place})" if problem.hint and place else problem.hint or place
     return Finding(problem.server, problem.message, problem.path, problem.line, fix, problem.level != "note")
 
 
-def _servers(inventory: Inventory, env: Mapping[str, str]) -> Iterator[Finding]:
+def _servers(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    path = usual_path(where, inventory.settings["env"])
     for choice in inventory.choices:
         config = choice.definition.config
         if isinstance(config, ServerConfig) and config.enabled and choice.approved:
-            yield from _command(config, inventory.root, env)
-            yield from _variables(config, env)
+            yield from _command(config, inventory.root, where, path)
+            yield from _variables(config, where.env)
 
 
-def _command(config: ServerConfig, root: str, env: Mapping[str, str]) -> Iterator[Finding]:
+def _command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
     if not isinstance(config.connection, Stdio):
         return
     command = config.connection.command.plain
-    if command is not None and files.which(command, env.get("PATH", os.defpath), root) is None:
+    if command is not None and target(config.connection, root, where, path) == UNRESOLVED:
         what = f"The command {safe(command)} is not on PATH"
         yield Finding(config.name, what, config.origin.path, None, _install(command), True)
 
@@ -99,3 +111,14 @@ def _approvals(inventory: Inventory) -> Iterator[Finding]:
         what = "changed since you decided about it" if changed else "comes from the project and is not approved"
         fix = f"mooring mcp approve {argument(definition.name)}"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False)
+
+
+def _held(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Tools that are not what was approved, as far as servers are remembered."""
+    wanted = admit(inventory).wanted
+    for name, offer in remembered(wanted.values(), where).items():
+        held, problem = pins.look(where, wanted[name], offer.tools.items)
+        if problem is not None:
+            yield _from_problem(problem, where)
+        elif held:
+            yield Finding(name, f"It has {held_back(len(held.names))}", None, None, held_ways(name), False)

@@ -2,10 +2,12 @@
 
 from msgspec import Struct
 
+from mooring.core.approved import Approved
 from mooring.core.where import Where
 from mooring.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import Change, Held
+from mooring.render import problem_line
 
 
 class HeldTool(Struct, frozen=True):
@@ -24,6 +26,8 @@ class Pinned(Struct, frozen=True):
     tools: int
     at: str | None
     held: tuple[HeldTool, ...]
+    problem: str | None = None
+    """Why the record of what was approved cannot be used."""
 
 
 def pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pinned, ...]:
@@ -33,14 +37,15 @@ def pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pinned,
     """
     names = [host.server(server).name] if server is not None else list(host.servers)
     held = host.held()
-    rows = []
-    for name in sorted(names):
-        key = pins.key(host.servers[name].approved)
-        pin = pins.load(where, key)[0] if key is not None else None
-        if pin is not None or server is not None:
-            waiting = _waiting(held.get(name, Held()))
-            rows.append(Pinned(name, len(pin.tools) if pin else 0, pin.at or None if pin else None, waiting))
-    return tuple(rows)
+    rows = [_row(host.servers[name].approved, where, held.get(name, Held())) for name in sorted(names)]
+    return tuple(row for row in rows if row.at is not None or row.problem is not None or server is not None)
+
+
+def _row(approved: Approved, where: Where, held: Held) -> Pinned:
+    key = pins.key(approved)
+    pin, problem = pins.load(where, key) if key is not None else (None, None)
+    known, at = (len(pin.tools), pin.at or None) if pin is not None else (0, None)
+    return Pinned(approved.name, known, at, _waiting(held), problem_line(problem, where.home) if problem else None)
 
 
 def approve(host: Host, server: str) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ class Change(Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    held: int = 0
+    """How many of its tools are held back, because they are not what was approved."""
     error: str | None = None
 
 
@@ -45,7 +47,11 @@ async def reload(setup: Setup, name: str | None = None) -> Reloaded:
         errors = await connected(host, setup, [name] if name else None)
         if name and errors:
             raise next(iter(errors.values()))
-        changes = tuple(_change(server, before[each], errors.get(each)) for each, server in sorted(servers.items()))
+        held = {each: len(some.names) for each, some in host.held().items()}
+        changes = tuple(
+            _change(server, before[each], held.get(each, 0), errors.get(each))
+            for each, server in sorted(servers.items())
+        )
         waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
         return Reloaded(changes, () if name else amiss(host), waiting)
 
@@ -54,7 +60,7 @@ def _tools(server: Server) -> Mapping[str, Tool] | None:
     return None if server.offer is None else {tool.name: tool for tool in server.tools}
 
 
-def _change(server: Server, before: Mapping[str, Tool] | None, failure: MooringError | None) -> Change:
+def _change(server: Server, before: Mapping[str, Tool] | None, held: int, failure: MooringError | None) -> Change:
     now = _tools(server)
     if failure is not None or now is None:
         return Change(name=server.name, known=before is not None, error=str(failure or ConfigError("It is not there.")))
@@ -66,4 +72,5 @@ def _change(server: Server, before: Mapping[str, Tool] | None, failure: MooringE
         added=tuple(sorted(now.keys() - was.keys())),
         removed=tuple(sorted(was.keys() - now.keys())),
         changed=tuple(sorted(name for name in now.keys() & was.keys() if now[name] != was[name])),
+        held=held,
     )

@@ -18,6 +18,7 @@ from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.inventory import Inventory
+from mooring.permissions import pins
 from mooring.render import short_path
 from mooring.servers.dial import INSTALLING
 from mooring.servers.launch import prepare
@@ -51,6 +52,8 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     server_info: dict[str, str]
     tools: int
     rejected: int
+    held: int = 0
+    """How many of the tools are held back, because they are not what was approved."""
 
 
 async def test(setup: Setup, inventory: Inventory | None, name: str, show: Callable[[Step], None]) -> Found:
@@ -122,7 +125,8 @@ async def _tried(approved: Approved, shared: Shared, seconds: float | None, show
             trial.opened(session)
             if session.era == "handshake":
                 trial.done("ping", await _ping(session))
-            found = _found(session)
+            held, _ = pins.look(shared.where, approved, session.tools.items)
+            found = _found(session, len(held.names))
     except ServerError as error:
         trial.failed(error)
         raise
@@ -192,7 +196,7 @@ def _limits(approved: Approved, seconds: float | None) -> Limits:
     return replace(limits, connect=max(limits.connect, INSTALLING)) if patient else limits
 
 
-def _found(session: Session) -> Found:
+def _found(session: Session, held: int) -> Found:
     info = session.hello.server_info
     return Found(
         protocol_version=session.hello.protocol_version,
@@ -200,6 +204,7 @@ def _found(session: Session) -> Found:
         server_info={"name": info.name, "version": info.version},
         tools=len(session.tools.items),
         rejected=len(session.tools.rejected),
+        held=held,
     )
 
 

@@ -45,6 +45,8 @@ def _show(rows: tuple[Pinned, ...], err: bool = False) -> None:
     for row in rows:
         since = f", approved {row.at}" if row.at else ", none approved yet"
         click.echo(f"{safe(row.server)}: {row.tools} tools{since}", err=err)
+        if row.problem:
+            click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
         for held in row.held:
             click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"), err=err)
             for line in held.diff.splitlines():

@@ -31,7 +31,8 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
         there = [change for change in done.changes if change.error is None]
         for line in columns([(safe(change.name), _words(change)) for change in there]) if there else ():
             click.echo(line)
-    warn(options, failed=failed, problems=done.problems, waiting=done.waiting)
+    held = {change.name: change.held for change in done.changes if change.held}
+    warn(options, failed=failed, problems=done.problems, waiting=done.waiting, held=held)
     ctx.exit(UNHEALTHY if failed else 0)
 
 

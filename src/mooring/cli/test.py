@@ -10,6 +10,7 @@ from mooring.cli.adhoc import first, label, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
+from mooring.cli.warn import warn
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
 from mooring.inventory import Inventory
 from mooring.render import safe, short_path
@@ -52,6 +53,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
         ctx.exit(exit_code(error))
     if options.json:
         print_json(_data(name, steps, found, None))
+    warn(options, failed={}, held={name: found.held} if found.held else {})
 
 
 def _print(step: Step) -> None:

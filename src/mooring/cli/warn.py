@@ -6,7 +6,7 @@ import click
 
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
-from mooring.render import argument, problem_line, safe
+from mooring.render import held_back, held_ways, problem_line, safe
 
 
 def warn(
@@ -24,10 +24,7 @@ def warn(
     for name, why in failed.items():
         click.echo(f"Warning: MCP startup error: {safe(_naming(name, why))}", err=True)
     for name, count in (held or {}).items():
-        many = f"{count} tools of {safe(name)} are" if count > 1 else f"A tool of {safe(name)} is"
-        click.echo(
-            f"{many} held back, not being what was approved. To look: mooring mcp pins {argument(name)}", err=True
-        )
+        click.echo(f"{safe(name)} has {held_back(count)}; {held_ways(name)}", err=True)
     if (names := ", ".join(map(safe, waiting))) and not options.quiet:
         click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
 

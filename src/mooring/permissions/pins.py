@@ -22,6 +22,7 @@ from mooring.core.tool import Tool
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions.trust import digest, identity, read_record
+from mooring.render import held_ways
 
 USER = "user"
 MOST_TEXT = files.MIB
@@ -29,7 +30,6 @@ MOST_TEXT = files.MIB
 MOST = 16 * files.MIB
 MOST_LINES = 400
 """So many lines are compared, and so many shown of each side."""
-MOST_PINS = 10_000
 
 
 class Key(Struct, frozen=True):
@@ -125,17 +125,26 @@ def definition(tool: Tool) -> str:
     return msgspec.json.encode(_given(parts), order="sorted").decode()
 
 
+def look(where: Where, approved: Approved, tools: Iterable[Tool]) -> tuple[Held, Problem | None]:
+    """What of a server's tools is not as approved, as far as that is on record; nothing is put there."""
+    mine = key(approved)
+    if mine is None:
+        return Held(), None
+    pin, problem = load(where, mine)
+    return compare(pin, tools), problem
+
+
 def load(where: Where, key: Key) -> tuple[Pin | None, Problem | None]:
     """The tools as they were approved, `None` if they never were.
 
-    A record that cannot be read is a problem, and holds every tool back until it is mended or removed.
+    A record that cannot be read is a problem, and holds every tool back until they are approved anew.
     """
     path = _path(where, key)
     try:
         pin = read_record(path, Pin, MOST)
     except FileError as error:
-        hint = "its tools are held back until the record is mended or removed"
-        return Pin(key), Problem(path, f"The record of {key.server}'s tools {error.reason}", hint, key.server)
+        message = f"has a record of its approved tools that {error.reason}, so that all of them are held back"
+        return Pin(key), Problem(path, message, held_ways(key.server), key.server)
     return (pin if pin is not None and pin.key == key else None), None
 
 
@@ -156,39 +165,15 @@ def first(where: Where, key: Key, tools: Iterable[Tool]) -> Pin:
 def approve(where: Where, key: Key, changes: Iterable[Change]) -> Pin:
     """Pin the tools as they were shown, which need not be what the server says by now.
 
-    Raises:
-        FileError: the record cannot be read or written.
-    """
-    path = _path(where, key)
-    with files.locked(path):
-        pin = read_record(path, Pin, MOST)
-        known = pin if pin is not None and pin.key == key else Pin(key)
-        return _write(path, known, ((change.tool, change.new) for change in changes))
-
-
-def forget(where: Where, scope: str, server: str) -> None:
-    """Start over: the server's tools are pinned anew as they then are.
+    A record that cannot be read is replaced: all tools were held back, so that all of them were shown.
 
     Raises:
         FileError: the record cannot be written.
     """
-    empty = Key(scope, server, "")
-    path = _path(where, empty)
+    path = _path(where, key)
     with files.locked(path):
-        _write(path, Pin(empty), ())
-
-
-def recorded(where: Where) -> tuple[tuple[Pin, ...], tuple[Problem, ...]]:
-    """Every pin there is, and every record that cannot be read."""
-    pins, problems = [], []
-    for path in files.matches(f"{_folder(where)}/*.json", MOST_PINS):
-        try:
-            pin = read_record(path, Pin, MOST)
-        except FileError as error:
-            problems.append(Problem(path, f"The record of a server's tools {error.reason}", "mend or remove it"))
-        else:
-            pins += [pin] if pin is not None and pin.key.digest else []
-    return tuple(sorted(pins, key=lambda pin: (pin.key.scope, pin.key.server))), tuple(problems)
+        known, _ = load(where, key)
+        return _write(path, known or Pin(key), ((change.tool, change.new) for change in changes))
 
 
 def _write(path: str, pin: Pin, tools: Iterable[tuple[str, str]]) -> Pin:
@@ -206,13 +191,9 @@ def _fitting(tools: Mapping[str, Pinned]) -> Iterator[tuple[str, Pinned]]:
         yield name, pinned if room >= 0 else Pinned(pinned.digest)
 
 
-def _folder(where: Where) -> str:
-    return f"{where.state}/pins"
-
-
 def _path(where: Where, key: Key) -> str:
     name = _digest("\0".join((key.scope, key.server)))[:32]
-    return f"{_folder(where)}/{name}.json"
+    return f"{where.state}/pins/{name}.json"
 
 
 def _digest(text: str) -> str:

@@ -17,7 +17,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
 from mooring.permissions.policy import MODES, Layer, Policy
 from mooring.permissions.rule import Matcher, exactly, spellings
-from mooring.permissions.trust import identity, read_record
+from mooring.permissions.trust import anew, identity, read_record
 from mooring.permissions.verdict import Level, Mode, Rule, Server
 from mooring.settings import Settings
 from mooring.syntax import parse
@@ -56,6 +56,12 @@ def policy(
     return Policy([*layers, now, mine], mode(settings, wanted), settings["trustedServers"], doubts)
 
 
+def problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:
+    """What is wrong with rules that can be read, and with the record of those for projects."""
+    damage = local(where, project)[1] if project is not None else None
+    return (*policy(settings, where, project).problems, *([damage] if damage else []))
+
+
 def mode(settings: Settings, wanted: Mode | None) -> Mode:
     """The mode in force: the one asked for, else the one that is set, but never looser than the machine's own."""
     value = settings.values["permissionMode"]
@@ -71,8 +77,8 @@ def local(where: Where, project: str) -> tuple[Layer, Problem | None]:
     try:
         return Layer("local", _read(path).projects.get(identity(project), ()), path), None
     except FileError as error:
-        hint = "everything is asked until it is mended or removed"
-        return Layer("local", (), path), Problem(path, f"The record of rules for projects {error.reason}", hint)
+        message = f"The record of rules for projects {error.reason}, so that everything is asked"
+        return Layer("local", (), path), Problem(path, message, anew(path))
 
 
 def allowing(server: Server, tool: str) -> Rule:

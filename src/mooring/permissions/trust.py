@@ -20,6 +20,7 @@ from mooring.core.problem import Problem
 from mooring.core.standing import Standing, in_force
 from mooring.core.where import Where
 from mooring.errors import FileError
+from mooring.render import argument
 
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
@@ -101,8 +102,8 @@ def load(where: Where) -> tuple[Ledger, Problem | None]:
     try:
         return _read(path), None
     except FileError as error:
-        hint = "nothing from projects counts as approved until it is mended or removed"
-        return Ledger(), Problem(path, f"The record of approvals {error.reason}", hint)
+        message = f"The record of approvals {error.reason}, so that nothing from projects counts as approved"
+        return Ledger(), Problem(path, message, anew(path))
 
 
 def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> Ledger:
@@ -113,9 +114,17 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = files.L
     """
     path = record_of(where)
     with files.locked(path, seconds):
-        ledger = Ledger(decisions=tuple(_kept((*_read(path).decisions, *decisions))))
+        ledger = Ledger(decisions=tuple(_kept((*_known(path).decisions, *decisions))))
         files.write(path, json.dumps(msgspec.to_builtins(ledger), indent=2).encode() + b"\n")
     return ledger
+
+
+def _known(path: str) -> Ledger:
+    """What is on record, to be added to. Raises: FileError, which says what to do."""
+    try:
+        return _read(path)
+    except FileError as error:
+        raise FileError(path, f"{error.reason}; {anew(path)}") from None
 
 
 def _kept(decisions: Iterable[Decision]) -> Iterator[Decision]:
@@ -146,6 +155,11 @@ def _read(path: str) -> Ledger:
     return read_record(path, Ledger, MOST) or Ledger()
 
 
+def anew(path: str) -> str:
+    """What to do about a record that cannot be used."""
+    return f"to begin a new one: mv {argument(path)} {argument(f'{path}.damaged')}"
+
+
 def read_record(path: str, kind: type[T], most: int) -> T | None:
     """What is on record in one of the person's own files, `None` where there is none.
 
@@ -158,7 +172,7 @@ def read_record(path: str, kind: type[T], most: int) -> T | None:
     try:
         found = msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise FileError(path, "is damaged; mend it or move it away") from None
+        raise FileError(path, "is damaged") from None
     if found.version != 1:
         raise FileError(path, "was written by a newer version of mooring")
     return found

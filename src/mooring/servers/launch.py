@@ -20,7 +20,7 @@ from mooring.servers.blanks import Blanks, read
 from mooring.servers.redact import hidden, redacted
 from mooring.servers.secrets import Secrets
 from mooring.servers.shell import Failed, Spawner
-from mooring.servers.start import Launch, Omission, harmless, launch, search_path
+from mooring.servers.start import Launch, Omission, harmless, launch, usual_path
 from mooring.servers.target import UNRESOLVED, origin, steers, target
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Context(Struct, frozen=True):
     @property
     def path(self) -> str:
         """The search path of whatever is started and names no other."""
-        return search_path(self.env.get("PATH") or self.where.env.get("PATH", os.defpath), self.where.home)
+        return usual_path(self.where, self.env)
 
 
 class Reach(Struct, frozen=True):

@@ -123,6 +123,11 @@ FRESH = 2.0
 _SHARED = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
 
 
+def usual_path(where: Where, settings: Mapping[str, str]) -> str:
+    """The search path of whatever is started and names no other."""
+    return search_path(settings.get("PATH") or where.env.get("PATH", os.defpath), where.home)
+
+
 def search_path(path: str, home: str) -> str:
     """The search path, and after it the places of version managers: a GUI or an agent may not have them on its own."""
     known = [folder for folder in path.split(os.pathsep) if folder]
