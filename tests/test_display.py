@@ -29,6 +29,7 @@ from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
 from mooring.core.tool import Hints
 from mooring.display import DEFAULT, MCP, SPECIAL, happening, label, renderer, split
+from mooring.render import brief, safe_text
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -145,3 +146,27 @@ def test_a_call_is_opened_to_its_input_and_its_output() -> None:
 def test_an_opened_call_steers_nothing() -> None:
     assert_harmless(MCP.render({EVIL: EVIL}, OUTCOME).lines)
     assert_harmless(MCP.render({EVIL: EVIL}, EVIL).lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("⚠\ufe0f 1\ufe0f\u20e3 👩\u200d👧 ❤\ufe0f\u200d🔥", None),
+        ("a\ufe0fb", "a\\ufe0fb"),
+        ("⚠\ufe0f\ufe0f", "⚠\ufe0f\\ufe0f"),
+        ("a\u200db", "a\\u200db"),
+        ("👩\u200dx", "👩\\u200dx"),
+        ("x\u200d👩", "x\\u200d👩"),
+        ("a\r\nb", "a\nb"),
+        ("a\rb", "a\\x0db"),
+    ],
+)
+def test_what_makes_a_picture_stays_and_what_hides_is_shown(text: str, shown: str | None) -> None:
+    assert safe_text(text) == (text if shown is None else shown)
+
+
+def test_what_a_server_says_of_itself_is_cut_where_a_word_ends() -> None:
+    assert brief("One line.\nAnother.") == "One line."
+    assert brief("many words " * 50, 30) == "many words many words many …"
+    assert brief("x" * 50, 30) == f"{'x' * 30} …"
+    assert brief("\x1b[2J") == "\\x1b[2J"

@@ -35,6 +35,7 @@ class Refused(Struct, frozen=True):
 
     status: Status
     error: MooringError
+    config: ServerConfig | Broken | None = None
 
 
 class Admitted(Struct, frozen=True):
@@ -102,14 +103,14 @@ def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:
 def _judged(inventory: "Inventory", choice: "Choice") -> Approved | Refused:
     config = choice.definition.config
     if config.disabled_by is not None:
-        return Refused(Disabled(config.disabled_by), SwitchedOff(config.name, config.disabled_by))
+        return Refused(Disabled(config.disabled_by), SwitchedOff(config.name, config.disabled_by), config)
     if isinstance(config, Broken):
         words = f"{config.name} {config.problem.message} ({config.problem.path or 'as given'})."
-        return Refused(Failed(config.problem.message), ConfigError(words))
+        return Refused(Failed(config.problem.message), ConfigError(words), config)
     approved = trust.admit(inventory.ledger, inventory.root, config)
     if approved is None:
         why = _WHY.get(choice.standing, "comes from the project and is not approved")
-        return Refused(Unapproved(choice.standing), NotApproved(config.name, why))
+        return Refused(Unapproved(choice.standing), NotApproved(config.name, why), config)
     return approved
 
 

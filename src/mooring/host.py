@@ -6,7 +6,7 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mooring.admission import Given
+from mooring.admission import Given, Refused
 from mooring.charter import Charter
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
@@ -82,6 +82,11 @@ class Host:
         standing = {name: server.status for name, server in self.servers.items()}
         standing |= {name: refused.status for name, refused in self._hull.roster.refused.items()}
         return dict(sorted(standing.items()))
+
+    @property
+    def refused(self) -> Mapping[str, Refused]:
+        """Every configured server that may not be started, and why."""
+        return self._hull.roster.refused
 
     def events(self) -> AsyncIterator[Event]:
         """What changes from now on, until the host closes; all of it can be read again from the host."""

@@ -85,7 +85,7 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
     place = context(request.where, request.cwd, request.project)
     settings = load_settings(request.where, place.root if request.project else None)
     formats = [*_command_line(request), *_wanted(settings)]
-    found = scan(place, formats, keep=settings["mcpRemote"] == "keep")
+    found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=request.switched_on)
     ledger, damage = trust.load(request.where)
     root = trust.identity(place.root)
     definitions = (*_demo(request), *found.definitions)

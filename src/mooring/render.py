@@ -8,10 +8,17 @@ from mooring.core.template import Command, File, Foreign, Input, Known, Part, Se
 
 HIDDEN = "•••"
 
-# Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text.
+# What stands for a picture by itself.
+_PICTURE = (
+    "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+# Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text; but not those
+# that make one picture of several characters, where they do only that.
 _UNSAFE = (
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0e"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    f"|(?<![{_PICTURE}])\ufe0f(?!\u20e3)|(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}])"
 )
 
 
@@ -129,7 +136,11 @@ def width(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width  # only for names beyond ASCII
 
-    return sum(0 if combining(character) else 1 + (east_asian_width(character) in "WF") for character in text)
+    unseen = "\u200d\ufe0f"
+    return sum(
+        0 if character in unseen or combining(character) else 1 + (east_asian_width(character) in "WF")
+        for character in text
+    )
 
 
 def _padded(cell: str, cells: int) -> str:
@@ -149,4 +160,13 @@ _UNSAFE_TEXT = _UNSAFE.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
 
 def safe_text(text: str) -> str:
     """The same as `safe` for a text of many lines: newlines and tabs stay."""
-    return re.sub(_UNSAFE_TEXT, lambda found: _escape(found[0]), text)
+    return re.sub(_UNSAFE_TEXT, lambda found: _escape(found[0]), text.replace("\r\n", "\n"))
+
+
+def brief(text: str, most: int = 160) -> str:
+    """The first line of what a server says of itself, cut where a word ends if it is long."""
+    line = text.strip().partition("\n")[0].strip()
+    if len(line) <= most:
+        return safe(line)
+    words = line[:most].rpartition(" ")[0]
+    return safe(f"{words if len(words) > most // 2 else line[:most]} …")

@@ -156,6 +156,17 @@ async def test_a_text_becomes_the_value_that_is_meant(schema: dict[str, Any], te
     assert made == {"x": expected}
 
 
+def test_what_an_object_holds_is_said_before_it_is_asked_for() -> None:
+    thing = {"type": "object", "properties": {"note": {}, "id": {"type": "integer"}}, "required": ["id"]}
+    schema = {"properties": {"one": thing, "many": {"type": "array", "items": thing}, "words": {"type": "array"}}}
+    shown = {field.name: list(field.lines) for field in fields(schema)}
+    assert shown == {
+        "one": ['{"id": whole number, "note"?: any JSON}'],
+        "many": ['[{"id": whole number, "note"?: any JSON}, …]'],
+        "words": [],
+    }
+
+
 def test_what_is_required_is_asked_for_first() -> None:
     schema = {"properties": {"a": {}, "b": {"default": 3}, "c": {}}, "required": ["c"]}
     assert [field.name for field in fields(schema)] == ["c", "a", "b"]

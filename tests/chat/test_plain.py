@@ -27,6 +27,12 @@ def leave(person: Person) -> None:
     assert person.left() == []
 
 
+def greeted(person: Person, also: str) -> str:
+    """What is shown at first, once this is shown too: with the rest, or when its server has come so far."""
+    shown = person.sees("You are the model")
+    return shown if also in shown else shown + person.sees(also)
+
+
 def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.sees("1 server, 7 tools")
@@ -62,12 +68,14 @@ def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "x"), (CALL_IT, "N"), ("Because: ", "not now"))
         person.sees("was not called; the person said no: not now")
+        person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "no, it is late"))
+        person.sees("was not called; the person said no: it is late")
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "s"), ("Output:\nhello", ""))
         person.answers((READY, "/call demo.echo text=again"))
         assert "Call it?" not in person.sees("Output:\nagain")
         leave(person)
     audit = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
-    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "ok", "ok"]
+    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "denied", "ok", "ok"]
 
 
 def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
@@ -137,22 +145,91 @@ def test_ctrl_c_ends_the_call_and_not_the_chat(home: Home) -> None:
 
 def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
     actor = Actor(tmp_path / "actor.json", die=True)
-    home.configure(demo=DEMO, actor=actor.entry, off={"command": "x", "disabled": True})
+    home.configure(demo=DEMO, actor=actor.entry, off={"command": "no-such-program", "disabled": True})
+    home.write("project/.mcp.json", {"mcpServers": {"theirs": {"type": "http", "url": "https://their.example/mcp"}}})
     with Person(home) as person:
+        assert "theirs: waits for approval · `mooring mcp approve theirs`" in greeted(person, "actor: failed")
         person.answers((READY, "/mcp"))
-        shown = person.sees("/mcp NAME shows one in full")
-        assert "● demo (stdio) · connected · 7 tools" in shown
-        assert "✗ actor (stdio) · failed" in shown
-        assert "○ off · disabled" in shown
+        shown = person.sees("\n\nUse `/mcp enable <name>` or `/mcp disable <name>` to toggle.")
+        assert "MCP Servers\n\n" in shown
+        assert "  ● demo (stdio) · connected · 7 tools\n    " in shown
+        assert "  ✗ actor (stdio) · failed" in shown
+        assert "  ○ off (stdio) · disabled (`disabled` in its entry)\n    no-such-program" in shown
+        assert "  ? theirs (http) · waits for approval" in shown
+        assert "\n    https://their.example/mcp" in shown
+        person.answers((READY, "/mcp theirs"))
+        person.sees("from claude-code: ")
+        person.answers((READY, "/mcp nobody"))
+        person.sees("MCP server 'nobody' not found. Run /mcp to see available servers.")
         person.answers((READY, "/mcp ACTOR"))
         person.sees("it wrote last:")
         person.sees("I was told to die")
         actor.tell()
         person.answers((READY, "/mcp reload actor"))
         person.sees("tools: change, complain, count, die, fragile, nap, update, whoami")
-        person.answers((READY, "/mcp disable demo"), ("demo is disabled for this session.", "/call demo.echo text=x"))
-        person.sees("demo is off in this chat; /mcp enable demo brings it back.")
-        person.answers(("", "/mcp enable demo"), ("demo is enabled for this session.", ""))
+        person.answers((READY, "/mcp disable demo"))
+        assert "configuration read again" not in person.sees("MCP server 'demo' disabled for this session.")
+        for line in ("/call demo.echo text=x", "demo.echo"):
+            person.answers((READY, line))
+            person.sees('Server "demo" is disabled. Run /mcp enable demo first.')
+        person.answers((READY, "/mcp enable demo"), ("MCP server 'demo' enabled for this session.", ""))
+        leave(person)
+
+
+def test_a_server_that_its_file_switches_off_can_be_had_for_a_session(home: Home) -> None:
+    home.configure(demo={**DEMO, "disabled": True})
+    theirs = {"command": "no-such-program", "disabled": True}
+    home.write("project/.mcp.json", {"mcpServers": {"theirs": theirs}})
+    with Person(home, "chat", "--allow", "demo.*") as person:
+        person.answers((READY, "demo.echo"))
+        person.sees('Server "demo" is disabled. Run /mcp enable demo first.')
+        person.answers((READY, "/mcp enable demo"), ("MCP server 'demo' enabled for this session.", ""))
+        person.answers((READY, "/call demo.echo text=there"))
+        person.sees("Output:\nthere")
+        person.answers((READY, "/mcp enable theirs"))
+        person.sees("theirs comes from the project and is not approved")
+        leave(person)
+    assert json.loads((home.home / ".mcp.json").read_text())["mcpServers"]["demo"]["disabled"] is True
+
+
+def test_tools_that_are_held_back_are_named_at_the_start_and_with_their_server(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"])
+    home.configure(actor=actor.entry)
+    with Person(home, "chat", "--allow", "*") as person:
+        person.answers((READY, "/call actor.x"), ("Output:\nx", ""))
+        leave(person)
+    actor.tell(tools=["x"], describe={"x": "evil"})
+    says = "1 tool held back, not being what was approved; to look: mooring mcp pins actor, "
+    with Person(home, "chat", "--allow", "*") as person:
+        person.answers((READY, "/mcp reload actor"))
+        person.sees(says)
+        leave(person)
+    with Person(home) as person:
+        person.sees(f"actor: {says}to let them be called: mooring mcp pins --approve actor")
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_server_that_stays_down_is_told_of_once(home: Home, tmp_path: Path) -> None:
+    home.configure(demo=DEMO, down=Actor(tmp_path / "down.json", die=True).entry)
+    with Person(home) as person:
+        greeted(person, "down: failed")
+        person.answers((READY, "/mcp reload down"))
+        assert "down: failed" not in person.sees("before it answered initialize")
+        person.answers((READY, "/resources"))
+        assert "failed" not in person.sees("demo://")
+        leave(person)
+
+
+def test_a_call_that_takes_long_goes_on_in_the_background_and_is_shown_when_it_ends(home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.3})
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, "/call demo.slow seconds=2 steps=1"))
+        person.sees("demo / slow goes on in the background; its result will be shown.")
+        person.answers((READY, "/call demo.echo text=meanwhile"))
+        person.sees("Output:\nmeanwhile")
+        person.sees("MCP Tool Result")
+        person.sees("Took 2 seconds in 1 steps.")
         leave(person)
 
 
@@ -273,7 +350,7 @@ def test_a_long_result_is_shown_in_part_and_its_file_named(home: Home) -> None:
         person.answers((READY, f"/call demo.echo text=@{text}"))
         person.sees("The whole is in ")
         path = person.sees(".txt")
-        assert "line 4999" in person.sees(READY)
+        assert "line 4999" in person.sees(f"Shown in part; the whole is in {path}.txt")
         assert Path(f"{path}.txt").read_text() == text.read_text()
         assert "line 2500" not in person.shown
         leave(person)

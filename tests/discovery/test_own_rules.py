@@ -351,6 +351,16 @@ def test_a_project_denies_its_own_servers_and_allows_none(home: Home) -> None:
     assert {name: config(each).enabled for name, each in found(home).items()} == {"mine": True, "theirs": False}
 
 
+@pytest.mark.parametrize(("settings", "enabled"), [({}, True), ({"deniedMcpServers": [{"serverName": "a"}]}, False)])
+def test_what_is_switched_on_for_a_session_is_on_unless_a_policy_refuses_it(
+    home: Home, settings: dict[str, Any], enabled: bool
+) -> None:
+    home.write("home/.claude.json", {"mcpServers": {"a": {"command": "a", "disabled": True}}})
+    home.write("home/.claude/settings.json", settings)
+    assert not home.inventory().find("a").definition.config.enabled
+    assert home.inventory(switched_on=frozenset({"a"})).find("a").definition.config.enabled is enabled
+
+
 def test_no_pattern_of_a_project_holds_up_a_scan(home: Home) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"a": {"type": "http", "url": "https://a.example/" + "a" * 60_000}}})
     rules = [{"serverUrl": "https://a.example/" + "*a" * 20_000 + "*b"}]

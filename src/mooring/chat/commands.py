@@ -12,8 +12,8 @@ from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Resource
 from mooring.display import lines
-from mooring.errors import ConfigError, UnknownServer, UnknownTool
-from mooring.render import columns, safe
+from mooring.errors import ConfigError
+from mooring.render import brief, columns, safe
 from mooring.servers.log import read as read_log
 from mooring.tools.deliver import Delivery
 from mooring.tools.outcome import as_result
@@ -49,8 +49,6 @@ async def _mcp(chat: "Chat", rest: str) -> None:
     verb, _, name = rest.partition(" ")
     if not rest:
         chat.say(*servers.listed(chat.host))
-        if chat.host.status():
-            chat.dim("/mcp NAME shows one in full; /mcp reload, enable and disable NAME act on it.")
     elif verb == "reload":
         await _reload(chat, name.strip())
     elif verb in ("enable", "disable"):
@@ -79,7 +77,7 @@ async def _switch(chat: "Chat", verb: str, name: str) -> None:
         raise ConfigError(f"Name the server: /mcp {verb} NAME")
     known = _server(chat, name)
     await chat.switch(known, verb == "enable")
-    chat.say(f"{safe(known)} is {verb}d for this session.")
+    chat.say(f"MCP server '{safe(known)}' {verb}d for this session.")
 
 
 async def _tools(chat: "Chat", rest: str) -> None:
@@ -87,11 +85,7 @@ async def _tools(chat: "Chat", rest: str) -> None:
     pairs = chat.registry.pairs
     names = [tool.name for tool in found] if rest else list(pairs)
     entries = {entry.name: entry for entry in chat.host.tools}
-    rows = [
-        (safe(".".join(pairs[name])), safe(entries[name].description.partition("\n")[0]))
-        for name in names
-        if name in entries
-    ]
+    rows = [(safe(".".join(pairs[name])), brief(entries[name].description)) for name in names if name in entries]
     chat.say(
         *(f"  {line}" for line in columns(rows)) if rows else ["No tool is known yet." if not rest else "No tool fits."]
     )
@@ -99,13 +93,7 @@ async def _tools(chat: "Chat", rest: str) -> None:
 
 async def _call(chat: "Chat", rest: str) -> None:
     name, *words = _words(rest)
-    tool = chat.registry.find(name)
-    if tool is None:
-        await chat.host.find(name)  # its server may not have been asked yet; raises where there is none
-        chat.registry.use(chat.host.tools)
-        tool = chat.registry.find(name)
-    if tool is None:
-        raise UnknownTool("This chat", name)
+    tool = await chat.tool(name)
     await chat.registry.call(tool.name, arguments(words, tool.schema))
 
 
@@ -130,7 +118,9 @@ async def _read(chat: "Chat", rest: str) -> None:
 
     result = await chat.host.own("ReadMcpResource", {"server": server, "uri": uri}, work)
     delivery = Delivery(Store(f"{chat.request.where.cache}/results"), (), chat.most)
-    chat.say(*lines(await delivery.of(result, Outcome(server=server, tool=uri))))
+    outcome = await delivery.of(result, Outcome(server=server, tool=uri))
+    chat.say(*lines(outcome))
+    chat.tell_file(outcome)
 
 
 async def _quit(chat: "Chat", _: str) -> None:
@@ -159,12 +149,14 @@ def offered(chat: "Chat") -> list[str]:
 
 
 def _server(chat: "Chat", name: str) -> str:
-    """The server that is meant, also one that may not be started. Raises: UnknownServer."""
+    """The server that is meant, also one that may not be started. Raises: ConfigError."""
     known = list(chat.host.status())
     alike = [other for other in known if other.casefold() == name.casefold()]
     if name in known or len(alike) == 1:
         return name if name in known else alike[0]
-    raise UnknownServer(name, alike or get_close_matches(name, known, 3))
+    near = alike or get_close_matches(name, known, 3)
+    guess = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise ConfigError(f"MCP server '{name}' not found. {guess}Run /mcp to see available servers.")
 
 
 def _words(rest: str) -> list[str]:

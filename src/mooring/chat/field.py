@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
-from mooring.render import safe
+from mooring.render import brief, safe
 from mooring.tools.arguments import Form, loads
 from mooring.tools.shape import ALL, Shape, type_of
 
@@ -23,6 +23,7 @@ _NAMES = {
 _YES, _NO = ("y", "yes", "true", "on"), ("n", "no", "false", "off")
 _SHARED = ("$schema", "$defs", "definitions")
 LONGEST = 200
+MOST_KEYS = 8
 
 
 class Choice(Struct, frozen=True):
@@ -44,6 +45,8 @@ class Field(Struct, frozen=True):
     """A list of choices, not one of them."""
     default: str | None = None
     secret: bool = False
+    inside: str = ""
+    """What the object, or each one of a list of them, holds."""
 
     @property
     def numbered(self) -> bool:
@@ -55,10 +58,7 @@ class Field(Struct, frozen=True):
         """What may stand in it, in words."""
         if self.choices:
             return "some of these" if self.several else "one of these"
-        if self.types == ALL:
-            return "any JSON"
-        named = self.types - {"null"} - ({"integer"} if "number" in self.types else set())
-        return " or ".join(_NAMES[name] for name in _NAMES if name in named) or "null"
+        return _kind(self.types)
 
     @property
     def prompt(self) -> str:
@@ -71,7 +71,9 @@ class Field(Struct, frozen=True):
     def lines(self) -> Iterator[str]:
         """What to know before typing; the description is the server's own words."""
         if self.description:
-            yield f"“{safe(self.description)}”"
+            yield f"“{self.description}”"
+        if self.inside:
+            yield safe(self.inside)
         for number, choice in enumerate(self.choices, 1):
             yield f"{number}  {safe(choice.label)}" if self.numbered else f"·  {safe(choice.label)}"
 
@@ -104,6 +106,13 @@ class Field(Struct, frozen=True):
         if "array" in self.types and "string" not in self.types and made is None:
             return [part.strip() for part in text.split(",")]
         return text
+
+
+def _kind(types: frozenset[str]) -> str:
+    if types == ALL:
+        return "any JSON"
+    named = types - {"null"} - ({"integer"} if "number" in types else set())
+    return " or ".join(_NAMES[name] for name in _NAMES if name in named) or "null"
 
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
@@ -148,12 +157,26 @@ def _field(shape: Shape, name: str, required: bool) -> Field:
         name,
         shape.types_at((name,)),
         required,
-        str(words).strip().partition("\n")[0][:LONGEST],
+        brief(str(words), LONGEST),
         _choices(items if several and isinstance(items, Mapping) else about),
         several,
         None if default is None else (default if isinstance(default, str) else json.dumps(default)),
         about.get("format") == "password" or about.get("writeOnly") is True,
+        _inside(shape, name),
     )
+
+
+def _inside(shape: Shape, name: str) -> str:
+    """The keys of an object, or of the objects in a list, as one would write them; those that are needed first."""
+    types = shape.types_at((name,))
+    path: tuple[str | int, ...] = (name, 0) if "array" in types and types != ALL else (name,)
+    needed = shape.required_at(path)
+    keys = sorted(shape.properties_at(path), key=lambda key: key not in needed)
+    if not keys:
+        return ""
+    said = [f'"{key}"{"" if key in needed else "?"}: {_kind(shape.types_at((*path, key)))}' for key in keys[:MOST_KEYS]]
+    made = f"{{{', '.join(said)}{', …' if len(keys) > MOST_KEYS else ''}}}"
+    return made if len(path) == 1 else f"[{made}, …]"
 
 
 def _choices(schema: Mapping[str, Any]) -> tuple[Choice, ...]:

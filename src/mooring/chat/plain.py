@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from mooring.actions.judge import Said
-from mooring.admission import Admitted, Refused
+from mooring.admission import Admitted, Refused, looking
 from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
 from mooring.charter import Charter
@@ -17,18 +17,20 @@ from mooring.chat.filling import Filling
 from mooring.chat.questions import Questions
 from mooring.chat.servers import counted, stands
 from mooring.chat.terminal import Ended, Interrupted, Terminal
+from mooring.core.approved import Approved
 from mooring.core.call import Definition, Done, Failed, Happening, Heard, Moved, Processing
 from mooring.core.call import Request as Call
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
-from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth
+from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth, Unapproved
 from mooring.core.status import Failed as Broken
 from mooring.core.where import Request
 from mooring.display import event as told
 from mooring.display import happening, label, renderer
-from mooring.errors import ConfigError, MooringError
+from mooring.errors import Disabled as SwitchedOff
+from mooring.errors import MooringError, UnknownTool
 from mooring.host import Host
-from mooring.render import safe, safe_text
+from mooring.render import brief, held_back, held_ways, problem_line, safe, safe_text
 from mooring.wire.process import Guard
 
 if TYPE_CHECKING:
@@ -57,9 +59,13 @@ class Chat:
         self._said, self._guard = said, guard
         self._terminal = Terminal()
         self._backend: Backend = Manual(self)
-        self._off: set[str] = set()
-        self._missed: set[str] = set()
+        self._on: frozenset[str] = frozenset()
+        self._off: frozenset[str] = frozenset()
+        self._missed: dict[str, str] = {}
+        """Servers that are not there, and what was said of that last."""
         self._greeted = self._leaving = False
+        self._quiet = False
+        """The next reading of the configuration is the person's own doing, and told already."""
 
     def run(self) -> None:
         """Converse until the person leaves. Raises: ConfigError."""
@@ -96,15 +102,21 @@ class Chat:
         self.registry.use(self.host.tools)
         self.registry.learn()
         standing = self.host.status()
-        self._missed = {name for name, status in standing.items() if isinstance(status, Connecting | Broken)}
+        self._missed = {
+            name: told(StatusChanged(name, status))
+            for name, status in standing.items()
+            if isinstance(status, Connecting | Broken)
+        }
         count = f"{counted(len(standing), 'server')}, {counted(len(self.host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         for name, status in standing.items():
-            if not isinstance(status, Connected) and (name in self._missed or isinstance(status, NeedsAuth)):
-                self.dim(f"{safe(name)}: {stands(status, self.host.servers.get(name), 0)}")
+            if name in self._missed or isinstance(status, NeedsAuth | Unapproved):
+                self.dim(f"{safe(name)}: {stands(name, status, self.host.servers.get(name), 0)}")
+        for name, held in self.host.held().items():
+            self.dim(f"{safe(name)}: {held_back(len(held.names))}; {held_ways(name)}")
         for problem in self.host.problems:
             if problem.level == "error":
-                self.dim(f"{safe(problem.path or '')}: {safe(problem.message)}")
+                self.dim(problem_line(problem, self.request.where.home))
         if standing:
             self.dim("You are the model: type what you want done, and pick a tool. /help shows what else there is.")
         else:
@@ -138,8 +150,13 @@ class Chat:
                 line = str(instead)
             except (Interrupted, Ended):
                 self.dim("Left.")
+            except SwitchedOff as error:
+                self._warn(f'Server "{error.server}" is disabled. Run /mcp enable {error.server} first.')
             except MooringError as error:
-                self.say(self._terminal.style(safe(str(error)), "yellow"))
+                self._warn(str(error))
+
+    def _warn(self, text: str) -> None:
+        self.say(self._terminal.style(safe(text), "yellow"))
 
     async def _guarded(self, work: Awaitable[Any]) -> None:
         """Do something that Ctrl+C ends, and nothing else with it."""
@@ -155,7 +172,21 @@ class Chat:
         else:
             task.result()
 
+    async def tool(self, name: str) -> Definition:
+        """The tool of that name; its server is asked where it was not yet. Raises: as `Host.find`."""
+        found = self.registry.find(name)
+        if found is None:
+            await self.host.find(name)
+            self.registry.use(self.host.tools)
+            found = self.registry.find(name)
+        if found is None:
+            raise UnknownTool("This chat", name)
+        return found
+
     async def _turn(self, request: str) -> None:
+        server, dot, _ = request.partition(".")
+        if dot and " " not in request and server in self.host.status():
+            await self.tool(request)  # says why, where it cannot be had
         await self._backend.turn(request, self.registry, lambda words: self.say(safe_text(words)))
 
     def leave(self) -> None:
@@ -163,18 +194,27 @@ class Chat:
 
     async def switch(self, server: str, on: bool) -> None:
         """Have a server, or do without it, for as long as this lasts. Raises: ConfigError."""
-        refused = isinstance(self.host.status()[server], Disabled)
-        if on and refused and server not in self._off:
-            raise ConfigError(f"{server} is disabled in its configuration; `mooring mcp get {server}` says where.")
-        (self._off.discard if on else self._off.add)(server)
+        if on and isinstance(self.host.status()[server], Disabled) and server not in self._off:
+            self._on |= {server}
+        self._off = self._off - {server} if on else self._off | {server}
+        self._quiet = True
         await self.host.reload()
         self.registry.use(self.host.tools)
+        if on and (refused := self.host.refused.get(server)) is not None:
+            raise refused.error
 
     def _adapted(self, admitted: Admitted) -> Admitted:
+        if self._on:
+            mine = looking(replace(self.request, switched_on=self._on), None)()
+            admitted = replace(admitted, wanted=mine.wanted, aliases=mine.aliases, refused=mine.refused)
         if not self._off:
             return admitted
         names = {*self._off, *(alias for alias, name in admitted.aliases.items() if name in self._off)}
-        refused = {name: _switched_off(name) for name in names if name in {*admitted.wanted, *admitted.aliases}}
+        refused = {
+            name: _switched_off(name, admitted.wanted.get(admitted.aliases.get(name, name)))
+            for name in names
+            if name in {*admitted.wanted, *admitted.aliases}
+        }
         return replace(
             admitted,
             wanted={name: each for name, each in admitted.wanted.items() if name not in names},
@@ -187,9 +227,8 @@ class Chat:
     async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
         pairs = self.registry.pairs
         for number, tool in enumerate(found, 1):
-            words = safe(tool.description.strip().partition("\n")[0])
             self.say(f"  {number}  {self._terminal.style(label(tool.name, pairs), 'bold')}")
-            if words:
+            if words := brief(tool.description):
                 self.dim(f"     “{words}”")
         names = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
         async with self._terminal.floor:
@@ -222,7 +261,10 @@ class Chat:
         """What happens to the tools of the conversation."""
         match happened:
             case Moved(state=Processing(background=False)):
-                self._terminal.step(happening(happened, self.registry.pairs)[0])
+                self._terminal.step(f"{happening(happened, self.registry.pairs)[0]} · Ctrl+C ends it")
+            case Moved(request, Processing(background=True)):
+                name = label(request.name, self.registry.pairs)
+                self.dim(f"{name} goes on in the background; its result will be shown.")
             case Moved(state=Failed(aborted=True)):
                 pass  # whoever stopped it says so
             case Moved(request, Done(outcome) | Failed(outcome)):
@@ -242,6 +284,12 @@ class Chat:
         self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
         for note in outcome.notes:
             self.dim(safe(note))
+        self.tell_file(outcome)
+
+    def tell_file(self, outcome: Outcome) -> None:
+        """Say where the whole is, behind what was shown of it: further up nobody would see it."""
+        if outcome.file is not None:
+            self.dim(f"Shown in part; the whole is in {safe(outcome.file)}")
 
     async def _listen(self) -> None:
         async for event in self.host.events():
@@ -252,13 +300,13 @@ class Chat:
         """What changed about servers, as far as a person wants to hear of it."""
         match event:
             case StatusChanged(server, Connected()):
-                if server in self._missed:
-                    self._missed.discard(server)
+                if self._missed.pop(server, None) is not None:
                     tools = sum(entry.server == server for entry in self.host.tools)
                     self._news(f"{safe(server)} is there now: {counted(tools, 'tool')}")
             case StatusChanged(server, Broken() | NeedsAuth()):
-                self._missed.add(server)
-                self._news(told(event))
+                if self._missed.get(server) != (words := told(event)):
+                    self._missed[server] = words
+                    self._news(words)
             case ToolsChanged(server):
                 known = any(pair[0] == server for pair in self.registry.pairs.values())
                 self.registry.use(self.host.tools)
@@ -266,8 +314,9 @@ class Chat:
                     self._news(told(event))
             case Reloaded(added, removed, replaced):
                 self.registry.use(self.host.tools)
-                if added or removed or replaced:
+                if (added or removed or replaced) and not self._quiet:
                     self._news(told(event))
+                self._quiet = False
             case ListChanged() | Updated() | Troubled():
                 self._news(told(event))
             case StatusChanged() | Logged():
@@ -285,6 +334,6 @@ def _short(value: Any) -> Any:
     return f"{value[:LONGEST]}… ({len(value):,} characters)"
 
 
-def _switched_off(name: str) -> Refused:
-    words = f"{name} is off in this chat; /mcp enable {name} brings it back."
-    return Refused(Disabled("in this chat"), ConfigError(words))
+def _switched_off(name: str, approved: Approved | None) -> Refused:
+    by, config = "in this chat", None if approved is None else approved.config
+    return Refused(Disabled(by), SwitchedOff(name, by), config)

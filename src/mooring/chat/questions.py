@@ -1,5 +1,6 @@
 """Questions put to the person at the terminal, and what they answer."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,12 +63,14 @@ class Questions:
     async def _permission(self, asked: Permission) -> Answer:
         scopes = " ".join(_SCOPES[scope] for scope in asked.scopes)
         while True:
-            typed = (await self._terminal.line(f"Call it? {scopes} [n]o [N]o, because …: ")).strip()
+            typed = (await self._terminal.line(f"Call it? {scopes} [n]o, or no, because …: ")).strip()
             match typed, typed.casefold():
                 case "N", _:
                     return No((await self._terminal.line("Because: ")).strip())
                 case _, "n" | "no":
                     return No()
+                case _, _ if (because := re.match(r"no?\b[\s,.:;-]+(?:because\s+)?(\S.*)", typed, re.I)) is not None:
+                    return No(because[1])
                 case _, "o" | "once" | "y" | "yes":
                     return Allow("once")
                 case _, "s" | "session" if "session" in asked.scopes:

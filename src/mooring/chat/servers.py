@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import time
 
 from mooring.actions.list import target
-from mooring.core.config import ServerConfig
+from mooring.core.config import Broken, ServerConfig
 from mooring.core.status import (
     Connected,
     Connecting,
@@ -16,13 +16,13 @@ from mooring.core.status import (
     Unapproved,
 )
 from mooring.host import Host
-from mooring.render import command_line, safe
+from mooring.render import argument, command_line, held_back, held_ways, safe
 from mooring.servers.log import Entry
 from mooring.servers.server import Server
 
 NONE = """No MCP servers found.
 
-Add servers via `.mcp.json`, `.copilot/mcp-config.json`, `.github/mcp-config.json`, or `.opencode/opencode.json`;
+Add servers via `.mcp.json`, `.copilot/mcp-config.json`, `.github/mcp-config.json`, or `.opencode/opencode.json`.
 `mooring --demo` brings one to try."""
 
 LOG = 5
@@ -38,24 +38,31 @@ def listed(host: Host) -> Iterator[str]:
     yield "MCP Servers"
     yield ""
     for name, status in standing.items():
-        server = servers.get(name)
-        kind = f" ({server.config.transport})" if server is not None else ""
-        yield f"  {sign(status)} {safe(name)}{kind} · {stands(status, server, _tools(host, name))}"
-        if server is not None:
-            yield f"    {what(server.config)}"
+        config = _config(host, name)
+        kind = f" ({config.transport})" if config is not None and config.transport else ""
+        yield f"  {sign(status)} {safe(name)}{kind} · {stands(name, status, servers.get(name), _tools(host, name))}"
+        if isinstance(config, ServerConfig):
+            yield f"    {what(config)}"
+    yield ""
+    yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
+    yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` begins anew."
 
 
 def details(host: Host, name: str, log: list[Entry]) -> Iterator[str]:
     """One server: how it stands, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
-    status, server = host.status()[name], host.servers.get(name)
-    yield f"{sign(status)} {safe(name)} · {stands(status, server, _tools(host, name))}"
+    status, server, config = host.status()[name], host.servers.get(name), _config(host, name)
+    yield f"{sign(status)} {safe(name)} · {stands(name, status, server, _tools(host, name))}"
+    if isinstance(config, ServerConfig):
+        yield f"  {config.transport}: {what(config)}"
+    if config is not None:
+        yield f"  from {safe(config.origin.tool)}: {safe(config.origin.path or 'the command line')}"
     if server is not None:
-        yield f"  {server.config.transport}: {what(server.config)}"
-        yield f"  from {safe(host.origin(server.name))}"
         if hello := _hello(server):
             yield f"  is {hello}"
         tools = [safe(entry.tool) for entry in host.tools if entry.server == server.name]
         yield f"  tools: {', '.join(tools) or 'none that are known'}"
+        if (held := host.held().get(server.name)) is not None:
+            yield f"  {held_back(len(held.names))}; {held_ways(server.name)}"
     if log:
         yield "  it wrote last:"
         yield from (f"    {entry.time[11:19]} {safe(entry.level)} {safe(entry.text)}" for entry in log[-LOG:])
@@ -79,7 +86,7 @@ def sign(status: Status) -> str:
             return "✗"
 
 
-def stands(status: Status, server: Server | None, tools: int) -> str:
+def stands(name: str, status: Status, server: Server | None, tools: int) -> str:
     """How a server stands, in words, with what to do about it."""
     match status:
         case Connected():
@@ -93,7 +100,7 @@ def stands(status: Status, server: Server | None, tools: int) -> str:
         case NeedsAuth(error):
             return f"needs login · {safe(error)}"
         case Unapproved():
-            return "waits for approval · `mooring mcp approve` shows what it would start"
+            return f"waits for approval · `mooring mcp approve {argument(name)}` shows what it would start"
         case Disabled(by):
             return f"disabled ({safe(by)})"
         case Failed(error, stopped):
@@ -107,6 +114,12 @@ def what(config: ServerConfig) -> str:
 
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _config(host: Host, name: str) -> ServerConfig | Broken | None:
+    """What is configured under a name, also where it may not be started."""
+    server, refused = host.servers.get(name), host.refused.get(name)
+    return server.config if server is not None else refused.config if refused is not None else None
 
 
 def _tools(host: Host, name: str) -> int:

@@ -102,3 +102,5 @@ class Request(Struct, frozen=True):
     demo: bool = False
     configs: tuple[str, ...] = ()
     """Files in the common shape that count before everything else."""
+    switched_on: frozenset[str] = frozenset()
+    """Servers that count as switched on whatever their files say; what a policy refuses stays refused."""

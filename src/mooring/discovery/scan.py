@@ -1,7 +1,7 @@
 """Every definition found, and every problem: reads files by each tool's own rules, and nothing else."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -61,22 +61,25 @@ def context(where: Where, cwd: str, with_project: bool = True) -> Context:
     return Context(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 
-def scan(context: Context, formats: Sequence[Format], *, keep: bool = False) -> Scan:
+def scan(context: Context, formats: Sequence[Format], *, keep: bool = False, switched_on: Collection[str] = ()) -> Scan:
     """Read every format's files. Never raises for what a file holds, never expands, runs or follows anything in it.
 
-    With `keep`, programs that only lead to an address stay programs.
+    With `keep`, programs that only lead to an address stay programs. What files say of being off does not count for
+    servers that are `switched_on`.
     """
     shelf = Shelf(context, formats)
     found: list[Definition] = []
     for order, format in enumerate(formats):
-        found.extend(_definitions(shelf, format, order, keep))
+        found.extend(_definitions(shelf, format, order, keep, switched_on))
         for program in format.unreadable:
             shelf.problems.extend(_out_of_reach(shelf, program))
     found.sort(key=lambda definition: definition.rank)
     return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen), tuple(shelf.looked))
 
 
-def _definitions(shelf: Shelf, format: Format, order: int, keep: bool) -> Iterator[Definition]:
+def _definitions(
+    shelf: Shelf, format: Format, order: int, keep: bool, switched_on: Collection[str]
+) -> Iterator[Definition]:
     if shelf.context.where.platform == "win32" and (other := format.dialect.on_windows):
         format = replace(format, dialect=other)
     sheets = shelf.sheets(format)
@@ -89,8 +92,9 @@ def _definitions(shelf: Shelf, format: Format, order: int, keep: bool) -> Iterat
     mine = {entry.name for entry in found if entry.origin.scope == "user"} if format.user_first else frozenset()
     for entry in found:
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        disabled_by = blocked or off.of(entry) or entry.off
-        result = entries.read(entry, format, disabled_by, keep=keep, forced=on.of(entry) is not None)
+        wanted = entry.name in switched_on
+        disabled_by = blocked or (None if wanted else off.of(entry)) or entry.off
+        result = entries.read(entry, format, disabled_by, keep=keep, forced=wanted or on.of(entry) is not None)
         shelf.problems.extend(result.problems)
         if result.definition is not None:
             scope, place = DORMANT if entry.off else SCOPES.index(entry.origin.scope), entry.order
