@@ -162,7 +162,7 @@ class Calls:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
         verdict = await self._warden.passes(call)
         for name in self._roster.others(call.server):
-            await self._warden.passes(replace(call, server=name))
+            await self._warden.also(replace(call, server=name), verdict)
         if server not in self._pinned:
             self._pinned.add(server)
             await self._warden.called(server.approved, server.tools)

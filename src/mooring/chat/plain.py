@@ -176,9 +176,9 @@ class Chat:
         """The tool of that name; its server is asked where it was not yet. Raises: as `Host.find`."""
         found = self.registry.find(name)
         if found is None:
-            await self.host.find(name)
+            entry = await self.host.find(name)  # by another name of its server, or not asked for yet
             self.registry.use(self.host.tools)
-            found = self.registry.find(name)
+            found = self.registry.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
         return found
@@ -186,7 +186,7 @@ class Chat:
     async def _turn(self, request: str) -> None:
         server, dot, _ = request.partition(".")
         if dot and " " not in request and server in self.host.status():
-            await self.tool(request)  # says why, where it cannot be had
+            request = (await self.tool(request)).name  # says why, where it cannot be had
         await self._backend.turn(request, self.registry, lambda words: self.say(safe_text(words)))
 
     def leave(self) -> None:

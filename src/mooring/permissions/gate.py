@@ -125,7 +125,7 @@ class Gate:
                 await self._remember(call, answer, scopes)
                 return None
             case Allow() | Yes():
-                return Verdict("allow", "you allowed it once")
+                return Verdict("allow", "you allowed it once", "session")
             case _:
                 assert_never(answer)
 

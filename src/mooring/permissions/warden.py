@@ -61,6 +61,14 @@ class Warden:
         """Let a call through, asking where somebody has to be asked. Raises: Denied."""
         return self.allows(call) or await self.gate.pass_(call)
 
+    async def also(self, call: Call, let: Verdict) -> None:
+        """Hold a call that was let through to what is said of it under another name of its server: a deny counts, and
+        a rule that asks, unless the person was asked already. Raises: Denied."""
+        if let.level != "session" and self.gate.policy.decide(call).rule is not None:
+            await self.passes(call)
+        else:
+            self.recheck(call)
+
     def recheck(self, call: Call) -> None:
         """Hold a call that was let through before to what is denied by now. Raises: Denied."""
         self.gate.recheck(call)
