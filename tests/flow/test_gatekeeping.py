@@ -217,17 +217,6 @@ async def test_of_a_server_with_two_names_a_person_is_asked_at_most_once(
     assert [question.server for question in person.asked] == asked
 
 
-@pytest.mark.parametrize("denied", ["one", "two"])
-async def test_a_deny_under_either_name_of_a_server_stands(home: Home, actor: Actor, denied: str) -> None:
-    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"one": actor.entry, "two": actor.entry}})
-    settings(home, {"tool": f"mcp__{denied}__*", "action": "deny"})
-    async with opened(home, ask=Person(Allow("session"))) as host:
-        for name in ("one", "two"):
-            with pytest.raises(mooring.Denied):
-                await host.call(f"{name}.count")
-    assert actor.done("counts") == []
-
-
 async def test_a_log_or_an_answer_that_cannot_be_kept_is_an_event_and_the_call_goes_on(
     home: Home, actor: Actor
 ) -> None:

@@ -284,6 +284,61 @@ async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: H
 # --- Mooring's own tools ------------------------------------------------------------------------------------------
 
 
+TAKES: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "ListMcpResources": ({"server": "string"}, set()),
+    "ReadMcpResource": ({"server": "string", "uri": "string"}, {"server", "uri"}),
+    "SubscribeMcpResource": ({"server": "string", "uri": "string", "reason": "string"}, {"server", "uri"}),
+    "UnsubscribeMcpResource": ({"server": "string", "uri": "string", "subscriptionId": "string"}, set()),
+    "SubscribePolling": (
+        {
+            "type": "string",
+            "server": "string",
+            "toolName": "string",
+            "arguments": "object",
+            "uri": "string",
+            "intervalMs": "number",
+            "reason": "string",
+        },
+        {"type", "server"},
+    ),
+    "UnsubscribePolling": ({"subscriptionId": "string", "server": "string", "target": "string"}, set()),
+}
+
+
+async def test_our_own_tools_take_what_models_know_from_elsewhere_and_nothing_else(home: Home) -> None:
+    async with conversation(home) as talk:
+        shown = {tool.name: tool.schema for tool in talk.tools.definitions if tool.name in TAKES}
+    found = {
+        name: ({key: each["type"] for key, each in schema["properties"].items()}, set(schema["required"]))
+        for name, schema in shown.items()
+    }
+    assert found == TAKES
+    polling = shown["SubscribePolling"]["properties"]
+    assert polling["type"]["enum"] == ["tool", "resource"]
+    assert (polling["intervalMs"]["minimum"], polling["intervalMs"]["default"]) == (1000, 5000)
+    assert all(schema["additionalProperties"] is False for schema in shown.values())
+
+
+async def test_a_watch_begins_and_ends_with_the_answers_that_models_know(home: Home) -> None:
+    async with conversation(home) as talk:
+        for begin, end, asked, target in (
+            ("SubscribeMcpResource", "UnsubscribeMcpResource", {"uri": "demo://clock"}, "uri"),
+            ("SubscribePolling", "UnsubscribePolling", {"type": "resource", "uri": "demo://clock"}, "target"),
+            (
+                "SubscribePolling",
+                "UnsubscribePolling",
+                {"type": "tool", "toolName": "echo", "arguments": {"text": "x"}},
+                "",
+            ),
+        ):
+            began = await talk.call(begin, server="demo", reason="to see", **asked)
+            assert began == {"subscribed": True, "subscriptionId": began["subscriptionId"]}
+            assert isinstance(began["subscriptionId"], str)
+            by = {"server": "demo", target: "demo://clock"} if target else {"subscriptionId": began["subscriptionId"]}
+            assert await talk.call(end, **by) == {"unsubscribed": True}
+            assert await talk.call(end, **by) == {"unsubscribed": False}
+
+
 async def test_resources_are_listed_and_read_under_both_names(home: Home) -> None:
     async with conversation(home) as talk:
         for name in ("ListMcpResources", "ListMcpResourcesTool"):

@@ -126,7 +126,7 @@ class Manage:
             tool(
                 "SubscribePolling", "Call a tool or read a resource again and again, and hear when the answer changes.",
                 self._poll, ("type", "server"),
-                type={"enum": ["tool", "resource"]}, server=_SERVER,
+                type={"type": "string", "enum": ["tool", "resource"]}, server=_SERVER,
                 toolName={"type": "string", "description": "For a tool: its name on its server."},
                 arguments={"type": "object", "description": "For a tool: what it is called with."},
                 uri={"type": "string", "description": "For a resource: its address."},
