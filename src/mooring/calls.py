@@ -66,7 +66,7 @@ class Calls:
             on_start()
         outcome: Outcome = "error"
         began = perf_counter()
-        try:  # as in `_made`, in line: a coroutine more would be felt with many calls under way
+        try:  # as `Audit.made`, in line: a coroutine more would be felt with many calls under way
             result = await way.server.call(
                 call.tool, arguments, within=within, on_progress=on_progress, harmless=way.harmless
             )
@@ -124,7 +124,7 @@ class Calls:
         call = Call(None, tool, arguments, origin="mooring")
         for name in also:
             await self._warden.passes(replace(call, tool=name))
-        return await self._made(call, await self._warden.passes(call), work())
+        return await self._warden.audit.made(call, await self._warden.passes(call), work())
 
     async def looking(self, entry: Entry, arguments: Mapping[str, Any] | None) -> Look:
         """Let a tool be called again and again, and return what calls it: each time only if no rule denies it by then.
@@ -139,7 +139,7 @@ class Calls:
             owner = self._roster.owner(await self._roster.find(f"{entry.server}.{entry.tool}", inf))
             for name in (call.server, *self._roster.others(call.server)):
                 self._warden.recheck(replace(call, server=name))
-            return await self._made(call, verdict, owner.call(entry.tool, call.arguments))
+            return await self._warden.audit.made(call, verdict, owner.call(entry.tool, call.arguments))
 
         return look
 
@@ -147,16 +147,6 @@ class Calls:
         """A server is gone."""
         self._pinned.discard(server)
         self._ways = {}
-
-    async def _made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
-        outcome: Outcome = "error"
-        began = perf_counter()
-        try:
-            result = await work
-            outcome = "is_error" if result.is_error else "ok"
-            return result
-        finally:
-            self._warden.done(call, verdict, outcome, perf_counter() - began)
 
     async def _passed(self, call: Call, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""

@@ -1,7 +1,6 @@
 """What the command line says about permissions, and the gate and the log for calls that no host makes."""
 
 from collections.abc import Awaitable, Callable
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,7 +9,7 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.result import Result
 from mooring.core.where import Request
-from mooring.permissions.audit import Audit, Outcome, session
+from mooring.permissions.audit import Audit, session
 from mooring.permissions.verdict import Call, Mode, Rule, Verdict
 from mooring.settings import Settings, load
 
@@ -35,15 +34,7 @@ class Judge:
 
     async def call(self, call: Call, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do the work, once the call is let through, and put it on record. Raises: Denied; what the work raises."""
-        verdict = await self._passed(call)
-        outcome: Outcome = "error"
-        began = perf_counter()
-        try:
-            result = await work()
-            outcome = "is_error" if result.is_error else "ok"
-            return result
-        finally:
-            self._audit.add(call, verdict, outcome, perf_counter() - began)
+        return await self._audit.made(call, await self._passed(call), work())
 
     def close(self) -> None:
         """Write down what is to be on record."""

@@ -8,8 +8,9 @@ from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
 from mooring.render import brief, safe
-from mooring.tools.arguments import Form, loads
-from mooring.tools.shape import ALL, Shape, type_of
+from mooring.tools.arguments import Form
+from mooring.tools.shape import ALL, Shape, as_list, type_of
+from mooring.tools.written import loads
 
 _NAMES = {
     "string": "text",
@@ -125,13 +126,9 @@ def fields(schema: Mapping[str, Any]) -> list[Field]:
 
 def _required(schema: Mapping[str, Any]) -> Iterator[str]:
     """What cannot be left out in any case; what a choice between several shapes wants is found out at the end."""
-    for face in (schema, *_list(schema.get("allOf"))):
+    for face in (schema, *as_list(schema.get("allOf"))):
         if isinstance(face, Mapping):
-            yield from (name for name in _list(face.get("required")) if isinstance(name, str))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+            yield from (name for name in as_list(face.get("required")) if isinstance(name, str))
 
 
 def one(schema: Mapping[str, Any], name: str) -> Form:

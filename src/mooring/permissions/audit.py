@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.problem import Problem
+from mooring.core.result import Result
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions.verdict import Call, Verdict
@@ -105,6 +106,17 @@ class Audit:
             self._rouse()
         elif len(self._waiting) == PLENTY:
             self._hurry.set()
+
+    async def made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
+        """Do the work of a call that was let through, and put on record how it ended. Raises: what the work raises."""
+        outcome: Outcome = "error"
+        began = time.perf_counter()
+        try:
+            result = await work
+            outcome = "is_error" if result.is_error else "ok"
+            return result
+        finally:
+            self.add(call, verdict, outcome, time.perf_counter() - began)
 
     def flush(self) -> None:
         """Write down what waits."""

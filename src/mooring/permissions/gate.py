@@ -63,11 +63,6 @@ class Gate:
             policy = _with_answer(policy, call)
         self.policy = policy
 
-    def allows(self, call: Call) -> bool | None:
-        """Whether the call may go on at once; `None` where somebody has to be asked. Never waits."""
-        action = self.policy.decide(call).action
-        return True if action == "allow" else False if action == "deny" else None
-
     def recheck(self, call: Call) -> None:
         """Let a call go on that was let through before, unless it is denied by now; nobody is asked again.
 

@@ -11,7 +11,7 @@ from mooring.core.tool import Tool
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions import pins, rules
-from mooring.permissions.audit import Audit, Outcome, session
+from mooring.permissions.audit import Audit, session
 from mooring.permissions.gate import Gate, keeper
 from mooring.permissions.pins import Held, Pin
 from mooring.permissions.policy import Policy
@@ -72,10 +72,6 @@ class Warden:
     def recheck(self, call: Call) -> None:
         """Hold a call that was let through before to what is denied by now. Raises: Denied."""
         self.gate.recheck(call)
-
-    def done(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float) -> None:
-        """Put on record how a call ended."""
-        self.audit.add(call, verdict, outcome, seconds)
 
     # --- tools as they were approved --------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ class Catalog:
             return exact
         if (pair := self._split(name)) is not None:
             return self._of(*pair)
-        alike = [entry for entry in self.entries if plain(name) in _spellings(entry)]
+        alike = [entry for entry in self.entries if plain(name) in spellings(entry.name, entry.server, entry.tool)]
         self._withheld(name)
         if len(alike) == 1:
             return alike[0]
@@ -203,9 +203,10 @@ def plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "", text.casefold())
 
 
-def _spellings(entry: Entry) -> tuple[str, ...]:
-    pair = plain(f"{entry.server}{entry.tool}")
-    return plain(entry.name), pair, f"mcp{pair}"
+def spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
+    """What the ways to write a tool's name come to once they are plain."""
+    pair = plain(f"{server}{tool}")
+    return plain(name), pair, f"mcp{pair}"
 
 
 def _close(name: str, known: Iterable[str]) -> list[str]:

@@ -23,29 +23,27 @@ from mooring.core.call import (
     Pending,
     Processing,
     Request,
-    State,
     ToolName,
 )
 from mooring.core.content import Text
 from mooring.core.outcome import Outcome
-from mooring.core.result import Progress, Result
+from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
-from mooring.tools.arguments import Form, loads
-from mooring.tools.catalog import Entry, plain
+from mooring.tools.arguments import Form
+from mooring.tools.catalog import Entry, plain, spellings
 from mooring.tools.deliver import Delivery, Tokens
 from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.meaning import Meaning
 from mooring.tools.news import EVERY, News
 from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
-from mooring.tools.running import Background, Running
+from mooring.tools.running import Background, Running, Steps
 from mooring.tools.shelf import CONTEXT, FOUND, PERCENT, Scope, Shelf, definition, searching
 from mooring.tools.store import Store
-from mooring.tools.tool import Arguments, House, Own, Remote, Tool
+from mooring.tools.tool import Arguments, House, Remote, Tool
+from mooring.tools.written import loads
 
 PATIENCE = 120.0
 """Seconds after which a call goes on in the background."""
-_STEP = 0.1
-"""Progress is told so many seconds apart."""
 
 Tell: TypeAlias = Callable[[Happening], None]
 Given: TypeAlias = Mapping[str, Any] | str | None
@@ -260,7 +258,7 @@ class Registry:
             raise given
         self._wait_for_search(tool)
         arguments, notes = self._fitted(tool, request.arguments)
-        steps = _Steps(lambda state: self._tell(Moved(request, state)), running)
+        steps = Steps(lambda state: self._tell(Moved(request, state)), running)
         result = await tool.call(arguments, steps.begun, steps.progress)
         way = replace(self._delivery, tokens=PORTION) if tool.name == "ToolResult" else self._delivery
         return await way.of(result, replace(about, notes=notes))
@@ -323,25 +321,6 @@ class Registry:
         return Request(key, tool.name, given, tool.server, tool.definition.name)
 
 
-class _Steps:
-    """How far a call has come, told not too often."""
-
-    def __init__(self, tell: Callable[[State], None], running: Running) -> None:
-        self._tell, self._running = tell, running
-        self._loop = asyncio.get_running_loop()
-        self._last = 0.0
-
-    def begun(self) -> None:
-        self._running.begun()
-        self._tell(Processing(background=self._running.background))
-
-    def progress(self, step: Progress) -> None:
-        now = self._loop.time()
-        if now - self._last >= _STEP:
-            self._last = now
-            self._tell(Processing(step, self._running.background))
-
-
 def _about(request: Request, tool: Tool | None) -> Outcome:
     return Outcome(server=request.server, tool=request.tool or request.name, origin=tool.origin if tool else "")
 
@@ -359,7 +338,4 @@ def _read(given: Given) -> Mapping[str, Any] | BadArguments:
 
 
 def _spellings(tool: Tool) -> tuple[str, ...]:
-    if isinstance(tool, Own) or tool.server is None:
-        return (plain(tool.name),)
-    pair = plain(f"{tool.server}{tool.definition.name}")
-    return plain(tool.name), pair, f"mcp{pair}"
+    return (plain(tool.name),) if tool.server is None else spellings(tool.name, tool.server, tool.definition.name)

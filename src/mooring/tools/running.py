@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from mooring.core.call import CallId
+from mooring.core.call import CallId, Processing, State
 from mooring.core.outcome import Outcome
+from mooring.core.result import Progress
 
+STEP = 0.1
+"""Progress is told so many seconds apart."""
 MOST_KEPT = 32
 """So many outcomes of calls that ended in the background are kept to be asked for."""
 
@@ -53,6 +56,25 @@ class Running:
     def _quiet(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+
+class Steps:
+    """How far a call has come, told not too often."""
+
+    def __init__(self, tell: Callable[[State], None], running: Running) -> None:
+        self._tell, self._running = tell, running
+        self._loop = asyncio.get_running_loop()
+        self._last = 0.0
+
+    def begun(self) -> None:
+        self._running.begun()
+        self._tell(Processing(background=self._running.background))
+
+    def progress(self, step: Progress) -> None:
+        now = self._loop.time()
+        if now - self._last >= STEP:
+            self._last = now
+            self._tell(Processing(step, self._running.background))
 
 
 class Background:

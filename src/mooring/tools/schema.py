@@ -18,9 +18,11 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from mooring.tools.flatten import Flat
+from mooring.tools.gemini import Gemini
 from mooring.tools.loss import Loss, Losses
-from mooring.tools.narrow import NEVER, Gemini, Impossible, Strict
+from mooring.tools.narrow import NEVER, Impossible
 from mooring.tools.shape import resolve
+from mooring.tools.strict import Strict
 from mooring.tools.tidy import LISTS, MAPS, SINGLES, tidy, where
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]

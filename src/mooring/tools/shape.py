@@ -34,9 +34,9 @@ class Shape:
             return ALL
         found = _stated(schema) & self._behind(schema.get("$ref"), depth)
         for key in UNIONS:
-            if branches := _list(schema.get(key)):
+            if branches := as_list(schema.get(key)):
                 found &= frozenset().union(*[self.types(branch, depth + 1) for branch in branches])
-        for branch in _list(schema.get("allOf")):
+        for branch in as_list(schema.get("allOf")):
             found &= self.types(branch, depth + 1)
         return found
 
@@ -62,7 +62,7 @@ class Shape:
 
     def required_at(self, path: Path) -> frozenset[str]:
         """The properties that the object at `path` may not be without."""
-        named = (name for face in self._faces_at(path) for name in _list(face.get("required")))
+        named = (name for face in self._faces_at(path) for name in as_list(face.get("required")))
         return frozenset(name for name in named if isinstance(name, str))
 
     def _behind(self, ref: Any, depth: int) -> frozenset[str]:
@@ -90,7 +90,7 @@ class Shape:
             if isinstance(ref, str) and ref not in seen:
                 seen.add(ref)
                 waiting.append(resolve(self.root, ref))
-            waiting += [branch for key in _ALONGSIDE for branch in _list(face.get(key))]
+            waiting += [branch for key in _ALONGSIDE for branch in as_list(face.get(key))]
             waiting += [face[key] for key in _BRANCHES if key in face]
 
 
@@ -110,6 +110,11 @@ def resolve(root: Any, ref: str) -> Any:
         else:
             return True
     return found if ref == "#" or ref.startswith("#/") else True
+
+
+def dotted(path: Path) -> str:
+    """A path as a person would write it: `filter.ids[0]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def type_of(value: Any) -> str:
@@ -133,15 +138,15 @@ def type_of(value: Any) -> str:
 
 def _stated(schema: Mapping[str, Any]) -> frozenset[str]:
     stated = schema.get("type")
-    named = {stated} if isinstance(stated, str) else {name for name in _list(stated) if isinstance(name, str)}
+    named = {stated} if isinstance(stated, str) else {name for name in as_list(stated) if isinstance(name, str)}
     found = frozenset(named | {"integer"} if "number" in named else named) if named and named <= ALL else ALL
-    values = [schema["const"]] if "const" in schema else _list(schema.get("enum"))
+    values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
     return found & frozenset(map(type_of, values)) if values else found
 
 
 def _step(face: Mapping[str, Any], step: str | int) -> list[Any]:
     if isinstance(step, int):
-        prefix = _list(face.get("prefixItems"))
+        prefix = as_list(face.get("prefixItems"))
         items = face.get("items")
         return [prefix[step]] if step < len(prefix) else [] if items is None or isinstance(items, list) else [items]
     properties = face.get("properties")
@@ -151,5 +156,6 @@ def _step(face: Mapping[str, Any], step: str | int) -> list[Any]:
     return [rest] if isinstance(rest, Mapping) and "patternProperties" not in face else []
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """What a keyword lists; nothing where it is no list."""
     return value if isinstance(value, list) else []
