@@ -10,8 +10,7 @@ from mooring.admission import Admitted, Given
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Request
-from mooring.permissions.policy import Mode
-from mooring.permissions.rule import Rule
+from mooring.permissions.verdict import Mode, Rule
 from mooring.servers.watch import Sleep
 from mooring.wire.process import Guard
 

@@ -18,7 +18,7 @@ from mooring.core.question import Ask
 from mooring.core.where import Request, here
 from mooring.errors import MooringError
 from mooring.host import Host
-from mooring.permissions.rule import Rule
+from mooring.permissions.verdict import Rule
 from mooring.servers.watch import Sleep
 from mooring.tools.catalog import Entry
 from mooring.wire.process import Guard

@@ -1,7 +1,6 @@
 """The one place where a definition becomes something to start or to reach: templates are expanded, secrets fetched,
 the environment made."""
 
-import os
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
