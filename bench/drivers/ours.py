@@ -16,7 +16,7 @@ import mooring
 from mooring.core.where import here
 from mooring.servers.dial import dial
 from mooring.servers.launch import Launch, launch
-from mooring.wire.guard import Begun, begin
+from mooring.wire.guard.begin import Begun, begin
 from mooring.wire.process import Guard
 from mooring.wire.session import Session
 

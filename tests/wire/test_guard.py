@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import mooring.wire.guard
 
 pytestmark = pytest.mark.processes
 
@@ -174,6 +177,14 @@ os.wait(); ready(); sys.stdin.read()
 
 def scrubbed_sleepers() -> list[int]:
     return [pid for pid in processes() if b"611.25" in read(f"/proc/{pid}/cmdline")]
+
+
+def test_the_guard_loads_nothing_that_would_make_it_slow_to_start() -> None:
+    beside = str(Path(mooring.wire.guard.__file__).parent.parent)
+    look = f"import sys; sys.path.append({beside!r}); import guard.main, guard.lineage; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-S", "-c", look], stdout=subprocess.PIPE, check=True).stdout
+    assert {"guard.watch", "_socket"} <= {*loaded.decode().split()}
+    assert not {"mooring", "os", "signal", "socket", "collections", "typing", "enum"} & {*loaded.decode().split()}
 
 
 def test_an_idle_guard_uses_no_processor() -> None:

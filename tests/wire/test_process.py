@@ -14,8 +14,9 @@ from typing import TypeVar
 import pytest
 
 from mooring.errors import GuardLost, MooringError, SpawnError
-from mooring.wire.guard import begin
-from mooring.wire.process import LOST, Child, Guard
+from mooring.wire.child import LOST, Child
+from mooring.wire.guard.begin import begin
+from mooring.wire.process import Guard
 
 pytestmark = pytest.mark.processes
 
