@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import HOMES, Cli, Home
+from support import HOMES, Cli, Home, Swift
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,7 +27,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     wanted = inspect.signature(pyfuncitem.obj).parameters
     given = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
-    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), ASYNC_SECONDS))
+    loop = Swift if pyfuncitem.get_closest_marker("swift") else None
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(asyncio.wait_for(pyfuncitem.obj(**given), ASYNC_SECONDS))
     return True
 
 

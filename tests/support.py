@@ -1,9 +1,12 @@
 """What tests share: sample homes laid out in a folder of their own, and the command line run in one of them."""
 
+import asyncio
 import json
 import os
+import selectors
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +127,35 @@ class Cli:
         code = run(list(args))
         printed = self.capfd.readouterr()
         return Result(code, printed.out, printed.err)
+
+
+class Swift(asyncio.SelectorEventLoop):
+    """A loop on which nobody waits: its clock stands still, and where nothing is ready jumps to what is due next.
+
+    For tests whose other side is in memory: their deadlines are exact however busy the machine is.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        super().__init__(_Impatient(self._skip))
+
+    def time(self) -> float:
+        return self._now
+
+    def _skip(self, seconds: float) -> None:
+        self._now += seconds
+
+
+class _Impatient(selectors.DefaultSelector):
+    def __init__(self, skip: Callable[[float], None]) -> None:
+        super().__init__()
+        self._skip = skip
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0 if timeout else timeout)
+        if timeout and not ready:
+            self._skip(timeout)
+        return ready
 
 
 def running(nonce: str) -> list[str]:

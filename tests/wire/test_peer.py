@@ -11,7 +11,10 @@ from mooring.errors import BadArguments, Closed, ProtocolError, RpcError, Server
 from mooring.testing import Server
 from mooring.wire.client import Client, Root
 
+pytestmark = pytest.mark.swift
+
 SHORT = Timeout(0.05, 0.05)
+LATE = 0.005  # seconds that a deadline may be late on a clock that waits for nobody
 
 
 @pytest.fixture
@@ -40,7 +43,7 @@ def said(server, method):
 
 async def until(condition):
     while not condition():  # noqa: ASYNC110 - what is waited for lives in the server, which knows nothing of tests
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
 
 
 async def test_answers_out_of_order_find_their_requests(server):
@@ -98,8 +101,7 @@ async def test_many_deadlines_are_each_kept(server):
             return loop.time() - began
 
         waited = await asyncio.gather(*(wait(i) for i in range(100)))
-        assert all(took >= 0.02 * (i % 5 + 1) - 0.001 for i, took in enumerate(waited))
-        assert max(waited) < 1
+        assert waited == pytest.approx([0.02 * (i % 5 + 1) for i in range(100)], abs=LATE)
 
 
 async def test_progress_extends_the_idle_deadline_and_never_the_whole_one(server):
@@ -115,7 +117,7 @@ async def test_progress_extends_the_idle_deadline_and_never_the_whole_one(server
         began = loop.time()
         with pytest.raises(TimedOut):
             await session.call_tool("busy", within=Timeout(0.1, 0.4), on_progress=steps.append)
-        assert 0.39 < loop.time() - began < 2
+        assert loop.time() - began == pytest.approx(0.4, abs=LATE)
         assert len(steps) >= 5
 
 
@@ -285,7 +287,7 @@ async def test_a_request_of_the_server_never_counts_as_an_answer(server):
         key = said(server, "tools/call")[0]["id"]
         for line in (b'{"id":%d,"method":"ping"}', b'{"id":%d,"method":5}', b'{"id":%d,"method":"ping","params":'):
             server.say(line % key)
-        await asyncio.sleep(0.01)
+        assert (await session.call_tool("echo", {"text": "behind them"})).text == "behind them"
         assert not call.done()
         server.gates["a"].set()
         assert (await call).text == "a"
@@ -352,9 +354,10 @@ async def test_requests_beyond_the_budget_are_refused(server):
 
 
 async def test_a_request_that_the_server_takes_back_is_stopped_and_not_answered(server):
-    stopped = asyncio.Event()
+    begun, stopped = asyncio.Event(), asyncio.Event()
 
     async def sample(params):
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -362,7 +365,7 @@ async def test_a_request_that_the_server_takes_back_is_stopped_and_not_answered(
 
     async with await server.session(client=Client(sample=sample)):
         server.write({"id": "q1", "method": "sampling/createMessage", "params": {}})
-        await asyncio.sleep(0.01)
+        await begun.wait()
         server.notify("notifications/cancelled", {"requestId": "q1"})
         await stopped.wait()
         assert (await server.ask("ping"))["result"] == {}
@@ -370,9 +373,10 @@ async def test_a_request_that_the_server_takes_back_is_stopped_and_not_answered(
 
 
 async def test_closing_stops_what_the_server_had_asked_for(server):
-    stopped = asyncio.Event()
+    begun, stopped = asyncio.Event(), asyncio.Event()
 
     async def sample(params):
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -380,7 +384,7 @@ async def test_closing_stops_what_the_server_had_asked_for(server):
 
     async with await server.session(client=Client(sample=sample)):
         server.write({"id": "q1", "method": "sampling/createMessage", "params": {}})
-        await asyncio.sleep(0.01)
+        await begun.wait()
     assert stopped.is_set()
 
 
@@ -402,24 +406,25 @@ async def test_logs_beyond_the_budget_are_dropped_and_counted(server):
     async with await server.session(client=Client(on_log=heard.append)) as session:
         for i in range(250):
             server.notify("notifications/message", {"level": "info", "data": i})
-        await asyncio.sleep(0.05)
+        await until(lambda: len(heard) + session.oddities.dropped_logs == 250)
         assert len(heard) == 100
-        assert session.oddities.dropped_logs == 150
 
 
 async def test_changes_of_a_list_are_merged_and_the_last_is_never_lost(server):
-    heard = []
-    limits = Limits(change_interval=0.1)
-    async with await server.session(client=Client(on_change=heard.append), limits=limits):
+    heard, times = [], []
+
+    def hear(what):
+        heard.append(what)
+        times.append(asyncio.get_running_loop().time())
+
+    async with await server.session(client=Client(on_change=hear), limits=Limits(change_interval=0.1)):
         for _ in range(50):
             server.notify("notifications/tools/list_changed")
         server.notify("notifications/prompts/list_changed")
-        await asyncio.sleep(0.05)
-        assert heard == ["tools", "prompts"]
-        await asyncio.sleep(0.1)
-        assert heard == ["tools", "prompts", "tools"]
+        await until(lambda: len(heard) == 3)
         await asyncio.sleep(0.15)
         assert heard == ["tools", "prompts", "tools"]
+        assert times[2] - times[0] == pytest.approx(0.1, abs=LATE)
 
 
 async def test_a_listener_that_fails_costs_neither_the_reader_nor_a_call(server):

@@ -11,6 +11,8 @@ from mooring.errors import HandshakeError, ProtocolError, RpcError, TimedOut
 from mooring.testing import Refused, Server
 from mooring.wire.client import Client
 
+pytestmark = pytest.mark.swift
+
 
 def said(server, method):
     return [message for message in server.received if message.get("method") == method]
@@ -22,7 +24,7 @@ def schema(name, **more):
 
 async def until(condition):
     while not condition():  # noqa: ASYNC110 - what is waited for lives in the server, which knows nothing of tests
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
 
 
 async def test_a_connection_opens_with_the_newest_revision_and_says_hello():
@@ -133,18 +135,6 @@ async def test_pages_are_followed_to_the_last():
         assert session.tools.note == ""
 
 
-async def test_endless_pages_stop_at_the_limit_and_what_came_is_kept(start):
-    async with start("endless_pages") as session:
-        assert len(session.tools.items) == 1000
-        assert session.tools.note == "The list stops after 1,000 pages."
-
-
-async def test_a_cursor_seen_before_stops_the_list(start):
-    async with start("repeated_cursor") as session:
-        assert [tool.name for tool in session.tools.items] == ["echo", "fault"]
-        assert "a second time" in session.tools.note
-
-
 async def test_a_list_stops_at_its_limit_of_entries():
     server = Server()
     server.answer("tools/list", lambda params, call: {"tools": [schema(f"t{i}") for i in range(50)], "nextCursor": "x"})
@@ -187,7 +177,7 @@ async def test_slow_pages_share_the_deadline_of_the_connection():
     server.answer("tools/list", page)
     began = asyncio.get_running_loop().time()
     async with await server.session(limits=Limits(connect=0.35)) as session:
-        assert asyncio.get_running_loop().time() - began < 2
+        assert asyncio.get_running_loop().time() - began == pytest.approx(0.35)
         assert "did not answer tools/list" in session.tools.note
 
 
@@ -352,7 +342,7 @@ async def test_the_interval_a_server_asks_for_is_kept():
     async with await server.session() as session:
         began = loop.time()
         await session.call_tool("slow")
-        assert loop.time() - began >= 0.44
+        assert loop.time() - began == pytest.approx(0.45)
 
 
 async def test_a_status_that_is_told_is_looked_at_at_once():

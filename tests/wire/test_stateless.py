@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import time
 from typing import Any
 
 import pytest
@@ -116,6 +115,7 @@ async def test_a_tool_that_asks_for_a_header_that_cannot_be_is_rejected_with_the
             assert (rejected.name, reason in rejected.reason) == ("bad", True)
 
 
+@pytest.mark.swift
 async def test_over_pipes_annotations_for_headers_mean_nothing() -> None:
     server = modern(Server())
     server.answer("tools/list", lambda params, call: {"tools": [annotated("t", a={"type": "x", "x-mcp-header": ""})]})
@@ -422,6 +422,7 @@ async def test_a_task_that_ends_otherwise_fails_its_call(end: dict[str, Any], er
             await session.call_tool("echo")
 
 
+@pytest.mark.swift
 async def test_a_task_that_is_given_up_is_cancelled() -> None:
     async with Site(stateless=True) as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("working")}
@@ -450,6 +451,7 @@ async def dialled(server: Server, **options: Any) -> mooring.Session:
     return await negotiate(start, server="server", **options)
 
 
+@pytest.mark.swift
 async def test_the_era_works_over_pipes_and_cancels_by_a_notice() -> None:
     async def never(params: Any, call: Any) -> None:
         await asyncio.sleep(30)
@@ -465,6 +467,7 @@ async def test_the_era_works_over_pipes_and_cancels_by_a_notice() -> None:
         assert "initialize" not in [message["method"] for message in server.received]
 
 
+@pytest.mark.swift
 async def test_over_pipes_a_subscription_that_is_given_up_is_cancelled_before_anything_else_is_said() -> None:
     async def listen(params: Any, call: Any) -> Any:
         server.notify("notifications/subscriptions/acknowledged", {"notifications": params["notifications"]})
@@ -481,6 +484,7 @@ async def test_over_pipes_a_subscription_that_is_given_up_is_cancelled_before_an
     assert said[:4] == ["subscriptions/listen", "notifications/cancelled", "server/discover", "subscriptions/listen"]
 
 
+@pytest.mark.swift
 @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000, -32603, -32020, -1, 0, -32022])
 async def test_any_error_leads_to_the_handshake(code: int) -> None:
     def refuse(params: Any, call: Any) -> None:
@@ -492,6 +496,7 @@ async def test_any_error_leads_to_the_handshake(code: int) -> None:
         assert session.era == "handshake"
 
 
+@pytest.mark.swift
 @pytest.mark.parametrize("answer", [{}, None, [], {"supportedVersions": "x"}, {"supportedVersions": ["2025-11-25"]}])
 async def test_an_answer_that_is_no_sign_of_the_new_era_leads_to_the_handshake(answer: Any) -> None:
     server = Server()
@@ -500,6 +505,7 @@ async def test_an_answer_that_is_no_sign_of_the_new_era_leads_to_the_handshake(a
         assert session.era == "handshake"
 
 
+@pytest.mark.swift
 async def test_a_server_that_names_only_revisions_of_the_future_is_refused_in_words() -> None:
     def refuse(params: Any, call: Any) -> None:
         raise Refused(-32022, "no", {"supported": ["2031-01-01"]})
@@ -510,6 +516,7 @@ async def test_a_server_that_names_only_revisions_of_the_future_is_refused_in_wo
         await dialled(server)
 
 
+@pytest.mark.swift
 async def test_a_server_that_names_old_revisions_too_is_spoken_to_in_the_old_way() -> None:
     def refuse(params: Any, call: Any) -> None:
         raise Refused(-32022, "no", {"supported": ["2031-01-01", "2025-06-18"]})
@@ -520,6 +527,7 @@ async def test_a_server_that_names_old_revisions_too_is_spoken_to_in_the_old_way
         assert session.era == "handshake"
 
 
+@pytest.mark.swift
 async def test_a_server_that_passes_over_the_question_is_asked_in_the_old_way_too() -> None:
     async def never(params: Any, call: Any) -> None:
         await asyncio.sleep(30)
@@ -530,6 +538,7 @@ async def test_a_server_that_passes_over_the_question_is_asked_in_the_old_way_to
         assert session.era == "handshake"
 
 
+@pytest.mark.swift
 async def test_a_server_that_is_merely_slow_is_still_taken_for_what_it_is() -> None:
     async def slow(params: Any, call: Any) -> Any:
         await asyncio.sleep(0.3)
@@ -549,6 +558,7 @@ async def test_a_server_that_is_merely_slow_is_still_taken_for_what_it_is() -> N
         assert session.era == "stateless"
 
 
+@pytest.mark.swift
 async def test_a_server_that_is_silent_to_everything_fails_at_the_one_deadline() -> None:
     async def never(params: Any, call: Any) -> None:
         await asyncio.sleep(30)
@@ -556,18 +566,20 @@ async def test_a_server_that_is_silent_to_everything_fails_at_the_one_deadline()
     server = Server()
     server.answer("server/discover", never)
     server.answer("initialize", never)
-    began = time.monotonic()
+    began = asyncio.get_running_loop().time()
     with pytest.raises(TimedOut):
         await dialled(server, limits=Limits(connect=0.6, probe=0.1))
-    assert time.monotonic() - began < 3
+    assert asyncio.get_running_loop().time() - began == pytest.approx(0.6)
 
 
+@pytest.mark.swift
 async def test_an_era_that_is_known_is_not_asked_for() -> None:
     server = Server()
     async with await dialled(server, known="handshake"):
         assert server.received[0]["method"] == "initialize"
 
 
+@pytest.mark.swift
 async def test_an_era_that_was_remembered_wrongly_is_found_out_again() -> None:
     def refuse(params: Any, call: Any) -> None:
         raise Refused(-32022, "no longer")

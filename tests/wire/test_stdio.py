@@ -268,6 +268,18 @@ async def test_a_flood_is_survived_in_bounded_time_and_memory(start, fault):
         assert await echo(session) == "hello"
 
 
+async def test_endless_pages_stop_at_the_limit_and_what_came_is_kept(start):
+    async with start("endless_pages") as session:
+        assert len(session.tools.items) == 1000
+        assert session.tools.note == "The list stops after 1,000 pages."
+
+
+async def test_a_cursor_seen_before_stops_the_list(start):
+    async with start("repeated_cursor") as session:
+        assert [tool.name for tool in session.tools.items] == ["echo", "fault"]
+        assert "a second time" in session.tools.note
+
+
 async def test_everything_is_given_back_when_a_session_closes(start):
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
