@@ -3,8 +3,8 @@
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
-pings go unanswered. It appends its process id to `<file>.starts`, and what is subscribed to and no longer to
-`<file>.subscriptions`.
+pings go unanswered. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, and what is
+subscribed to and no longer to `<file>.subscriptions`.
 """
 
 import json
@@ -51,6 +51,7 @@ def call(key, name, arguments):
     elif name == "die":
         os._exit(int(arguments.get("code", 3)))
     elif name == "nap":
+        note("naps", os.getpid())
         time.sleep(float(arguments.get("seconds", 1)))
     elif name == "count":
         note("counts", os.getpid())

@@ -243,7 +243,7 @@ async def test_all_calls_under_way_fail_at_once_when_their_server_dies(home: Hom
     async with opened(home, servers={"actor": actor.entry}) as host:
         await pid(host)
         naps = [asyncio.create_task(host.call("actor.nap", {"seconds": 30})) for _ in range(20)]
-        await asyncio.sleep(0.1)
+        await until(lambda: len(actor.done("naps")) == 20)
         with pytest.raises(ServerDied):
             await host.call("actor.die")
         outcomes = await asyncio.gather(*naps, return_exceptions=True)
@@ -370,8 +370,8 @@ async def test_a_server_replaced_in_the_middle_of_a_call_ends_it_and_its_old_nam
     other = Actor(tmp_path / "other.json")
     async with opened(home, servers={"actor": actor.entry}) as host:
         await pid(host)
-        nap = asyncio.create_task(host.call("actor.nap", {"seconds": 0.5}))
-        await asyncio.sleep(0.1)
+        nap = asyncio.create_task(host.call("actor.nap", {"seconds": 1}))
+        await until(lambda: bool(actor.done("naps")))
         await host.apply({"actor": other.entry})
         assert not nap.done()
         with pytest.raises(Stale, match="replaced since"):
@@ -556,6 +556,6 @@ async def test_calls_under_way_fail_when_the_host_closes(home: Home, actor: Acto
     async with opened(home, servers={"actor": actor.entry}) as host:
         await pid(host)
         nap = asyncio.create_task(host.call("actor.nap", {"seconds": 30}))
-        await asyncio.sleep(0.05)
+        await until(lambda: bool(actor.done("naps")))
     with pytest.raises(mooring.Closed):
         await nap

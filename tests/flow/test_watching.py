@@ -24,6 +24,25 @@ from support import Home
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
 
 
+CLOCK = "actor://clock"
+
+
+class Pauses:
+    """The waits between two looks, which take next to no time."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def actor(tmp_path: Path) -> Actor:
+    return Actor(tmp_path / "actor.json")
+
+
 @asynccontextmanager
 async def opened(home: Home, servers: Any = DEMO, **options: Any) -> AsyncIterator[Host]:
     async with mooring.open(request=home.request(), servers=servers, policy="allow", **options) as host:
@@ -91,12 +110,15 @@ async def test_without_a_person_a_server_is_not_told_that_it_may_ask(home: Home)
         assert result.is_error
 
 
-async def test_a_subscription_tells_of_each_change_with_what_it_is_now(home: Home) -> None:
-    async with opened(home) as host:
+async def test_a_subscription_tells_of_each_change_with_what_it_is_now(home: Home, actor: Actor) -> None:
+    async with opened(home, {"actor": actor.entry}, sleep=Pauses()) as host:
         listener = Listener(host)
-        watch = await host.subscribe("demo", "demo://clock")
+        watch = await host.subscribe("actor", CLOCK)
         assert watch.interval is None
-        await until(lambda: len(listener.of(Updated)) >= 2)
+        await until(lambda: actor.done("subscriptions").count(f"subscribe:{CLOCK}") == 2)
+        for told in range(1, 3):
+            await host.call("actor.update")
+            await until(lambda told=told: len(listener.of(Updated)) == told)
         contents = [event.content for event in listener.of(Updated)]
         assert all(isinstance(content, Reading) for content in contents)
         assert len({content.contents[0].text for content in contents}) == len(contents)
@@ -105,47 +127,54 @@ async def test_a_subscription_tells_of_each_change_with_what_it_is_now(home: Hom
         assert host.watches == ()
 
 
-async def test_a_subscription_outlives_the_server_it_was_made_with(home: Home) -> None:
-    async with opened(home) as host:
+async def test_a_subscription_outlives_the_server_it_was_made_with(home: Home, actor: Actor) -> None:
+    async with opened(home, {"actor": actor.entry}, sleep=Pauses()) as host:
         listener = Listener(host)
-        await host.subscribe("demo", "demo://clock")
-        await until(lambda: bool(listener.of(Updated)))
-        await host.servers["demo"].restart()
+        await host.subscribe("actor", CLOCK)
+        await until(lambda: actor.done("subscriptions").count(f"subscribe:{CLOCK}") == 2)
+        await host.servers["actor"].restart()
+        await until(lambda: actor.done("subscriptions").count(f"subscribe:{CLOCK}") == 3)
         seen = len(listener.of(Updated))
-        await until(lambda: len(listener.of(Updated)) >= seen + 2)
+        assert seen == 1, "what it became while nobody could tell"
+        await host.call("actor.update")
+        await until(lambda: len(listener.of(Updated)) == seen + 1)
 
 
-async def test_a_resource_is_looked_at_where_its_server_does_not_tell_and_only_changes_are_told(home: Home) -> None:
-    async with opened(home) as host:
+async def test_a_resource_is_looked_at_where_its_server_does_not_tell_and_only_changes_are_told(
+    home: Home, actor: Actor
+) -> None:
+    async with opened(home, {"actor": actor.entry}, sleep=Pauses()) as host:
         listener = Listener(host)
-        clock = await host.poll("demo", uri="demo://clock", interval=1.0)
-        still = await host.poll("demo", tool="add", arguments={"a": 1, "b": 2}, interval=1.0)
-        await until(lambda: len(listener.of(Updated)) >= 2)
+        clock = await host.poll("actor", uri=CLOCK, interval=1.0)
+        still = await host.poll("actor", tool="count", interval=1.0)
+        await until(lambda: len(listener.of(Updated)) >= 2 and len(actor.done("counts")) >= 3)
         assert {event.watch for event in listener.of(Updated)} == {clock.id}
-        assert await host.unsubscribe(server="demo", target="add")
+        assert await host.unsubscribe(server="actor", target="count")
         assert [watch.id for watch in host.watches] == [clock.id]
         assert still.kind == "tool"
 
 
-async def test_a_tool_that_is_polled_tells_its_new_result(home: Home, tmp_path: Path) -> None:
-    actor = Actor(tmp_path / "actor.json")
-    async with opened(home, {"actor": actor.entry}) as host:
+async def test_a_tool_that_is_polled_tells_its_new_result(home: Home, actor: Actor) -> None:
+    pauses = Pauses()
+    async with opened(home, {"actor": actor.entry}, sleep=pauses) as host:
         listener = Listener(host)
         await host.poll("actor", tool="whoami", interval=1.0)
-        await asyncio.sleep(0.3)
+        await until(lambda: bool(pauses.asked))
         await host.reload("actor")
-        await until(lambda: bool(listener.of(Updated)))
-        content = listener.of(Updated)[0].content
+        # a look in the middle of the reload fails, and says so
+        await until(lambda: any(event.content for event in listener.of(Updated)))
+        [content] = [event.content for event in listener.of(Updated) if event.content]
         assert isinstance(content, Result)
         assert content.text == actor.done("starts")[-1]
 
 
 async def test_a_failure_is_told_once_and_looked_at_less_and_less(home: Home) -> None:
-    async with opened(home) as host:
+    pauses = Pauses()
+    async with opened(home, sleep=pauses) as host:
         listener = Listener(host)
         await host.poll("demo", uri="demo://nothing", interval=1.0)
-        await until(lambda: bool(listener.of(Updated)))
-        await asyncio.sleep(2.5)
+        await until(lambda: len(pauses.asked) >= 10)
+        assert pauses.asked[:10] == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
         assert len(listener.of(Updated)) == 1
         assert listener.of(Updated)[0].error
 
@@ -221,18 +250,10 @@ async def test_tools_and_errors_come_side_by_side_for_programs_without_a_person(
             await loaded.host.call("demo.add", {"a": 1, "b": 2})
 
 
-CLOCK = "actor://clock"
-
-
 async def test_a_server_is_asked_once_for_what_changes_often_and_told_when_nobody_listens_any_more(
-    home: Home, tmp_path: Path
+    home: Home, actor: Actor
 ) -> None:
-    actor = Actor(tmp_path / "actor.json")
-
-    async def sleep(seconds: float) -> None:
-        await asyncio.sleep(0.01)
-
-    async with opened(home, {"actor": actor.entry}, sleep=sleep) as host:
+    async with opened(home, {"actor": actor.entry}, sleep=Pauses()) as host:
         listener = Listener(host)
         watch, other = await host.subscribe("actor", CLOCK), await host.subscribe("actor", CLOCK)
         for _ in range(5):
