@@ -443,9 +443,9 @@ def test_no_string_or_comment_hides_a_long_key_after_it(before: str) -> None:
 
 @pytest.mark.parametrize("shape", ["{} = 1", "[{}]", "{}"])
 def test_a_key_of_a_hundred_kilobytes_is_refused_at_once(shape: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert failure(shape.format(dotted(50_000)), "toml").reason == "has a key of more than 32 parts"
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 # --- secrets ------------------------------------------------------------------------------------------------
@@ -607,12 +607,13 @@ HOSTILE: dict[str, tuple[Kind, str, str, str]] = {
     "YAML comments": ("yaml", "", "#", ""),
 }
 
-# Reads the bytes in a process of its own, which can be ended: nothing else stops a regular expression.
+# Reads the bytes in a process of its own, which the system ends: nothing else stops a regular expression.
 TIMED = """
-import sys, time, tomllib
+import resource, sys, time, tomllib
 from mooring.errors import ParseError
 from mooring.syntax import parse
 data = sys.stdin.buffer.read()
+resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
 start = time.process_time()
 try:
     parse(data, sys.argv[1]).line(["a", "b"])
@@ -626,11 +627,8 @@ print(time.process_time() - start)
 def test_a_hostile_mebibyte_takes_no_longer_than_two_seconds(name: str) -> None:
     kind, start, unit, end = HOSTILE[name]
     text = start + unit * ((MIB - len(start + end)) // len(unit)) + end
-    command = [sys.executable, "-c", TIMED, kind]
-    try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=30, check=True)
-    except subprocess.TimeoutExpired:
-        pytest.fail("it took more than thirty seconds")
+    done = subprocess.run([sys.executable, "-c", TIMED, kind], input=text.encode(), capture_output=True)
+    assert done.returncode == 0, f"it took more than five seconds: {done.stderr.decode()}"
     assert float(done.stdout) < 2
 
 

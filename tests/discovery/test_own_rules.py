@@ -365,9 +365,9 @@ def test_no_pattern_of_a_project_holds_up_a_scan(home: Home) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"a": {"type": "http", "url": "https://a.example/" + "a" * 60_000}}})
     rules = [{"serverUrl": "https://a.example/" + "*a" * 20_000 + "*b"}]
     home.write("project/.claude/settings.json", {"deniedMcpServers": rules})
-    began = time.perf_counter()
+    began = time.process_time()
     assert config(found(home)["a"]).enabled
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 # --- single keys --------------------------------------------------------------------------------------------

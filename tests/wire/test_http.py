@@ -268,7 +268,7 @@ async def test_one_deadline_covers_all_of_a_connection() -> None:
         with pytest.raises(TimedOut):
             async with mooring.connect(site.url, limits=Limits(connect=1.0)):
                 pass
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 5
 
 
 # F18: who asks
