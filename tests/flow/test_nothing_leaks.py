@@ -4,8 +4,10 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from support import Cli, Home
@@ -64,20 +66,45 @@ def hook(event, args):
 from mooring.cli.app import run
 import mooring.cli.get, mooring.cli.why, mooring.cli.doctor, mooring.cli.settings, click.shell_completion
 sys.addaudithook(hook)
-sink = io.TextIOWrapper(io.BytesIO())
-with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-    for args in json.loads(sys.argv[1]):
-        run(args)
-    os.environ |= {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp get ", "COMP_CWORD": "3"}
-    with contextlib.suppress(SystemExit):
-        run([])
-print(json.dumps(events))
+for job in map(json.loads, sys.stdin):
+    os.environ.clear()
+    os.environ |= job["env"]
+    os.chdir(job["cwd"])
+    events.clear()
+    sink = io.TextIOWrapper(io.BytesIO())
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        for args in job["commands"]:
+            run(args)
+        os.environ |= {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp get ", "COMP_CWORD": "3"}
+        with contextlib.suppress(SystemExit):
+            run([])
+    print(json.dumps(events), flush=True)
 """
 
 REFERENCED = [".secrets/a", ".files.env", ".env", "bin/tool", "bin/files"]
 
 
-def test_reading_starts_no_process_and_opens_no_file_that_a_definition_names(sample: Home) -> None:
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Callable[[Home], list[list[str]]]]:
+    """What all commands that only read make the interpreter do in a home; one interpreter for all of them."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", WATCHED], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def watch(home: Home) -> list[list[str]]:
+            job = {"cwd": str(home.cwd), "env": home.env, "commands": commands(home)}
+            print(json.dumps(job), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield watch
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+def test_reading_starts_no_process_and_opens_no_file_that_a_definition_names(
+    sample: Home, watched: Callable[[Home], list[list[str]]]
+) -> None:
     for folder in (sample.home, sample.project):
         for name in REFERENCED:
             path = folder / name
@@ -85,12 +112,7 @@ def test_reading_starts_no_process_and_opens_no_file_that_a_definition_names(sam
             path.write_text("#!/bin/sh\ntouch marker\n")
             path.chmod(0o755)
     known = {*sample.inventory().files}
-    done = subprocess.run(
-        [sys.executable, "-c", WATCHED, json.dumps(commands(sample))],
-        cwd=sample.cwd, env=sample.env, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    events = json.loads(done.stdout)
+    events = watched(sample)
     assert [event for event, _ in events if event != "open"] == []
     opened = {path for _, path in events if path.startswith(str(sample.folder))}
     assert [path for path in opened if path.endswith(tuple(f"/{name}" for name in REFERENCED))] == []
