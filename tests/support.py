@@ -129,6 +129,17 @@ class Cli:
         return Result(code, printed.out, printed.err)
 
 
+class Pauses:
+    """The waits of a host between two looks, which take next to no time."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await asyncio.sleep(0.01)
+
+
 class Swift(asyncio.SelectorEventLoop):
     """A loop on which nobody waits: its clock stands still, and where nothing is ready jumps to what is due next.
 

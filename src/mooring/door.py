@@ -46,7 +46,7 @@ def open(
     denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
     it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer, write and
     answer is neither looked up nor left on disk. `rules` hold for as long as it is open, beside those in the settings.
-    `sleep` is how watches wait between two looks, for whoever has another clock.
+    `sleep` is how it waits between two looks at what is watched and at its files, for whoever has another clock.
 
     Raises:
         ConfigError: the home folder is not known, or `servers` is not what it should be.

@@ -130,7 +130,7 @@ class Hull:
 
     async def _keep_up(self) -> None:
         """Read the configuration again whenever one of its files changed; act only if it says something else."""
-        async for _ in changes(lambda: self._admitted.looked):
+        async for _ in changes(lambda: self._admitted.looked, self.charter.sleep):
             admitted = await self._read()
             if not admitted.same(self._admitted):
                 self._refit(admitted)

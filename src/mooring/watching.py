@@ -6,18 +6,17 @@ in a home folder, and it works on every disk.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import TypeAlias
 
 EVERY, REST = 1.0, 0.25
 """Seconds between two looks, and how long nothing may change before it counts as done."""
 
+Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 _Signs: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
-async def changes(
-    paths: Callable[[], Iterable[str]], *, every: float = EVERY, rest: float = REST
-) -> AsyncIterator[None]:
+async def changes(paths: Callable[[], Iterable[str]], sleep: Sleep = asyncio.sleep) -> AsyncIterator[None]:
     """Once at the beginning, for what was read before may be old by now; then whenever something became another.
 
     `paths` may name others each time. Signs are taken before a change is told, so that none is missed meanwhile.
@@ -25,16 +24,16 @@ async def changes(
     before = await _signs(paths())
     yield
     while True:
-        await asyncio.sleep(every)
+        await sleep(EVERY)
         if await _signs(paths()) != before:
-            before = await _at_rest(paths, rest)
+            before = await _at_rest(paths, sleep)
             yield
 
 
-async def _at_rest(paths: Callable[[], Iterable[str]], rest: float) -> _Signs:
+async def _at_rest(paths: Callable[[], Iterable[str]], sleep: Sleep) -> _Signs:
     before = await _signs(paths())
     while True:
-        await asyncio.sleep(rest)
+        await sleep(REST)
         now = await _signs(paths())
         if now == before:
             return now

@@ -22,7 +22,8 @@ from mooring.core.limits import Limits
 from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host import Host
-from support import Actor, Home
+from mooring.watching import EVERY, REST
+from support import Actor, Home, Pauses
 
 
 @pytest.fixture
@@ -436,7 +437,7 @@ async def test_a_server_added_to_a_file_is_there_without_a_restart_and_one_remov
     home: Home, actor: Actor, tmp_path: Path, own: Callable[..., Path]
 ) -> None:
     own({"mcpServers": {"actor": actor.entry}})
-    async with opened(home, reload=True) as host:
+    async with opened(home, reload=True, sleep=Pauses()) as host:
         process = await pid(host)
         own({"mcpServers": {"actor": actor.entry, "second": Actor(tmp_path / "second.json").entry}})
         await until(lambda: "second" in host.status())
@@ -450,7 +451,7 @@ async def test_a_file_that_cannot_be_read_for_a_while_costs_no_server(
     home: Home, actor: Actor, own: Callable[..., Path]
 ) -> None:
     path = own({"mcpServers": {"actor": actor.entry}})
-    async with opened(home, reload=True) as host:
+    async with opened(home, reload=True, sleep=Pauses()) as host:
         process = await pid(host)
         path.write_text('{"mcpServers": {"actor"')
         await until(lambda: bool(host.problems))
@@ -465,18 +466,20 @@ async def test_an_edit_that_says_the_same_in_other_words_does_nothing(
     home: Home, actor: Actor, own: Callable[..., Path]
 ) -> None:
     path = own({"mcpServers": {"actor": actor.entry}})
-    async with opened(home, reload=True) as host:
+    pauses = Pauses()
+    async with opened(home, reload=True, sleep=pauses) as host:
         listener = Listener(host)
         process = await pid(host)
+        await until(lambda: EVERY in pauses.asked)
         path.write_text("// a comment\n" + json.dumps({"mcpServers": {"actor": actor.entry}}, indent=4))
-        await asyncio.sleep(1.8)
+        await until(lambda: REST in pauses.asked and pauses.asked[-1] == EVERY)
         assert await pid(host) == process
         assert listener.of(Reloaded) == []
 
 
 async def test_an_approval_given_elsewhere_takes_effect(home: Home, actor: Actor) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"actor": actor.entry}})
-    async with opened(home, reload=True) as host:
+    async with opened(home, reload=True, sleep=Pauses()) as host:
         assert isinstance(host.status()["actor"], Unapproved)
         inventory = home.inventory()
         asked = questions(inventory, ["actor"], home.where)

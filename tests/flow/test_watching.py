@@ -19,23 +19,12 @@ from mooring.core.status import Idle
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host import Host
 from mooring.servers.watch import MOST
-from support import Home
+from support import Home, Pauses
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
 
 
 CLOCK = "actor://clock"
-
-
-class Pauses:
-    """The waits between two looks, which take next to no time."""
-
-    def __init__(self) -> None:
-        self.asked: list[float] = []
-
-    async def __call__(self, seconds: float) -> None:
-        self.asked.append(seconds)
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture
