@@ -215,10 +215,9 @@ def test_ctrl_c_ends_a_call_with_130_and_leaves_no_process(home: Home, actor: Ac
     home.configure(actor={**actor.entry, "env": {"NONCE": nonce}})
     process = subprocess.Popen([MOORING, "call", "actor.nap", "seconds=60"], cwd=home.cwd, env=home.env, stderr=subprocess.PIPE)  # fmt: skip
     deadline = time.monotonic() + 20
-    while not actor.done("lists"):
+    while not actor.done("naps"):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err.strip()) == (130, b"")
@@ -319,10 +318,9 @@ def test_what_a_tool_answers_is_watched_and_errors_are_lines_on_stderr(home: Hom
     command = [MOORING, "watch", "actor", "whoami", "--interval", "1"]
     process = subprocess.Popen(command, cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 20
-    while not actor.done("lists"):
+    while not actor.done("answers"):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.4)
     os.kill(int(actor.done("starts")[-1]), signal.SIGKILL)
     assert process.stdout is not None
     line = process.stdout.readline()  # it comes as soon as it is there

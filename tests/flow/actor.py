@@ -3,8 +3,8 @@
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
-pings go unanswered. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, and what is
-subscribed to and no longer to `<file>.subscriptions`.
+pings go unanswered. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+each tool that has answered to `<file>.answers`, and what is subscribed to and no longer to `<file>.subscriptions`.
 """
 
 import json
@@ -80,6 +80,7 @@ def call(key, name, arguments):
             }
         )
     send({"id": key, "result": {"content": [{"type": "text", "text": text}]}})
+    note("answers", name)
 
 
 def main():

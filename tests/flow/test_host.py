@@ -160,11 +160,11 @@ async def test_a_long_call_keeps_its_server_open(home: Home, actor: Actor) -> No
 async def test_a_program_that_may_have_to_be_downloaded_says_so_the_first_time_and_is_given_longer(
     home: Home, tmp_path: Path
 ) -> None:
-    late = Actor(tmp_path / "late.json", late=1.5)
+    late = Actor(tmp_path / "late.json", late=0.6)
     npx = tmp_path / "npx"
     npx.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     npx.chmod(0o755)
-    servers = {"late": {"command": str(npx), "args": late.entry["args"][1:], "timeout": 1000}}
+    servers = {"late": {"command": str(npx), "args": late.entry["args"][1:], "timeout": 300}}
     async with opened(home, servers=servers) as host:
         starting = asyncio.create_task(host.ready())
         await until(lambda: isinstance(host.status()["late"], Connecting))
@@ -313,7 +313,7 @@ async def test_a_call_waits_for_a_server_that_is_being_brought_back(home: Home, 
         process = await pid(host)
         actor.tell(die=True)
         kill(process)
-        await until(lambda: len(actor.done("starts")) >= 3)
+        await until(lambda: len(actor.done("starts")) >= 2)
         waiting = asyncio.create_task(pid(host))
         actor.tell()
         assert await waiting

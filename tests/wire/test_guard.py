@@ -189,6 +189,7 @@ def test_the_guard_loads_nothing_that_would_make_it_slow_to_start() -> None:
 
 def test_an_idle_guard_uses_no_processor() -> None:
     with Host("linux", "wait", SERVERS["polite"]) as host:
+        assert until(lambda: state(host.guard) == b"S", PATIENCE), "it has done what it was asked"
         before = ticks(host.guard)
         time.sleep(1)
         assert ticks(host.guard) - before == (0, 0)
@@ -249,8 +250,11 @@ def processes() -> list[int]:
 
 
 def alive(pid: int) -> bool:
-    state = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return bool(state) and state[0] != b"Z"
+    return state(pid) not in (b"", b"Z")
+
+
+def state(pid: int) -> bytes:
+    return b"".join(read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:1])
 
 
 def read(path: str) -> bytes:
