@@ -78,28 +78,25 @@ keys = st.sampled_from(
 entries = st.dictionaries(keys, json_values, max_size=5) | json_values
 
 
-@pytest.mark.parametrize("format", [name for name, (_, wrap) in FILES.items() if wrap])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=entries)
-def test_a_bad_entry_never_removes_a_good_neighbour(format: str, bad: Any, home: Home) -> None:
-    path, wrap = FILES[format]
-    home.write(path, wrap({"good": GOOD, "bad": bad}))
-    good = names(find(home))["good"]
-    assert isinstance(good, ServerConfig)
-    assert good.connection.command.text == "good"  # type: ignore[union-attr]
+def test_a_bad_entry_never_removes_a_good_neighbour(bad: Any, home: Home) -> None:
+    files = {str(home.write(path, wrap({"good": GOOD, "bad": bad}))) for path, wrap in FILES.values() if wrap}
+    good = [definition for definition in find(home).definitions if definition.name == "good"]
+    assert {definition.config.origin.path for definition in good} == files
+    for definition in good:
+        assert isinstance(definition.config, ServerConfig), definition.config.origin.path
+        assert definition.config.connection.command.text == "good"  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("format", FILES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=300)
     | st.text(alphabet='{}[]":,/*\\ \n\t="\'#.ab0-mcpServers', max_size=300).map(str.encode)
 )
-def test_no_bytes_make_a_scan_raise(format: str, data: bytes, home: Home) -> None:
-    path, _ = FILES[format]
-    home.write(path, data)
-    found = find(home)
-    assert len(found.files) <= 1
+def test_no_bytes_make_a_scan_raise(data: bytes, home: Home) -> None:
+    files = {str(home.write(path, data)) for path, _ in FILES.values()}
+    assert {*find(home).files} <= files
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
