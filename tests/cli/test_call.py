@@ -1,4 +1,4 @@
-"""`mooring call` and `mooring tools` on a server that a command starts, as real processes."""
+"""`mooring call` and `mooring tools` on a server that a command starts: as real processes, and in tables through the runner."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from mooring.actions.arguments import arguments
 from mooring.errors import ConfigError, FileError
-from support import Home
+from support import Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 DEMO = f"{sys.executable} -I -m mooring.demo"
@@ -117,11 +117,11 @@ def test_a_picture_is_kept_in_a_file(home: Home) -> None:
         (["--url", "http://127.0.0.1:9/mcp", "-H", "nonsense", "echo"], 2, "NAME: VALUE"),
     ],
 )
-def test_each_way_to_fail_has_its_sentence_and_exit_code(args: list[str], code: int, words: str, home: Home) -> None:
-    done = run(home, "call", *args)
-    assert done.returncode == code
-    assert words in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
+def test_each_way_to_fail_has_its_sentence_and_exit_code(args: list[str], code: int, words: str, cli: Cli) -> None:
+    done = cli("call", *args)
+    assert done.code == code
+    assert words in done.out + done.err
+    assert "Traceback" not in done.err
 
 
 def test_a_variable_is_passed_on_when_it_is_named(home: Home) -> None:
@@ -455,10 +455,10 @@ def test_a_log_that_cannot_be_written_is_said_once_with_its_place_and_the_call_g
         (["--allow", "echo"], 2),
     ],
 )
-def test_rules_for_one_call_are_kept(home: Home, options: list[str], code: int) -> None:
-    assert run(home, "call", "--server", DEMO, "echo", "text=x", *options).returncode == code
+def test_rules_for_one_call_are_kept(cli: Cli, options: list[str], code: int) -> None:
+    assert cli("call", "--server", DEMO, "echo", "text=x", *options).code == code
 
 
 @pytest.mark.parametrize(("options", "code"), [(["--deny", "demo.*"], 4), (["--permission-mode", "ask", "--allow", "demo.echo"], 0), (["--permission-mode", "plan"], 4), ([], 0)])  # fmt: skip
-def test_rules_for_one_call_of_a_configured_server_are_kept(home: Home, options: list[str], code: int) -> None:
-    assert run(home, "--demo", "call", "demo.echo", "text=x", *options).returncode == code
+def test_rules_for_one_call_of_a_configured_server_are_kept(cli: Cli, options: list[str], code: int) -> None:
+    assert cli("--demo", "call", "demo.echo", "text=x", *options).code == code
