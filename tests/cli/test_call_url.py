@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from mooring.testing.site import Heard, Site
+from mooring.wire.guard.begin import begin
 from support import Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
@@ -83,13 +85,27 @@ async def test_no_guard_is_started_for_an_address(home: Home) -> None:
         seen: list[int] = []
 
         def look(heard: Heard) -> dict[str, object]:
-            marks = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"guard.main" in _read(path)]
-            seen.append(sum(str(home.home).encode() in _read(path.with_name("environ")) for path in marks))
+            seen.append(guards(home))
             return {"content": []}
 
         site.answers["tools/call"] = look
         await run(home, "call", "--url", site.url, "echo")
         assert seen == [0]
+
+
+def test_a_guard_would_be_seen(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home.home))
+    begun = begin()
+    assert guards(home) == 1
+    begun.line.close()
+    os.waitpid(begun.pid, 0)
+    assert guards(home) == 0
+
+
+def guards(home: Home) -> int:
+    """How many guards run with this home."""
+    marks = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"guard.main" in _read(path)]
+    return sum(str(home.home).encode() in _read(path.with_name("environ")) for path in marks)
 
 
 def _read(path: Path) -> bytes:
