@@ -196,7 +196,7 @@ def test_an_interrupt_at_any_moment_is_130_without_a_traceback(delay: float, hom
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (130, "")
+    assert (process.returncode, err.strip()) == (130, "")
 
 
 def test_a_limit_of_the_system_is_a_sentence(home: Home) -> None:
