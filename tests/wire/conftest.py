@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +35,7 @@ async def _start(
     with tempfile.TemporaryFile() as stderr:
         process = _spawn([sys.executable, "-m", "mooring.testing", fault, *([str(size)] if size else [])], stderr)
         try:
+            _up(process)
             transport = Stdio(*_pipes(process), server=fault, limits=limits, ended=lambda: _ending(process, stderr))
             async with await connect(transport, server=fault, limits=limits, **options) as session:
                 yield session
@@ -43,6 +46,12 @@ async def _start(
 
 def _spawn(command: list[str], stderr: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0)
+
+
+def _up(process: subprocess.Popen[bytes]) -> None:
+    """Wait until it sleeps, for its first line or over its last: how long an interpreter takes is nobody's deadline."""
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0] not in "SZ":
+        time.sleep(0.002)
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
