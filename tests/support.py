@@ -169,6 +169,25 @@ class _Impatient(selectors.DefaultSelector):
         return ready
 
 
+class Memory:
+    """How much larger this process was at its largest than at the beginning, in bytes.
+
+    Not `ru_maxrss`: that remembers the largest it ever was, which in a worker was some other test.
+    """
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")
+        self._before = self._largest()
+
+    @property
+    def grown(self) -> int:
+        return self._largest() - self._before
+
+    def _largest(self) -> int:
+        status = Path("/proc/self/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
 def running(nonce: str) -> list[str]:
     """The processes that have this in their environment."""
     return [pid for pid in os.listdir("/proc") if pid.isdigit() and nonce.encode() in _environ(pid)]

@@ -17,10 +17,12 @@ from mooring.errors import GuardLost, MooringError, SpawnError
 from mooring.wire.child import LOST, Child
 from mooring.wire.guard.begin import begin
 from mooring.wire.process import Guard
+from support import Memory
 
 pytestmark = pytest.mark.processes
 
 Seen = TypeVar("Seen")
+MIB = 1024 * 1024
 PYTHON = [sys.executable, "-I", "-S", "-c"]
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 
@@ -209,20 +211,16 @@ def test_a_flood_on_stderr_neither_blocks_the_child_nor_fills_memory() -> None:
     )
 
     async def scene(guard: Guard) -> None:
-        before = peak()
+        memory = Memory()
         child = await guard.spawn([*PYTHON, flood.replace("\\xff", "\\udcff")], stderr_limit=256 * 1024)
         assert await child.exited == 0
         tail = child.stderr_tail
         assert len(tail) <= 256 * 1024
         assert tail.startswith("~" * 63 + "\n")
         assert tail.endswith(" last")
-        assert peak() - before < 16 * 1024
+        assert memory.grown < 16 * MIB
 
     play(scene)
-
-
-def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def test_the_lines_of_stderr_are_told_one_by_one_and_invalid_bytes_replaced() -> None:
