@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import time
 import zlib
-from itertools import pairwise
 from random import Random
 
 import pytest
@@ -355,13 +354,13 @@ async def test_a_stream_that_breaks_for_ever_is_opened_a_few_times_never_faster_
 
     async with Site() as site:
         site.answers["GET"] = drop
-        async with mooring.connect(site.url, limits=Limits(resumes=3)) as session:
+        async with mooring.connect(site.url, limits=Limits(resumes=2)) as session:
             site.answers["tools/call"] = answering(event(b"", "0", 0))
             with pytest.raises(ServerDied, match="without the answer") as caught:
                 await session.call_tool("echo")
             assert caught.value.may_have_run
-    assert len(times) == 3
-    assert all(after - before >= 0.99 for before, after in pairwise(times))
+    first, second = times
+    assert second - first >= 0.99
 
 
 async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_once() -> None:
