@@ -78,7 +78,7 @@ keys = st.sampled_from(
 entries = st.dictionaries(keys, json_values, max_size=5) | json_values
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=entries)
 def test_a_bad_entry_never_removes_a_good_neighbour(bad: Any, home: Home) -> None:
     files = {str(home.write(path, wrap({"good": GOOD, "bad": bad}))) for path, wrap in FILES.values() if wrap}
@@ -89,7 +89,7 @@ def test_a_bad_entry_never_removes_a_good_neighbour(bad: Any, home: Home) -> Non
         assert definition.config.connection.command.text == "good"  # type: ignore[union-attr]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=300)
     | st.text(alphabet='{}[]":,/*\\ \n\t="\'#.ab0-mcpServers', max_size=300).map(str.encode)
