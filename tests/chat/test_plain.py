@@ -19,6 +19,16 @@ pytestmark = [
 WHICH, CALL_IT, READY = "Enter for none: ", "because …: ", "\n> "
 
 
+SETTINGS = "home/.config/mooring/settings.json"
+
+
+@pytest.fixture
+def home(home: Home) -> Home:
+    """A home whose servers are waited for, however long a busy machine takes to start them."""
+    home.write(SETTINGS, {"startWindow": 15_000})
+    return home
+
+
 def leave(person: Person) -> None:
     """The chat ends as it should, and leaves nothing behind."""
     person.types("/quit")
@@ -235,6 +245,7 @@ def test_a_call_that_takes_long_goes_on_in_the_background_and_is_shown_when_it_e
 
 def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, tmp_path: Path) -> None:
     home.configure(late=Actor(tmp_path / "late.json", late=1.5).entry)
+    home.write(SETTINGS, {"startWindow": 100})
     with Person(home) as person:
         person.sees("late: connecting")
         person.sees(READY)
@@ -270,6 +281,7 @@ def test_an_input_that_is_secret_is_asked_for_and_never_shown(home: Home) -> Non
     entry = {"type": "stdio", "command": command[0], "args": command[1:], "env": {"TOKEN": "${input:token}"}}
     inputs = [{"type": "promptString", "id": "token", "description": "Your token", "password": True}]
     home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    home.write(SETTINGS, {"startWindow": 100})  # what a server needs to know is asked once it is over
     with Person(home) as person:
         person.sees("vault needs a value for token")
         person.answers(("token: ", "hush-hush"))
