@@ -15,8 +15,8 @@ from tests.soak.parts import PARTS, Part
 
 from mooring.core.where import Request, here
 
-WARM_UP = 0.1
-"""How much of a part is done before anything is measured."""
+WARM_UPS = (0.1, 0.2, 0.3)
+"""When, as parts of the whole, it is measured what is held: the most of these counts, for one may meet a quiet moment."""
 EVERY = 10.0
 """Seconds between two words about how far it is."""
 SETTLING = 5.0
@@ -60,22 +60,21 @@ async def soak(part: Part, amount: int, folder: str, meter: Meter) -> tuple[Read
     env = {**os.environ, "HOME": folder}
     for name in [name for name in env if name.startswith("XDG_")]:
         del env[name]
-    done, early, said = 0, None, time.monotonic()
+    done, early, said = 0, list[Reading](), time.monotonic()
     async with aclosing(part.work(Request(here(env), folder))) as work:
         async for more in work:
             done += more
-            if early is None and done >= amount * WARM_UP:
-                early = await meter.read()
+            if len(early) < len(WARM_UPS) and done >= amount * WARM_UPS[len(early)]:
+                early.append(await meter.read())
             if time.monotonic() - said > EVERY:
                 said = time.monotonic()
                 sys.stderr.write(f"{part.name}: {done:,} of {amount:,}\n")
             if done >= amount:
                 break
         late = await meter.read()
-    assert early is not None
     others = asyncio.all_tasks() - {asyncio.current_task()}
     assert not others, f"tasks are left once the host is closed: {others}"
-    return early, late
+    return Reading(*map(max, *early)), late
 
 
 def left(meter: Meter, before: tuple[int, int]) -> list[str]:
