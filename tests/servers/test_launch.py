@@ -402,6 +402,12 @@ async def test_an_approved_address_is_bound_to_what_its_variables_were(
             await prepare(approved, context(home, {"HOST": "evil.example"}))
 
 
+def test_a_folder_below_the_home_is_the_same_to_an_approval_as_to_a_start(home: Home) -> None:
+    tool = program(home, "home/tools/run")
+    home.write(SHARED, {"mcpServers": {"x": {"command": "./run", "cwd": "~/tools"}}})
+    assert approved_now(home).target == str(tool)
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -85,7 +85,8 @@ async def prepare(approved: Approved, context: Context) -> Launch | Reach:
         ask=context.ask,
         run=lambda line: _printed(line, context, folder),
     )
-    _same(approved, target(approved.config.connection, folder, context.where, context.path))
+    if approved.target is not None:
+        _same(approved, target(approved.config.connection, folder, context.where, context.path))
     match approved.config.connection:
         case Stdio() as stdio:
             return await _program(approved, stdio, context, blanks)

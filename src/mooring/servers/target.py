@@ -49,7 +49,8 @@ def _program(stdio: Stdio, folder: str, where: Where, path: str) -> str | None:
     if isinstance(own, Filled):
         path = search_path(own.text, where.home)
     command, *below = texts
-    found = executable(placed(command, "", where.home), path, os.path.join(folder, *below))
+    cwd = placed(below[0], folder, where.home) if below else folder
+    found = executable(placed(command, "", where.home), path, cwd)
     secrets = [secret for part in parts if isinstance(part, Filled) for secret in part.secrets]
     return _discreet(found, secrets) if found else UNRESOLVED
 

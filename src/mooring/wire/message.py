@@ -125,11 +125,12 @@ def _refuse_infinite(message: object) -> None:
 
 
 _VERSION = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?'
-_ANSWER = re.compile(rb"\A\s*\{%b\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*,%b\s*\"(?:result|error)\"" % (_VERSION, _VERSION))
-_ASKING = re.compile(rb"\A\s*\{%b(?:\s*\"id\"\s*:[^,]{1,100},)?%b\s*\"(?:method|params)\"" % (_VERSION, _VERSION))
-_ANSWER_BEFORE_ID = re.compile(rb"\A\s*\{%b\s*\"(?:result|error)\"" % _VERSION)
-_ID_AT_THE_END = re.compile(rb",\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*\}\s*\Z")
-_START = re.compile(rb'\{\s*"jsonrpc"')
+# Compiled when the first unreadable line comes, which is hardly ever.
+_ANSWER = rb"\A\s*\{%b\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*,%b\s*\"(?:result|error)\"" % (_VERSION, _VERSION)
+_ASKING = rb"\A\s*\{%b(?:\s*\"id\"\s*:[^,]{1,100},)?%b\s*\"(?:method|params)\"" % (_VERSION, _VERSION)
+_ANSWER_BEFORE_ID = rb"\A\s*\{%b\s*\"(?:result|error)\"" % _VERSION
+_ID_AT_THE_END = rb",\s*\"id\"\s*:\s*\"?(\d{1,18})\"?\s*\}\s*\Z"
+_START = rb'\{\s*"jsonrpc"'
 _GLUED = 8
 
 
@@ -146,13 +147,13 @@ def salvage(line: bytes) -> list[Frame]:
 
 def claim(head: bytes, tail: bytes) -> Claim:
     """Whose answer an unreadable line was, judged by its two ends. Never looks inside a value."""
-    if found := _ANSWER.match(head):
+    if found := re.match(_ANSWER, head):
         return Ours(int(found[1]))
-    if _ASKING.match(head):
+    if re.match(_ASKING, head):
         return Theirs()
-    if not _ANSWER_BEFORE_ID.match(head):
+    if not re.match(_ANSWER_BEFORE_ID, head):
         return Babble()
-    found = _ID_AT_THE_END.search(tail)
+    found = re.search(_ID_AT_THE_END, tail)
     return Ours(int(found[1])) if found else Unclaimed()
 
 
@@ -209,7 +210,7 @@ def _parts(line: bytes) -> list[Raw]:
 
 def _starts(line: bytes) -> Iterator[int]:
     yield 0
-    for found, _ in zip(_START.finditer(line, 1), range(_GLUED), strict=False):
+    for found, _ in zip(re.compile(_START).finditer(line, 1), range(_GLUED), strict=False):
         yield found.start()
 
 
