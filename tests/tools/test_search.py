@@ -12,7 +12,7 @@ from mooring.core.tool import Tool
 from mooring.tools.names import Pair
 from mooring.tools.search import Index
 
-FLOORS = {"keywords": 95, "sentences": 90, "paraphrases": 70, "typos": 95}
+FLOORS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 95}
 """What is reached, in percent, of the requests that were held back: no change may lose it."""
 
 
@@ -78,10 +78,15 @@ def test_a_tool_is_found_by_its_words_and_by_others_of_their_meaning(small: Inde
         ("write to my boss", "send_email"),
         ("what's in this file?", "read_file"),
         ("which bugs aren't fixed", "list_issues"),
+        ("show me notes.txt", "read_file"),
     ],
 )
 def test_a_tool_is_found_by_what_people_say(small: Index, words: str, tool: str) -> None:
     assert small.search(words)[0][1] == tool
+
+
+def test_two_words_of_a_name_may_be_written_as_one(small: Index) -> None:
+    assert small.search("pullrequest")[0][1] == "create_pull_request"
 
 
 def test_the_words_of_a_saying_may_stand_apart_and_in_any_order(small: Index) -> None:

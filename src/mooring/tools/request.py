@@ -25,6 +25,16 @@ _IS = re.compile(r"\b(what|who|where|how|when|that|there|it)['’]s\b", re.IGNOR
 _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _SHORT = re.compile(r"['’](s|re|m|ve|ll|d)\b", re.IGNORECASE)
 
+_FILE = re.compile(
+    r"(?<=[\w)-])\.(?:(txt|md|csv|tsv|jsonl?|ya?ml|toml|ini|log|xml|html?|py|js|ts|sh|zip|tar|gz|bak|conf|cfg|env)"
+    r"|(docx?)|(xlsx?)|(pptx?)|(pdf)|(png|jpe?g|gif|svg|webp))\b",
+    re.IGNORECASE,
+)
+_KINDS = ("file", "word document", "excel workbook", "powerpoint presentation", "pdf file", "image file")
+"""What a name with such an ending is the name of."""
+_HALF = 3
+"""A word of at least twice so many letters that nobody knows may be two that are known."""
+
 
 class Reader:
     """Reads requests in the light of the words of one catalog: those in names, and how many tools have a stem."""
@@ -56,9 +66,18 @@ class Reader:
             return [{word: 1.0}]
         if english := translated(word):
             return [dict.fromkeys(choice, _FOREIGN) for choice in english]
+        if halves := self._halves(word):
+            return [{half: 1.0} for half in halves]
         if len(word) < 3 or self._spread(stem(word)) >= _COMMON:
             return [{word: 1.0}]
         return [{word: 1.0} | self._spelling.near(word)]
+
+    def _halves(self, word: str) -> tuple[str, str] | None:
+        """Two words of names that were written as one: `autofit`."""
+        if self._spread(stem(word)):
+            return None
+        cuts = ((word[:at], word[at:]) for at in range(_HALF, len(word) - _HALF + 1))
+        return next((halves for halves in cuts if self._named.issuperset(halves)), None)
 
     @cached_property
     def _spelling(self) -> Spelling:
@@ -67,7 +86,8 @@ class Reader:
 
 def _words(text: str, known: Lexicon) -> list[str]:
     """The words of a request without its fillers; what was drawn together is taken apart."""
-    text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text[:_LETTERS])))
+    text = _FILE.sub(lambda ending: f" {_KINDS[(ending.lastindex or 1) - 1]}", text[:_LETTERS])
+    text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text)))
     return [word for word in spoken(text)[:_WORDS] if word not in known.fillers]
 
 

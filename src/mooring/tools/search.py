@@ -25,7 +25,7 @@ _NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
 """What a word counts in a name, in the server's name, early and late in a description, as a parameter."""
 _LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 50, 320, 100
 _SATURATION, _LENGTH = 1.6, 0.6
-_SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.15
+_SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.3
 _HOUSE, _FEW = 0.6, 3
 """How much the other tools of its server say of a tool; a server of few tools says less."""
 _GIST, _WANTED = 0.4, 0.3
