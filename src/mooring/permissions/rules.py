@@ -14,7 +14,6 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.permissions.insert import inserted
 from mooring.permissions.policy import MODES, Layer, Policy
 from mooring.permissions.rule import Matcher, exactly, spellings
 from mooring.permissions.trust import anew, identity, read_record
@@ -144,6 +143,8 @@ def _with(data: bytes, rule: Rule, server: Server, tool: str) -> bytes | None:
     rules = _rules(text)
     if rule in rules:
         return None
+    from mooring.permissions.insert import inserted  # only when an answer is kept
+
     return mark + inserted(text, msgspec.to_builtins(rule), behind(rules, server, tool)).encode()
 
 

@@ -14,7 +14,7 @@ from mooring.core.question import Ask
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
-from mooring.servers import dotenv, shell
+from mooring.servers import shell
 from mooring.servers.blanks import Blanks, read
 from mooring.servers.redact import hidden, redacted
 from mooring.servers.secrets import Secrets
@@ -130,6 +130,8 @@ async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[
     if isinstance(text, Failed):
         blanks.omit("envFile", text.how)
         return {}
+    from mooring.servers import dotenv  # few definitions have such a file
+
     found = dotenv.variables(text)
     unseen = [] if approved.own else list(filter(steers, found))
     for name in unseen:
