@@ -63,6 +63,7 @@ WRITE_PATIENCE: Final = 2.0
 
 _SECRET_SIZE: Final = 32
 _AT_ONCE: Final = 500
+_IN_ORDER: Final = msgspec.json.Encoder(order="sorted")
 
 _Kept: TypeAlias = Offer | Failure
 _Changes: TypeAlias = Mapping[bytes, _Kept | None]
@@ -89,10 +90,7 @@ class Cache:
 
     def key(self, approved: Approved, where: Where, *, roots: Sequence[str] = (), credential: str = "") -> bytes:
         """Under what an offer is kept: all that decides what is started or reached, and as whom."""
-        import json
-
-        text = json.dumps(_meaning(approved, where, roots, credential), sort_keys=True)
-        return _digest(self._own_secret(), b"key", text.encode())
+        return _digest(self._own_secret(), b"key", _written(_meaning(approved, where, roots, credential)))
 
     def own_key(self, approved: Approved, where: Where) -> bytes:
         """The key of a server that has its own folder for a root, as every server of a host has; made once for each."""
@@ -212,6 +210,15 @@ class Cache:
 
 
 # --- what an offer is kept under ----------------------------------------------------------------------------
+
+
+def _written(meaning: dict[str, Any]) -> bytes:
+    try:
+        return _IN_ORDER.encode(meaning)
+    except UnicodeEncodeError:
+        import json  # a variable may hold bytes that are no text
+
+        return json.dumps(meaning, sort_keys=True).encode()
 
 
 def _meaning(approved: Approved, where: Where, roots: Sequence[str], credential: str) -> dict[str, Any]:
