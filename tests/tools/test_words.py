@@ -1,6 +1,7 @@
 """Words taken apart, stemmed, translated, and their near spellings."""
 
 import pytest
+from bench.search import load_tools
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,8 +9,8 @@ from mooring.tools import synonyms
 from mooring.tools.languages import FOREIGN
 from mooring.tools.lexicon import lexicon
 from mooring.tools.spelling import Spelling, distance
-from mooring.tools.translation import translated
-from mooring.tools.words import prose, split, spoken, stem
+from mooring.tools.translation import entries, joined, translated
+from mooring.tools.words import prose, split, spoken, stem, stems
 
 WORDS = st.text("abcdefgh", max_size=8)
 
@@ -64,8 +65,17 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
     ("word", "english"),
     [
         ("erstelle", [("create",)]),
+        ("exportiert", [("export",)]),
+        ("geloscht", [("delete",)]),
+        ("loeschen", [("delete",)]),
         ("textdatei", [("text",), ("file",)]),
         ("archivo", [("file",)]),
+        ("archivos", [("file",)]),
+        ("enviame", [("send",)]),
+        ("reuniones", [("meeting",)]),
+        ("supprimez", [("delete",)]),
+        ("arrete", [("stop",)]),
+        ("仪表盘", [("dashboard",)]),
         ("合并请求列表", [("merge_request",), ("list",)]),
         ("xyzzy", []),
     ],
@@ -74,9 +84,24 @@ def test_words_of_other_languages_and_their_compounds_are_translated(word: str, 
     assert [choice[:1] for choice in translated(word)] == english
 
 
-def test_every_line_of_the_tables_of_other_languages_gives_a_word_and_its_english() -> None:
-    entries = [entry.split() for table in FOREIGN.values() for entry in table.replace("\n", ";").split(";") if entry]
-    assert [entry for entry in entries if len(entry) < 2] == []
+@pytest.mark.parametrize(
+    ("said", "whole"),
+    [
+        ("lade die datei herunter", "herunterlade die datei"),
+        ("schalte das licht aus und lies den text vor", "ausschalte das licht und vorlies den text"),
+        ("gib das dokument frei", "freigib das dokument"),
+        ("die datei aus dem ordner", "die datei aus dem ordner"),
+        ("what is a pull request an", "what is a pull request an"),
+    ],
+)
+def test_german_verbs_are_put_together_again(said: str, whole: str) -> None:
+    assert joined(said.split()) == whole.split()
+
+
+def test_every_line_of_the_table_of_other_languages_gives_english_and_at_most_four_columns_of_words() -> None:
+    assert [line for line in entries(FOREIGN) if not all(line)] == []
+    lines = FOREIGN.replace("\n    ", " ").splitlines()
+    assert [line for line in lines if line and line[0] != "#" and (line.count(" : ") != 1 or line.count("|") > 3)] == []
 
 
 def test_every_meaning_has_a_name_and_something_else_that_says_it() -> None:
@@ -98,9 +123,22 @@ def test_every_line_of_sayings_says_what_tools_would_say_instead() -> None:
     assert [line for line in lines if "_" in line.partition(" : ")[0]] == []
 
 
-def test_english_words_of_the_tables_do_not_hide_those_of_other_languages() -> None:
-    hidden = {"lies", "spat", "son", "portable"} & lexicon().words
-    assert hidden == set()
+def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_that_means_something_else() -> None:
+    known, named = lexicon(), {word for pair in load_tools() for name in pair for word in split(name)}
+    english = named.union(known.words, known.stop, known.fillers, known.forms)
+    choices: dict[str, set[str]] = {}
+    for meant, words in entries(FOREIGN):
+        for word in words:
+            choices.setdefault(word, set()).update(meant)
+    assert {word: meant for word, meant in choices.items() if word in english and not _agree(word, meant)} == {}
+
+
+def _agree(word: str, english: set[str]) -> bool:
+    """Whether one of these means the same, or all say nothing."""
+    known = lexicon()
+    senses = {stem(known.forms.get(word, word)), *known.meanings.get(stem(known.forms.get(word, word)), ())}
+    others = {sense for other in english for sense in (stems(other), *known.meanings.get(stems(other), ()))}
+    return not senses.isdisjoint(others) or known.stop.issuperset({word, *english})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from mooring.tools.lexicon import Lexicon, lexicon
 from mooring.tools.spelling import Spelling
-from mooring.tools.translation import translated
+from mooring.tools.translation import joined, translated
 from mooring.tools.words import spoken, stem, stems
 
 Stands: TypeAlias = dict[str, float]
@@ -88,7 +88,7 @@ def _words(text: str, known: Lexicon) -> list[str]:
     """The words of a request without its fillers; what was drawn together is taken apart."""
     text = _FILE.sub(lambda ending: f" {_KINDS[(ending.lastindex or 1) - 1]}", text[:_LETTERS])
     text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text)))
-    return [word for word in spoken(text)[:_WORDS] if word not in known.fillers]
+    return [word for word in joined(spoken(text)[:_WORDS]) if word not in known.fillers]
 
 
 def _runs(said: Sequence[str], known: Lexicon) -> Iterator[tuple[str, Sequence[int]]]:

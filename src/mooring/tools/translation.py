@@ -1,17 +1,39 @@
 """The words of other languages in English: whole words, their other forms, and compounds."""
 
-import re
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from mooring.tools.words import folded
 
-_ENDINGS = re.compile(
-    r"(?<=.{4})(ungen|ieren|ations|ation|ung|tion|ion|ons|ent|ant|ar|ir|er|en|es|em|et|as|os|ez|st|te|[ensatoir])$"
-)
-_REMEMBERED = 16384
+_INFINITIVE = "ieren ar ir er en re n e a o"
+_GERMAN = "t s st ste sten te ten tet et es em ern end ende ung ungs ungen iere iert ierte"
+_SPANISH = "s i io as os es an ad do da dos das ado ada ados adas ido ida idos idas ando iendo ndo iones"
+_PRONOUN = "me lo la los las le ame eme alo ala alos alas ale elo ela rme rlo rla arme arlo arla"
+_FRENCH = "s t es ez ent ons ant ee ees is ie ies ion ions tion ation ations"
+_NAMED = frozenset(_INFINITIVE.split())
+"""Endings of words as the table has them."""
+_TAKEN = _NAMED.union(*map(str.split, (_GERMAN, _SPANISH, _PRONOUN, _FRENCH)))
+"""Endings that words take in a sentence; in Spanish pronouns hang on a verb too."""
+_LEAST, _ENDING = 4, 5
+"""How many letters a word keeps without its ending; how many the longest ending has."""
 _LONGEST = 40
 """No compound has a first part longer than this."""
+_PARTS = "ab an auf aus bei ein fest frei her heraus herunter hinzu hoch nach raus runter um vor weg weiter wieder zu"
+_APART = frozenset((*_PARTS.split(), "zuruck", "zusammen"))
+"""What German verbs put at the end: `lade es herunter`."""
+_AFTER = frozenset(("und", "oder"))
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """The words of a request, with German verbs whole whose first part stands at the end: `lade … herunter`."""
+    whole = list(words)
+    for at, word in reversed(list(enumerate(words))):
+        if word in _APART and (at + 1 == len(words) or words[at + 1] in _AFTER):
+            verb = next((there for there in reversed(range(at)) if _is_verb(word, words[there])), None)
+            if verb is not None:
+                whole[verb] = word + words[verb]
+                del whole[at]
+    return whole
 
 
 def translated(word: str) -> list[tuple[str, ...]]:
@@ -19,8 +41,13 @@ def translated(word: str) -> list[tuple[str, ...]]:
     foreign = _dictionary()
     if not word.isascii():
         return list(_characters(word, foreign))
-    whole = _english(word, foreign)
+    whole = next(filter(None, (_english(way, foreign) for way in _ways(word))), ())
     return [whole] if whole else _compound(word, foreign)
+
+
+def _is_verb(first: str, rest: str) -> bool:
+    """Whether both are one word; not where the rest is taken for an ending of the first."""
+    return len(_known(first + rest, _dictionary())) > len(first)
 
 
 @cache
@@ -29,24 +56,52 @@ def _dictionary() -> Mapping[str, tuple[str, ...]]:
     from mooring.tools.languages import FOREIGN
 
     words: dict[str, tuple[str, ...]] = {}
-    for language in FOREIGN.values():
-        for entry in filter(str.strip, language.replace("\n", ";").split(";")):
-            word, *english = folded(entry).split()
-            words[word] = (*words.get(word, ()), *english)
+    for english, foreign in entries(FOREIGN):
+        for word in foreign:
+            words[word] = (*words[word], *english) if word in words else english
     roots: dict[str, tuple[str, ...]] = {}
     for word, choices in words.items():
-        roots[root(word)] = (*roots.get(root(word), ()), *choices)
-    return {**roots, **words}
+        if (root := _root(word)) not in words:
+            roots[root] = (*roots[root], *choices) if root in roots else choices
+    return words | roots
 
 
-@lru_cache(_REMEMBERED)
-def root(word: str) -> str:
-    """A word of another language without whichever common ending it has."""
-    return _ENDINGS.sub("", word) if word.isascii() else word
+def entries(table: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """The lines of a table: English words, and those of the other languages, folded."""
+    for line in folded(table).replace("\n    ", " ").replace("|", " ").splitlines():
+        english, colon, foreign = line.partition(" : ")
+        if colon:
+            yield tuple(english.split()), foreign.split()
+
+
+def _root(word: str) -> str:
+    """A word of the table without its longest ending."""
+    ending = word[max(_LEAST, len(word) - _ENDING) :]
+    while ending and ending not in _NAMED:
+        ending = ending[1:]
+    return word.removesuffix(ending)
 
 
 def _english(word: str, foreign: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return foreign.get(word) or foreign.get(root(word), ())
+    return foreign.get(_known(word, foreign), ())
+
+
+def _known(word: str, foreign: Mapping[str, tuple[str, ...]]) -> str:
+    """The word as it stands, or without the shortest ending that makes it a known one; nothing where none does."""
+    if word in foreign:
+        return word
+    for size in range(1, min(_ENDING, len(word) - _LEAST) + 1):
+        if word[-size:] in _TAKEN and word[:-size] in foreign:
+            return word[:-size]
+    return ""
+
+
+def _ways(word: str) -> Iterator[str]:
+    """A word, without German's written-out umlauts, and without the start of its participles."""
+    yield word
+    yield word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
+    if word.startswith("ge"):
+        yield word[2:]
 
 
 def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -60,7 +115,7 @@ def _characters(run: str, foreign: Mapping[str, tuple[str, ...]]) -> Iterator[tu
 
 
 def _compound(word: str, foreign: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    for at in range(4, min(len(word) - 3, _LONGEST)):
+    for at in range(_LEAST, min(len(word) - _LEAST + 1, _LONGEST)):
         first, second = _english(word[:at], foreign), _english(word[at:], foreign)
         if first and second:
             return [first, second]

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]+")
+_MARKS = re.compile(r"[\u0300-\u036f]+")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _NAME = re.compile(r"\b[a-z]+(?:[A-Z][a-z0-9]*)+")
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
@@ -37,7 +38,7 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = text.lower().replace("ß", "ss")
-    return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text))
 
 
 @lru_cache(_REMEMBERED)
