@@ -519,7 +519,7 @@ cafe place : kaffeehaus café | cafetería | | 咖啡馆 咖啡店 咖啡厅
 shop place : laden geschäft apotheke supermarkt | tienda farmacia supermercado | magasin boutique pharmacie | 商店
     药店 超市
 coordinate geocode : koordinate breitengrad längengrad | coordenada latitud longitud | coordonnée | 坐标 经纬度
-elevation : höhe meereshöhe | altura altitud elevación | altitude hauteur | 海拔 高度
+elevation : höhe meereshöhe hoch | altura altitud elevación | altitude hauteur | 海拔 高度
 weather : wetter wettervorhersage | clima | météo | 天气
 rain weather : regnen regnet regnerisch regenschirm | lluvia llover llueve | pluie pleuvoir pleut | 下雨 雨
 forecast weather : vorhersage | pronóstico previsión | prévision | 预报
