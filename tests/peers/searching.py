@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.search import LEARNING, judge, learned, load_requests, load_tools
+from bench.search import DATA, LEARNING, judge, learned, load_requests, load_tools
 
 import mooring
 from mooring.tools import encoder
@@ -29,7 +29,8 @@ UNHEARD = "do some arithmetic"
 
 
 def figures() -> Any:
-    tools, requests = load_tools(), [one for one in load_requests() if one.half == "tune"]
+    asked = [*load_requests(), *load_requests(DATA / "fresh.json")]
+    tools, requests = load_tools(), [one for one in asked if one.half == "tune"]
     with TemporaryDirectory() as folder, closing(Meaning(folder)) as meaning:
         index, _ = learned(tools, meaning)
         by_meaning = judge(index, requests)

@@ -28,7 +28,7 @@ MOST: Final = 5_000
 """More tools than this are searched by words alone."""
 KEPT: Final = 16 * files.MIB
 """Beyond this the vectors that were kept first go."""
-WEIGHT: Final = 2.0
+WEIGHT: Final = 1.5
 """What likeness of meaning counts beside words, of which the best count 1."""
 FLOOR: Final = 0.25
 """A tool that no word speaks for has to be at least this much like the request."""
