@@ -4,7 +4,8 @@ Its first argument is a file of JSON: `tools` are further tools that only answer
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
 pings go unanswered. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
-each tool that has answered to `<file>.answers`, and what is subscribed to and no longer to `<file>.subscriptions`.
+each tool that has answered to `<file>.answers`, what is read to `<file>.reads`, and what is subscribed to and no longer
+to `<file>.subscriptions`.
 """
 
 import json
@@ -109,6 +110,7 @@ def main():
         elif method == "resources/read" and params["uri"] == "actor://secret":
             send({"id": key, "error": {"code": -32000, "message": f"no: {os.environ.get('API_TOKEN')}"}})
         elif method == "resources/read":
+            note("reads", params["uri"])
             send({"id": key, "result": {"contents": [{"uri": params["uri"], "text": str(time.time())}]}})
         elif method in ("resources/subscribe", "resources/unsubscribe"):
             note("subscriptions", f"{method.partition('/')[2]}:{params['uri']}")

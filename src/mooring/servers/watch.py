@@ -153,18 +153,22 @@ class Watches:
         return watch
 
     async def _listen(self, watch: Watch, server: Server, told: asyncio.Event) -> None:
-        """Read the resource whenever the server says that it changed, or may have changed while it was away."""
+        """Read the resource whenever the server says that it changed, or may have changed while it was away.
+
+        It is read once the server has agreed to tell: what changes between the two is missed by nobody.
+        """
         last: bytes | None = None
         session: Session | None = None
         look = _reading(server, watch.target)
         while True:
             told.clear()
-            last = await self._tell(watch, look, last)
             session = await self._subscribed(watch, server, session)
+            last = await self._tell(watch, look, last)
             gone = asyncio.ensure_future(session.ended())
             heard = asyncio.ensure_future(told.wait())
             try:
                 await asyncio.wait({gone, heard}, return_when=asyncio.FIRST_COMPLETED)
+                session = None if gone.done() else session
             finally:
                 gone.cancel()
                 heard.cancel()
