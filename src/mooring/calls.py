@@ -22,8 +22,11 @@ from mooring.tools.catalog import Entry
 Look: TypeAlias = Callable[[], Awaitable[Result]]
 
 
-class _Way(Struct, frozen=True, gc=False):
-    """What is the same for every call of a tool, as long as neither the tools nor the rules change."""
+class _Way(Struct, frozen=True):
+    """What is the same for every call of a tool, as long as neither the tools nor the rules change.
+
+    It leads back to the host, so the collector must see it: a host that was closed would stay for ever.
+    """
 
     entry: Entry
     server: Server

@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -562,3 +563,12 @@ async def test_calls_under_way_fail_when_the_host_closes(home: Home, actor: Acto
         await until(lambda: bool(actor.done("naps")))
     with pytest.raises(mooring.Closed):
         await nap
+
+
+async def test_nothing_of_a_closed_host_stays_in_memory(home: Home, actor: Actor) -> None:
+    async with opened(home, servers={"actor": actor.entry}) as host:
+        for _ in range(3):  # the way to a tool is kept once it is known
+            await pid(host)
+        left = [weakref.ref(thing) for thing in (host, host.servers["actor"])]
+    del host
+    await until(lambda: gc.collect() >= 0 and not any(thing() for thing in left))
