@@ -11,7 +11,7 @@ from common import Call, Command, Library, as_config, children, serve
 
 import mooring
 from mooring.core.where import Request, here
-from mooring.host import Host
+from mooring.host.host import Host
 
 
 @asynccontextmanager

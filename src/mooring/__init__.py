@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from mooring.core.problem import Problem
     from mooring.core.result import Progress, Result
     from mooring.core.tool import Tool
-    from mooring.door import Loaded, discover_and_load, open
     from mooring.errors import (
         BadArguments,
         Clogged,
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
         UnknownTool,
         Unresolved,
     )
-    from mooring.host import Host
+    from mooring.host.host import Host
+    from mooring.host.open import Loaded, discover_and_load, open
     from mooring.inventory import Inventory, discover
     from mooring.single import connect
     from mooring.tools.registry import Registry
@@ -103,10 +103,10 @@ __all__ = [
 _HOMES = {
     "Client": "wire.client",
     "Guard": "wire.process",
-    "Host": "host",
+    "Host": "host.host",
     "Inventory": "inventory",
     "Limits": "core.limits",
-    "Loaded": "door",
+    "Loaded": "host.open",
     "Outcome": "core.outcome",
     "Problem": "core.problem",
     "Progress": "core.result",
@@ -119,8 +119,8 @@ _HOMES = {
     "Tool": "core.tool",
     "connect": "single",
     "discover": "inventory",
-    "discover_and_load": "door",
-    "open": "door",
+    "discover_and_load": "host.open",
+    "open": "host.open",
 }
 
 

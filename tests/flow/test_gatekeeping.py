@@ -13,7 +13,7 @@ import mooring
 from mooring.actions.approve import decide, questions
 from mooring.core.event import Event, Troubled
 from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.host import Host
+from mooring.host.host import Host
 from support import Home
 
 

@@ -17,7 +17,7 @@ import mooring
 from mooring.core.call import Done, Failed, Happening, Heard, Moved, Pending, Processing, word
 from mooring.core.content import Image, Text
 from mooring.core.question import Allow, Answer, No, Question
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.tools.registry import Registry
 from mooring.tools.tool import Own
 from support import Home

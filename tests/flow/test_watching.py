@@ -17,7 +17,7 @@ from mooring.core.question import Answer, Form, No, Question, Yes
 from mooring.core.result import Reading, Result
 from mooring.core.status import Idle
 from mooring.errors import ConfigError, RpcError, UnknownServer
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.servers.watch import MOST
 from support import Home, Pauses
 

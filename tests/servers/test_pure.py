@@ -13,7 +13,7 @@ from mooring.core.config import Origin, ServerConfig, Stdio
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.status import Failed, Idle
 from mooring.core.template import literal
-from mooring.servers.feed import MOST_LINES, Feed
+from mooring.host.feed import MOST_LINES, Feed
 from mooring.servers.plan import plan
 from mooring.servers.retry import MOST, REST, SPAN, Breaker, pause
 

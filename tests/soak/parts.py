@@ -19,7 +19,7 @@ import mooring
 from mooring.core.event import ToolsChanged, Updated
 from mooring.core.limits import Limits
 from mooring.core.where import Request
-from mooring.host import Host
+from mooring.host.host import Host
 
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
 TEXT = "x" * 100

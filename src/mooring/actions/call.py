@@ -8,8 +8,8 @@ from mooring.actions.opening import Setup, opened
 from mooring.actions.waiting import Fill, Watcher
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, UnknownTool
-from mooring.host import Host
-from mooring.roster import older
+from mooring.host.host import Host
+from mooring.host.lookup import older
 from mooring.tools.catalog import Entry
 
 HOUR: Final = 3600.0

@@ -9,7 +9,7 @@ from mooring.actions.list import Listing, Row
 from mooring.actions.opening import Setup, connected, opened
 from mooring.core.status import Connecting, error, word
 from mooring.errors import MooringError
-from mooring.host import Host
+from mooring.host.host import Host
 
 
 async def check(setup: Setup, listing: Listing, pending: Callable[[Sequence[str]], None]) -> Listing:

@@ -13,7 +13,7 @@ from mooring.actions.opening import LATELY, Setup, opened
 from mooring.core.result import Filled, Reading
 from mooring.core.tool import Prompt
 from mooring.errors import ConfigError, MooringError
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.servers.items import Item
 from mooring.servers.server import Server
 

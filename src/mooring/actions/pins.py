@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from mooring.core.approved import Approved
 from mooring.core.where import Where
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import Change, Held
 from mooring.render import problem_line

@@ -11,7 +11,7 @@ from mooring.core.problem import Problem
 from mooring.core.status import Idle, Word, error, word
 from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.servers.server import Server
 from mooring.tools.catalog import Entry
 

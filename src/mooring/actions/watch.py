@@ -11,7 +11,7 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup, opened
 from mooring.core.event import Updated
 from mooring.errors import ConfigError, ServerError, TimedOut
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.servers.watch import USUAL, Watch
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

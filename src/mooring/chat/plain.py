@@ -11,7 +11,6 @@ from mooring.actions.judge import Said
 from mooring.admission import Admitted, Refused, looking
 from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
-from mooring.charter import Charter
 from mooring.chat import commands
 from mooring.chat.filling import Filling
 from mooring.chat.questions import Questions
@@ -29,7 +28,8 @@ from mooring.display import event as told
 from mooring.display import happening, label, renderer
 from mooring.errors import Disabled as SwitchedOff
 from mooring.errors import MooringError, UnknownTool
-from mooring.host import Host
+from mooring.host.host import Host
+from mooring.host.options import Charter
 from mooring.render import brief, held_back, held_ways, problem_line, safe, safe_text
 from mooring.wire.process import Guard
 

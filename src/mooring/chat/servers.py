@@ -15,7 +15,7 @@ from mooring.core.status import (
     Status,
     Unapproved,
 )
-from mooring.host import Host
+from mooring.host.host import Host
 from mooring.render import argument, command_line, held_back, held_ways, safe
 from mooring.servers.log import Entry
 from mooring.servers.server import Server

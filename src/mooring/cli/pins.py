@@ -6,7 +6,7 @@ import click
 
 from mooring.actions.pins import Pinned, approve, pinned
 from mooring.cli.base import Command, Globals, complete_server, current, print_json
-from mooring.door import open
+from mooring.host.open import open
 from mooring.render import argument, safe
 
 

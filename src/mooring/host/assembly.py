@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mooring.admission import Admitted, Given, keeping, looking
-from mooring.calls import Calls
-from mooring.charter import Charter
 from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
 from mooring.core.problem import Problem
+from mooring.host.calls import Calls
+from mooring.host.feed import Feed
+from mooring.host.lookup import Roster
+from mooring.host.options import Charter
 from mooring.permissions.warden import Warden
-from mooring.roster import Roster
 from mooring.servers.cache import Cache
-from mooring.servers.feed import Feed
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import Log
 from mooring.servers.server import Server

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mooring.admission import Given, Refused
-from mooring.charter import Charter
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
@@ -15,7 +14,8 @@ from mooring.core.result import Completion, Filled, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Listing
 from mooring.errors import MooringError, ServerError
-from mooring.hull import Hull
+from mooring.host.assembly import Hull
+from mooring.host.options import Charter
 from mooring.permissions.pins import Held
 from mooring.servers.fleet import unknown
 from mooring.servers.items import Item, T, of_all, of_one
@@ -229,7 +229,7 @@ class Host:
 
         Raises: ConfigError where a name is taken.
         """
-        from mooring.conversation import Conversation  # whoever has no model needs none of it
+        from mooring.host.toolset import Conversation  # whoever has no model needs none of it
         from mooring.tools.registry import Registry, Terms
         from mooring.tools.shelf import all_of
         from mooring.tools.store import Store

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.errors import Closed, TimedOut
+from mooring.host.lookup import Roster
 from mooring.permissions.audit import Outcome
 from mooring.permissions.verdict import Call, Verdict
 from mooring.permissions.warden import Warden
-from mooring.roster import Roster
 from mooring.servers.server import Server
 from mooring.tools.catalog import Entry
 
