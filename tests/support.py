@@ -15,7 +15,7 @@ import pytest
 
 from mooring.cli.app import run
 from mooring.core.where import Request, Where
-from mooring.inventory import Inventory, load
+from mooring.inventory.load import Inventory, load
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from mooring.host.host import Host
     from mooring.host.open import Loaded, discover_and_load, open
-    from mooring.inventory import Inventory, discover
+    from mooring.inventory.load import Inventory, discover
     from mooring.single import connect
     from mooring.tools.registry import Registry
     from mooring.wire.client import Client, Root
@@ -104,7 +104,7 @@ _HOMES = {
     "Client": "wire.client",
     "Guard": "wire.process",
     "Host": "host.host",
-    "Inventory": "inventory",
+    "Inventory": "inventory.load",
     "Limits": "core.limits",
     "Loaded": "host.open",
     "Outcome": "core.outcome",
@@ -118,7 +118,7 @@ _HOMES = {
     "Timeout": "core.limits",
     "Tool": "core.tool",
     "connect": "single",
-    "discover": "inventory",
+    "discover": "inventory.load",
     "discover_and_load": "host.open",
     "open": "host.open",
 }

@@ -364,7 +364,7 @@ def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:
 
 def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:
     code = (
-        "import os, signal, sys; from mooring import inventory; from mooring.cli import app\n"
+        "import os, signal, sys; from mooring.inventory import load as inventory; from mooring.cli import app\n"
         "def interrupt(*_, **__): os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
         "inventory.load = interrupt\n"
         "sys.exit(app.run(['mcp', 'list']))"

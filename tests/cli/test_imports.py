@@ -18,7 +18,7 @@ OURS = [
     "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
     "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.shelf",
     "mooring.discovery.template", "mooring.discovery.values", "mooring.errors",
-    "mooring.files", "mooring.inventory", "mooring.permissions", "mooring.permissions.trust", "mooring.render",
+    "mooring.files", "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.render",
     "mooring.settings", "mooring.syntax",
 ]  # fmt: skip
 
@@ -59,4 +59,4 @@ def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_config
     server = shlex.join([sys.executable, "-I", "-m", "mooring.demo"])
     names = loaded(home, "tools", "--server", server)
     assert "mooring.wire.session" in names
-    assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory"))] == []
+    assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory.load"))] == []

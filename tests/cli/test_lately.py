@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mooring.admission import admit
 from mooring.core.failure import Failure
+from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
 from support import DEMO, Actor, Cli, Home
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.admission import admit
+from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
 from support import DEMO, Actor, Cli, Home, running
 

@@ -23,7 +23,7 @@ from mooring.core.limits import Limits
 from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host.host import Host
-from mooring.watching import EVERY, REST
+from mooring.inventory.changes import EVERY, REST
 from support import Actor, Home, Pauses
 
 

@@ -276,7 +276,7 @@ def test_decisions_of_several_projects_are_kept_side_by_side(home: Home) -> None
         (folder / ".git").mkdir(parents=True)
         (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"x": ENTRY}}))
         request = home.request(cwd=str(folder))
-        from mooring.inventory import load
+        from mooring.inventory.load import load
 
         inventory = load(request)
         decide(inventory, questions(inventory, ["x"], home.where), home.where, name == "a")

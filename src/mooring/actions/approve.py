@@ -11,7 +11,7 @@ from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import Definition
 from mooring.errors import ConfigError
-from mooring.inventory import Inventory, now
+from mooring.inventory.load import Inventory, now
 from mooring.permissions import trust
 from mooring.render import address, revealed
 from mooring.servers.start import usual_path

@@ -1,7 +1,7 @@
 """Names for a shell to complete: from what is configured and what is remembered; nothing is started or made."""
 
 from mooring.core.where import Where
-from mooring.inventory import Inventory
+from mooring.inventory.load import Inventory
 
 
 def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
@@ -18,7 +18,7 @@ def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
 
 def _known(inventory: Inventory, where: Where, servers: set[str]) -> list[str]:
     from mooring.actions.remembered import remembered
-    from mooring.admission import admit
+    from mooring.inventory.admit import admit
 
     admitted = admit(inventory)
     meant = {name: admitted.wanted.get(admitted.aliases.get(name, name)) for name in servers}

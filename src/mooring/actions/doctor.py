@@ -7,11 +7,11 @@ from msgspec import Struct
 from mooring.actions.approve import pending
 from mooring.actions.get import missing
 from mooring.actions.remembered import remembered
-from mooring.admission import admit
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
-from mooring.inventory import Inventory
+from mooring.inventory.admit import admit
+from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.render import argument, held_back, held_ways, safe
 from mooring.servers.start import usual_path

@@ -4,7 +4,7 @@ import os
 
 from mooring.core.where import Where
 from mooring.errors import UnknownServer
-from mooring.inventory import Inventory
+from mooring.inventory.load import Inventory
 from mooring.servers.log import path
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from mooring.actions.deadline import SLACK, Deadline
 from mooring.actions.direct import Target
 from mooring.actions.judge import Said
-from mooring.admission import Admitted
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.problem import Problem
@@ -19,6 +18,7 @@ from mooring.core.where import Request
 from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
+from mooring.inventory.admit import Admitted
 from mooring.single import name_of, words
 from mooring.tools.catalog import Catalog, Source
 from mooring.wire.process import Guard

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup, for_once
-from mooring.admission import admit, looking
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, Stdio
 from mooring.core.event import Event
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
-from mooring.inventory import Inventory
+from mooring.inventory.admit import admit, looking
+from mooring.inventory.load import Inventory
 from mooring.permissions import pins
 from mooring.render import short_path
 from mooring.servers.dial import INSTALLING

@@ -6,7 +6,7 @@ from mooring.actions.list import Source, source
 from mooring.core.config import Broken
 from mooring.discovery.choose import rule
 from mooring.discovery.scan import Definition
-from mooring.inventory import Inventory
+from mooring.inventory.load import Inventory
 
 
 class Candidate(Struct, frozen=True):

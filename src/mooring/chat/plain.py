@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from mooring.actions.judge import Said
-from mooring.admission import Admitted, Refused, looking
 from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
 from mooring.chat import commands
@@ -30,6 +29,7 @@ from mooring.errors import Disabled as SwitchedOff
 from mooring.errors import MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
+from mooring.inventory.admit import Admitted, Refused, looking
 from mooring.render import brief, held_back, held_ways, problem_line, safe, safe_text
 from mooring.wire.process import Guard
 

@@ -8,7 +8,7 @@ import click
 
 from mooring.actions.approve import Question, decide, questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
-from mooring.inventory import Inventory
+from mooring.inventory.load import Inventory
 from mooring.render import argument, columns, command_line, safe, short_path
 from mooring.servers.target import UNRESOLVED
 

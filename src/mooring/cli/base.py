@@ -14,7 +14,7 @@ from mooring.core.where import Request, here
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
-    from mooring.inventory import Inventory
+    from mooring.inventory.load import Inventory
 
 OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -36,7 +36,7 @@ class Globals(msgspec.Struct):
     """A guard that was started ahead for the servers of this command."""
 
     def inventory(self, *, remember: bool = True) -> "Inventory":
-        from mooring.inventory import load  # a twentieth of the time of a command that reads no files
+        from mooring.inventory.load import load  # a twentieth of the time of a command that reads no files
 
         return load(self.request(), remember=remember)
 

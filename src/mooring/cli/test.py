@@ -12,7 +12,7 @@ from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
-from mooring.inventory import Inventory
+from mooring.inventory.load import Inventory
 from mooring.render import safe, short_path
 
 

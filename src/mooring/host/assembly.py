@@ -6,13 +6,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from mooring.admission import Admitted, Given, keeping, looking
 from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
 from mooring.core.problem import Problem
 from mooring.host.calls import Calls
 from mooring.host.feed import Feed
 from mooring.host.lookup import Roster
 from mooring.host.options import Charter
+from mooring.inventory.admit import Admitted, Given, keeping, looking
+from mooring.inventory.changes import changes
 from mooring.permissions.warden import Warden
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
@@ -21,7 +22,6 @@ from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 from mooring.servers.watch import Watches
 from mooring.settings import Settings
-from mooring.watching import changes
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory

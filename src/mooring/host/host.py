@@ -6,7 +6,6 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mooring.admission import Given, Refused
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
@@ -16,6 +15,7 @@ from mooring.core.tool import Listing
 from mooring.errors import MooringError, ServerError
 from mooring.host.assembly import Hull
 from mooring.host.options import Charter
+from mooring.inventory.admit import Given, Refused
 from mooring.permissions.pins import Held
 from mooring.servers.fleet import unknown
 from mooring.servers.items import Item, T, of_all, of_one

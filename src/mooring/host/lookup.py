@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from time import time
 
-from mooring.admission import Admitted, Refused
 from mooring.errors import Disabled, MooringError, Stale, UnknownTool
+from mooring.inventory.admit import Admitted, Refused
 from mooring.servers.server import Server
 from mooring.tools.catalog import Catalog, Cold, Entry, Means, Source
 from mooring.tools.names import Scheme

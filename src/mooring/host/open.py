@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from mooring.admission import Given
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Request, here
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.host.options import Charter, Policy
+from mooring.inventory.admit import Given
 from mooring.permissions.verdict import Rule
 from mooring.servers.watch import Sleep
 from mooring.tools.catalog import Entry

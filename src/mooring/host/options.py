@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.admission import Admitted, Given
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Request
+from mooring.inventory.admit import Admitted, Given
 from mooring.permissions.verdict import Mode, Rule
 from mooring.servers.watch import Sleep
 from mooring.wire.process import Guard

@@ -19,7 +19,7 @@ from mooring.settings import load as load_settings
 
 if TYPE_CHECKING:  # reading the files of thirty tools costs more than a host that is given its servers
     from mooring.discovery.choose import Choice
-    from mooring.inventory import Inventory
+    from mooring.inventory.load import Inventory
 
 Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
 """Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
@@ -130,12 +130,12 @@ def looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
 
 
 def _configured(request: Request) -> Admitted:
-    from mooring.inventory import load  # not needed by a host that is given its servers
+    from mooring.inventory.load import load  # not needed by a host that is given its servers
 
     return admit(load(request))
 
 
 def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
-    from mooring.inventory import given as read
+    from mooring.inventory.load import given as read
 
     return admit(read(servers, request))
