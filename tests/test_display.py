@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import pytest
 
-from mooring import display
 from mooring.core.call import (
     CallId,
     Done,
@@ -28,8 +27,9 @@ from mooring.core.question import Form, Permission, Question, Sampling, Value, V
 from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
 from mooring.core.tool import Hints
-from mooring.display import DEFAULT, MCP, SPECIAL, happening, label, renderer, split
-from mooring.render import brief, safe_text
+from mooring.display import lines as display
+from mooring.display.lines import DEFAULT, MCP, SPECIAL, happening, label, renderer, split
+from mooring.display.text import brief, safe_text
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mooring.render import width
+from mooring.display.text import width
 from support import Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")

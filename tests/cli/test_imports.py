@@ -18,7 +18,7 @@ OURS = [
     "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
     "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.shelf",
     "mooring.discovery.template", "mooring.discovery.values", "mooring.errors",
-    "mooring.files", "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.render",
+    "mooring.files", "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.display.text",
     "mooring.settings", "mooring.syntax",
 ]  # fmt: skip
 

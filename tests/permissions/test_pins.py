@@ -13,10 +13,10 @@ from mooring.core.approved import Approved
 from mooring.core.config import Origin, ServerConfig, Stdio
 from mooring.core.template import Template, Text
 from mooring.core.tool import Hints, Tool
+from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins
 from mooring.permissions.pins import Key, Pin, compare
-from mooring.render import problem_line
 from support import Home
 
 KEY = Key("user", "github", "d1")

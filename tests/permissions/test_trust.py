@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.actions.approve import UNCHECKED, decide, pending, questions
 from mooring.core.where import here
+from mooring.display.text import problem_line
 from mooring.errors import ConfigError, FileError, UnknownServer
 from mooring.permissions import trust
-from mooring.render import problem_line
 from support import Home
 
 ENTRY = {"command": "npx", "args": ["-y", "server"], "env": {"K": "v"}, "cwd": "tools"}

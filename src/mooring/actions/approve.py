@@ -10,10 +10,10 @@ from mooring.core.standing import Standing
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import Definition
+from mooring.display.text import address, revealed
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, now
 from mooring.permissions import trust
-from mooring.render import address, revealed
 from mooring.servers.start import usual_path
 from mooring.servers.target import steers, target
 

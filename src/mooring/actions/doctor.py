@@ -10,10 +10,10 @@ from mooring.actions.remembered import remembered
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
+from mooring.display.text import argument, held_back, held_ways, safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
-from mooring.render import argument, held_back, held_ways, safe
 from mooring.servers.start import usual_path
 from mooring.servers.target import UNRESOLVED, target
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 from mooring.actions.list import Row, Source, source, winner
 from mooring.core.config import Broken, Http, ServerConfig, Stdio
 from mooring.core.template import Input, Template
+from mooring.display.text import bare_name, masked
 from mooring.inventory.load import Inventory
-from mooring.render import bare_name, masked
 
 
 class Missing(Struct, frozen=True):

@@ -11,8 +11,8 @@ from mooring.core.problem import Problem
 from mooring.core.standing import in_force
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import Definition
+from mooring.display.text import address
 from mooring.inventory.load import Inventory
-from mooring.render import address
 
 Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
 

@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from mooring.core.approved import Approved
 from mooring.core.where import Where
+from mooring.display.text import problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import Change, Held
-from mooring.render import problem_line
 
 
 class HeldTool(Struct, frozen=True):

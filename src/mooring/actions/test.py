@@ -15,11 +15,11 @@ from mooring.core.config import Broken, Stdio
 from mooring.core.event import Event
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
+from mooring.display.text import short_path
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.inventory.admit import admit, looking
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins
-from mooring.render import short_path
 from mooring.servers.dial import INSTALLING
 from mooring.servers.launch import prepare
 from mooring.servers.log import Log

@@ -11,9 +11,9 @@ from mooring.chat import servers
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Resource
-from mooring.display import lines
+from mooring.display.lines import lines
+from mooring.display.text import brief, columns, safe
 from mooring.errors import ConfigError
-from mooring.render import brief, columns, safe
 from mooring.servers.log import read as read_log
 from mooring.tools.deliver import Delivery
 from mooring.tools.outcome import as_result

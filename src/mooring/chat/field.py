@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
-from mooring.render import brief, safe
+from mooring.display.text import brief, safe
 from mooring.tools.arguments import Form
 from mooring.tools.shape import ALL, Shape, as_list, type_of
 from mooring.tools.written import loads

@@ -5,8 +5,8 @@ from typing import Any
 
 from mooring.chat.field import Field, fields, form, one
 from mooring.chat.terminal import Terminal
+from mooring.display.text import safe
 from mooring.errors import BadArguments
-from mooring.render import safe
 from mooring.tools.written import loads
 
 REST = "."

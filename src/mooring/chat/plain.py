@@ -23,14 +23,14 @@ from mooring.core.outcome import Outcome
 from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth, Unapproved
 from mooring.core.status import Failed as Broken
 from mooring.core.where import Request
-from mooring.display import event as told
-from mooring.display import happening, label, renderer
+from mooring.display.lines import event as told
+from mooring.display.lines import happening, label, renderer
+from mooring.display.text import brief, held_back, held_ways, problem_line, safe, safe_text
 from mooring.errors import Disabled as SwitchedOff
 from mooring.errors import MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted, Refused, looking
-from mooring.render import brief, held_back, held_ways, problem_line, safe, safe_text
 from mooring.wire.process import Guard
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from mooring.core.question import (
     Visit,
     Yes,
 )
-from mooring.display import question as shown
-from mooring.render import safe, safe_text
+from mooring.display.lines import question as shown
+from mooring.display.text import safe, safe_text
 
 _SCOPES: Mapping[Scope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
 

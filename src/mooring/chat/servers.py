@@ -15,8 +15,8 @@ from mooring.core.status import (
     Status,
     Unapproved,
 )
+from mooring.display.text import argument, command_line, held_back, held_ways, safe
 from mooring.host.host import Host
-from mooring.render import argument, command_line, held_back, held_ways, safe
 from mooring.servers.log import Entry
 from mooring.servers.server import Server
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from mooring.actions.direct import Target
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
+from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
-from mooring.render import problem_line, safe
 from mooring.settings import load
 from mooring.single import is_url
 from mooring.wire.process import Guard

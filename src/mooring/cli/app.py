@@ -9,8 +9,8 @@ import click
 
 from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current, on_a_terminal
 from mooring.cli.failure import exit_code, explain, tell
+from mooring.display.text import safe
 from mooring.errors import MooringError
-from mooring.render import safe
 
 TABLE: Table = {
     "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),

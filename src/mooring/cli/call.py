@@ -18,9 +18,9 @@ from mooring.cli.permission import permission_options, said
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
+from mooring.display.results import as_bytes, as_data, as_text
+from mooring.display.text import safe_text
 from mooring.errors import ConfigError
-from mooring.render import safe_text
-from mooring.results import as_bytes, as_data, as_text
 
 
 @click.command("call", cls=Command)

@@ -4,7 +4,7 @@ import click
 
 from mooring.actions.doctor import Finding, doctor
 from mooring.cli.base import Command, current, print_json
-from mooring.render import safe, short_path
+from mooring.display.text import safe, short_path
 
 
 @click.command("doctor", cls=Command)

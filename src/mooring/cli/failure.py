@@ -5,8 +5,8 @@ from contextlib import suppress
 import click
 
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE
+from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
-from mooring.render import safe
 
 
 def exit_code(error: MooringError) -> int:

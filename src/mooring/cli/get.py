@@ -6,7 +6,7 @@ import click
 
 from mooring.actions.get import Details, get
 from mooring.cli.base import Command, complete_server, current, print_json
-from mooring.render import columns, command_line, safe, short_path
+from mooring.display.text import columns, command_line, safe, short_path
 
 
 @click.command("get", cls=Command)

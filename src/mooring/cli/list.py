@@ -8,7 +8,7 @@ import click
 
 from mooring.actions.list import Listing, Row, list_servers
 from mooring.cli.base import Command, Globals, current, print_json
-from mooring.render import argument, columns, cut, problem_line, safe, short_path, width
+from mooring.display.text import argument, columns, cut, problem_line, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
 _MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}

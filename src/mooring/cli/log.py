@@ -6,8 +6,8 @@ from typing import get_args
 import click
 
 from mooring.cli.base import Command, complete_server, current, print_json
+from mooring.display.text import columns, safe
 from mooring.permissions.audit import Entry, Outcome, read
-from mooring.render import columns, safe
 
 
 @click.command("log", cls=Command)

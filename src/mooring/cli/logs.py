@@ -10,7 +10,7 @@ import msgspec
 from mooring.actions.logs import server_of
 from mooring.cli.base import Command, Globals, complete_server, current
 from mooring.core.where import Where
-from mooring.render import safe
+from mooring.display.text import safe
 from mooring.servers.log import LINES, Entry, follow, read
 
 

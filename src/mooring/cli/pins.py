@@ -6,8 +6,8 @@ import click
 
 from mooring.actions.pins import Pinned, approve, pinned
 from mooring.cli.base import Command, Globals, complete_server, current, print_json
+from mooring.display.text import argument, safe
 from mooring.host.open import open
-from mooring.render import argument, safe
 
 
 @click.command("pins", cls=Command)

@@ -11,8 +11,8 @@ from mooring.cli.adhoc import first, label, server_options, setup
 from mooring.cli.base import Command, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Filled
-from mooring.render import safe, safe_text
-from mooring.results import block_text, filled_data
+from mooring.display.results import block_text, filled_data
+from mooring.display.text import safe, safe_text
 
 
 @click.command("prompt", cls=Command)

@@ -12,9 +12,9 @@ from mooring.cli.adhoc import first, label, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Reading
+from mooring.display.results import is_text, reading_bytes, reading_data
+from mooring.display.text import safe_text
 from mooring.errors import ConfigError
-from mooring.render import safe_text
-from mooring.results import is_text, reading_bytes, reading_data
 
 
 @click.command("read", cls=Command)

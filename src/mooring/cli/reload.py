@@ -9,7 +9,7 @@ from mooring.cli.adhoc import opening, timeout_option
 from mooring.cli.base import UNHEALTHY, Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.render import columns, safe
+from mooring.display.text import columns, safe
 
 
 @click.command("reload", cls=Command)

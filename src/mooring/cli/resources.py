@@ -11,7 +11,7 @@ from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Prompt, Resource, ResourceTemplate
-from mooring.render import columns, safe
+from mooring.display.text import columns, safe
 from mooring.servers.items import Item
 
 

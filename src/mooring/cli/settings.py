@@ -7,8 +7,8 @@ import click
 
 from mooring.cli.base import Command, current, print_json
 from mooring.discovery.scan import context
+from mooring.display.text import columns, problem_line, safe, short_path
 from mooring.errors import ConfigError
-from mooring.render import columns, problem_line, safe, short_path
 from mooring.settings import SETTINGS, Value, load
 
 

@@ -11,9 +11,9 @@ from mooring.cli.base import Command, Globals, complete_first_server, current, p
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
+from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
 from mooring.inventory.load import Inventory
-from mooring.render import safe, short_path
 
 
 @click.command("test", cls=Command)

@@ -10,7 +10,7 @@ import click
 
 from mooring.cli.base import Globals
 from mooring.core.result import Progress
-from mooring.render import safe
+from mooring.display.text import safe
 
 PATIENCE = 0.7
 """So many seconds of silence are bearable."""

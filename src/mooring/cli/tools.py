@@ -13,8 +13,8 @@ from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, tar
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.tool import Listing, Tool
+from mooring.display.text import columns, safe
 from mooring.errors import ConfigError, ProtocolError
-from mooring.render import columns, safe
 from mooring.tools.names import names
 
 if TYPE_CHECKING:

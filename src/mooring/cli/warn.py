@@ -6,7 +6,7 @@ import click
 
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
-from mooring.render import held_back, held_ways, problem_line, safe
+from mooring.display.text import held_back, held_ways, problem_line, safe
 
 
 def warn(

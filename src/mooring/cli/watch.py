@@ -13,8 +13,8 @@ from mooring.cli.base import Command, Globals, complete_first_server, current
 from mooring.cli.ticker import Ticker
 from mooring.core.event import Updated
 from mooring.core.result import Reading
-from mooring.render import safe
-from mooring.results import as_data, as_text, reading_bytes, reading_data
+from mooring.display.results import as_data, as_text, reading_bytes, reading_data
+from mooring.display.text import safe
 
 
 @click.command("watch", cls=Command)

@@ -4,7 +4,7 @@ import click
 
 from mooring.actions.why import Candidate, why
 from mooring.cli.base import Command, complete_server, current, print_json
-from mooring.render import safe, short_path
+from mooring.display.text import safe, short_path
 
 
 @click.command("why", cls=Command)

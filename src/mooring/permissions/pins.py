@@ -20,9 +20,9 @@ from mooring.core.problem import Problem
 from mooring.core.raw import read as read_raw
 from mooring.core.tool import Tool
 from mooring.core.where import Where
+from mooring.display.text import held_ways
 from mooring.errors import FileError
 from mooring.permissions.trust import digest, identity, read_record
-from mooring.render import held_ways
 
 USER = "user"
 MOST_TEXT = files.MIB

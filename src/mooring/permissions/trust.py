@@ -19,8 +19,8 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing, in_force
 from mooring.core.where import Where
+from mooring.display.text import argument
 from mooring.errors import FileError
-from mooring.render import argument
 
 if TYPE_CHECKING:
     from mooring.core.approved import Approved

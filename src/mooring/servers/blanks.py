@@ -10,8 +10,8 @@ from mooring.core.approved import Approved
 from mooring.core.question import Ask, Value, Yes
 from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
 from mooring.core.where import Where
+from mooring.display.text import bare_name, safe
 from mooring.errors import FileError, Unresolved
-from mooring.render import bare_name, safe
 from mooring.servers.expand import AsWritten, Filled, Found, Gap, expand
 from mooring.servers.secrets import Secrets
 from mooring.servers.shell import Failed

@@ -7,8 +7,8 @@ from time import time
 from mooring.core.approved import Approved
 from mooring.core.failure import Failure
 from mooring.core.offer import Offer
+from mooring.display.text import argument
 from mooring.errors import MooringError, ServerError, TimedOut
-from mooring.render import argument
 from mooring.servers.cache import Cache
 from mooring.servers.plan import Plan, plan
 from mooring.servers.server import Server

@@ -14,7 +14,7 @@ from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChang
 from mooring.core.outcome import Outcome, Part
 from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
 from mooring.core.tool import Hints
-from mooring.render import problem_line, safe, safe_text
+from mooring.display.text import problem_line, safe, safe_text
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
