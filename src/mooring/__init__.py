@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mooring.host.host import Host
     from mooring.host.open import Loaded, discover_and_load, open
     from mooring.inventory.load import Inventory, discover
-    from mooring.single import connect
+    from mooring.servers.connect import connect
     from mooring.tools.registry import Registry
     from mooring.wire.client import Client, Root
     from mooring.wire.process import Guard
@@ -117,7 +117,7 @@ _HOMES = {
     "Session": "wire.session",
     "Timeout": "core.limits",
     "Tool": "core.tool",
-    "connect": "single",
+    "connect": "servers.connect",
     "discover": "inventory.load",
     "discover_and_load": "host.open",
     "open": "host.open",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mooring
+from mooring.servers.connect import name_of, prepare
 from mooring.servers.dial import patient
-from mooring.single import name_of, prepare
 
 DEMO = [sys.executable, "-I", "-m", "mooring.demo"]
 

@@ -19,7 +19,7 @@ from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted
-from mooring.single import name_of, words
+from mooring.servers.connect import name_of, words
 from mooring.tools.catalog import Catalog, Source
 from mooring.wire.process import Guard
 

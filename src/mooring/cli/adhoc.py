@@ -13,8 +13,8 @@ from mooring.cli.base import Globals
 from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
+from mooring.servers.connect import is_url
 from mooring.settings import load
-from mooring.single import is_url
 from mooring.wire.process import Guard
 
 if TYPE_CHECKING:
