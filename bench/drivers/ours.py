@@ -16,8 +16,8 @@ import mooring
 from mooring.core.where import here
 from mooring.servers.dial import dial
 from mooring.servers.launch import Launch, launch
-from mooring.wire.guard.begin import Begun, begin
-from mooring.wire.process import Guard
+from mooring.process.guard.begin import Begun, begin
+from mooring.process.programs import Guard
 from mooring.wire.session import Session
 
 STARTS = 32

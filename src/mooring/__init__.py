@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from mooring.host.host import Host
     from mooring.host.open import Loaded, discover_and_load, open
     from mooring.inventory.load import Inventory, discover
+    from mooring.process.programs import Guard
     from mooring.servers.connect import connect
     from mooring.tools.registry import Registry
     from mooring.wire.client import Client, Root
-    from mooring.wire.process import Guard
     from mooring.wire.session import Session
 
 __all__ = [
@@ -102,7 +102,7 @@ __all__ = [
 # Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
 _HOMES = {
     "Client": "wire.client",
-    "Guard": "wire.process",
+    "Guard": "process.programs",
     "Host": "host.host",
     "Inventory": "inventory.load",
     "Limits": "core.limits",

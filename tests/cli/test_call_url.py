@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from mooring.process.guard.begin import begin
 from mooring.testing.site import Heard, Site
-from mooring.wire.guard.begin import begin
 from support import Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")

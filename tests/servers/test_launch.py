@@ -14,10 +14,10 @@ from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found
 from mooring.actions.approve import questions
 from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
+from mooring.process.programs import Guard
 from mooring.servers.dial import dial
 from mooring.servers.launch import Context, Omission, Secrets, prepare
 from mooring.servers.target import UNRESOLVED
-from mooring.wire.process import Guard
 from support import Home
 
 LOUD = "echo canary-stderr >&2; echo canary-stdout; "

@@ -18,10 +18,10 @@ from mooring.core.result import Result
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import ServerError, UnknownTool
 from mooring.permissions.verdict import Call
+from mooring.process.programs import Guard
 from mooring.servers.connect import connect
 from mooring.servers.redact import hidden, redacted
 from mooring.wire.client import Client, Root
-from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
 Kind: TypeAlias = Literal["auto", "http", "sse"]

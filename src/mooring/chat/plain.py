@@ -31,7 +31,7 @@ from mooring.errors import MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted, Refused, looking
-from mooring.wire.process import Guard
+from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
     from mooring.tools.registry import Registry

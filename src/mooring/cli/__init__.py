@@ -81,7 +81,7 @@ def _begin() -> object:
         return None
     if sys.platform == "win32":
         return None
-    from mooring.wire.guard.begin import begin
+    from mooring.process.guard.begin import begin
 
     try:
         return begin()

@@ -13,9 +13,9 @@ from mooring.cli.base import Globals
 from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
+from mooring.process.programs import Guard
 from mooring.servers.connect import is_url
 from mooring.settings import load
-from mooring.wire.process import Guard
 
 if TYPE_CHECKING:
     from mooring.actions.opening import Setup

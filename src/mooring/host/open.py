@@ -19,9 +19,9 @@ from mooring.host.host import Host
 from mooring.host.options import Charter, Policy
 from mooring.inventory.admit import Given
 from mooring.permissions.verdict import Rule
+from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
 from mooring.tools.catalog import Entry
-from mooring.wire.process import Guard
 
 
 def open(

@@ -11,8 +11,8 @@ from mooring.core.question import Ask
 from mooring.core.where import Request
 from mooring.inventory.admit import Admitted, Given
 from mooring.permissions.verdict import Mode, Rule
+from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
-from mooring.wire.process import Guard
 
 Policy: TypeAlias = Mode | Literal["allow"]
 

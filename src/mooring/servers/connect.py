@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from mooring.core.limits import Limits
 from mooring.core.where import here
 from mooring.errors import ConfigError
+from mooring.process.programs import Guard
 from mooring.servers.dial import dial, patient
 from mooring.servers.start import Launch, launch
 from mooring.wire.client import Client
-from mooring.wire.process import Guard
 from mooring.wire.session import Session
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from mooring.core.ending import Ending
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
+from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
+from mooring.process.programs import Guard
 from mooring.servers.start import Launch
-from mooring.wire.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.wire.client import Client
 from mooring.wire.negotiate import negotiate
-from mooring.wire.process import Guard
 from mooring.wire.session import Session
 from mooring.wire.stdio import Stdio
 from mooring.wire.transport import Transport

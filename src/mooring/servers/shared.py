@@ -12,9 +12,9 @@ from mooring.core.offer import Offer
 from mooring.core.question import Ask
 from mooring.core.result import LogMessage
 from mooring.core.where import Where
+from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALLING
 from mooring.servers.launch import Secrets
-from mooring.wire.process import Guard
 
 if TYPE_CHECKING:
     from mooring.wire.network import Network

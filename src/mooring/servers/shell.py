@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from mooring.errors import GuardLost, SpawnError
-from mooring.wire.child import LOST, Child
+from mooring.process.child import LOST, Child
 
 SECONDS = 10.0
 MOST = 64 * 1024

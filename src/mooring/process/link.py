@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from mooring.errors import GuardLost
-from mooring.wire.child import SLACK, Child
-from mooring.wire.guard.begin import Begun
-from mooring.wire.guard.sweep import sweep
-from mooring.wire.guard.tree import ERRAND
+from mooring.process.child import SLACK, Child
+from mooring.process.guard.begin import Begun
+from mooring.process.guard.sweep import sweep
+from mooring.process.guard.tree import ERRAND
 
 
 class Link:

@@ -14,9 +14,9 @@ from typing import TypeVar
 import pytest
 
 from mooring.errors import GuardLost, MooringError, SpawnError
-from mooring.wire.child import LOST, Child
-from mooring.wire.guard.begin import begin
-from mooring.wire.process import Guard
+from mooring.process.child import LOST, Child
+from mooring.process.guard.begin import begin
+from mooring.process.programs import Guard
 from support import Memory
 
 pytestmark = pytest.mark.processes

@@ -9,17 +9,17 @@ from types import TracebackType
 from typing import Self
 
 from mooring.errors import GuardLost, MooringError
-from mooring.wire.child import EOF_GRACE, TERM_GRACE, Child
-from mooring.wire.guard.begin import Begun, begin
-from mooring.wire.link import Link, closed
-from mooring.wire.request import request
-from mooring.wire.tail import STDERR_LIMIT, Tail
+from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
+from mooring.process.guard.begin import Begun, begin
+from mooring.process.link import Link, closed
+from mooring.process.request import request
+from mooring.process.tail import STDERR_LIMIT, Tail
 
 
 class Guard:
     """Starts programs, and ends each with all that descends from it, also when this process is killed.
 
-    The guard process is started on the first spawn, or before by `begin` (`mooring.wire.guard.begin` does so
+    The guard process is started on the first spawn, or before by `begin` (`mooring.process.guard.begin` does so
     without importing asyncio). If it dies its children do too; the next spawn starts another one, once.
     With `portable`, as on macOS, whatever leaves the process group of its program escapes.
 

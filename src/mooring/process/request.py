@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from mooring.errors import SpawnError
-from mooring.wire.guard.container import Container, contained
+from mooring.process.guard.container import Container, contained
 
 
 class Request(NamedTuple):

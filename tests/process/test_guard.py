@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-import mooring.wire.guard
+import mooring.process.guard
 
 pytestmark = pytest.mark.processes
 
@@ -72,7 +72,7 @@ ESCAPES = {"setsid grandchild", "orphaned daemon"}  # from the portable guard, w
 
 HOST = """
 import asyncio, os, sys, time
-from mooring.wire.process import Guard
+from mooring.process.programs import Guard
 
 async def answer(child):
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
@@ -173,7 +173,7 @@ def scrubbed_sleepers() -> list[int]:
 
 
 def test_the_guard_loads_nothing_that_would_make_it_slow_to_start() -> None:
-    beside = str(Path(mooring.wire.guard.__file__).parent.parent)
+    beside = str(Path(mooring.process.guard.__file__).parent.parent)
     look = f"import sys; sys.path.append({beside!r}); import guard.main, guard.lineage; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", look], stdout=subprocess.PIPE, check=True).stdout
     assert {"guard.watch", "_socket"} <= {*loaded.decode().split()}

@@ -5,9 +5,9 @@ import os
 from typing import Any, Final, Protocol
 
 from mooring.errors import GuardLost, MooringError
-from mooring.wire.guard.tree import ERRAND
-from mooring.wire.request import Request
-from mooring.wire.tail import Tail
+from mooring.process.guard.tree import ERRAND
+from mooring.process.request import Request
+from mooring.process.tail import Tail
 
 LOST: Final = 256
 """What `Child.exited` says, instead of a return code, when the guard died and its children with it."""

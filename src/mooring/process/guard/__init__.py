@@ -2,7 +2,7 @@
 
 It is a program of its own, on the standard library alone, and this folder is all of it. The host runs `begin.py`,
 and `sweep.py` if its guard dies; `main.py` is where the guard itself begins. It must start in an instant, so it is
-imported as a package of its own (`guard`, not `mooring.wire.guard`): hence the relative imports here.
+imported as a package of its own (`guard`, not `mooring.process.guard`): hence the relative imports here.
 
 The two talk over a `Line`.
 
