@@ -18,7 +18,7 @@ from mooring.servers.dial import dial
 from mooring.servers.launch import Launch, launch
 from mooring.process.guard.begin import Begun, begin
 from mooring.process.programs import Guard
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 STARTS = 32
 """How many servers are started at a time."""

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from mooring.process.programs import Guard
     from mooring.servers.connect import connect
     from mooring.tools.registry import Registry
-    from mooring.wire.client import Client, Root
-    from mooring.wire.session import Session
+    from mooring.wire.session.client import Client, Root
+    from mooring.wire.session.session import Session
 
 __all__ = [
     "BadArguments",
@@ -101,7 +101,7 @@ __all__ = [
 
 # Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
 _HOMES = {
-    "Client": "wire.client",
+    "Client": "wire.session.client",
     "Guard": "process.programs",
     "Host": "host.host",
     "Inventory": "inventory.load",
@@ -112,9 +112,9 @@ _HOMES = {
     "Progress": "core.result",
     "Registry": "tools.registry",
     "Result": "core.result",
-    "Root": "wire.client",
+    "Root": "wire.session.client",
     "ServerConfig": "core.config",
-    "Session": "wire.session",
+    "Session": "wire.session.session",
     "Timeout": "core.limits",
     "Tool": "core.tool",
     "connect": "servers.connect",

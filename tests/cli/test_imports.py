@@ -58,5 +58,5 @@ def test_a_listing_loads_exactly_these_modules_of_ours(home: Home) -> None:
 def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_configurations(home: Home) -> None:
     server = shlex.join([sys.executable, "-I", "-m", "mooring.demo"])
     names = loaded(home, "tools", "--server", server)
-    assert "mooring.wire.session" in names
+    assert "mooring.wire.session.session" in names
     assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory.load"))] == []

@@ -14,7 +14,7 @@ from install import python
 
 import mooring
 from mooring.core.content import Text
-from mooring.wire.remote import open_url
+from mooring.wire.session.remote import open_url
 
 STARTING = 15.0
 LONG = "trigger-long-running-operation"

@@ -7,7 +7,7 @@ import pytest
 from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.errors import RpcError
 from mooring.servers.asking import REFUSED, client
-from mooring.wire.client import Client
+from mooring.wire.session.client import Client
 
 
 class Person:

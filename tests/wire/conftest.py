@@ -15,8 +15,8 @@ import pytest
 
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
-from mooring.wire.session import Session, connect
-from mooring.wire.stdio import Stdio
+from mooring.wire.session.session import Session, connect
+from mooring.wire.stdio.pipes import Stdio
 
 Start = Callable[..., AbstractAsyncContextManager[Session]]
 

@@ -5,8 +5,8 @@ from yarl import URL
 
 import mooring
 from mooring.testing.site import Heard, Site
-from mooring.wire.cookies import MOST, ROOM, Cookies
-from mooring.wire.remote import open_url
+from mooring.wire.http.cookies import MOST, ROOM, Cookies
+from mooring.wire.session.remote import open_url
 
 HERE = URL("http://here.example/api/mcp")
 

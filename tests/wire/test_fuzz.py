@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from mooring.core.limits import Limits
 from mooring.errors import ProtocolError, RpcError, TooLarge
-from mooring.wire.answers import unread
-from mooring.wire.lines import Lines
-from mooring.wire.peer import Peer
-from mooring.wire.stdio import Stdio
+from mooring.wire.rpc.peer import Peer
+from mooring.wire.session.answers import unread
+from mooring.wire.stdio.lines import Lines
+from mooring.wire.stdio.pipes import Stdio
 
 LIMITS = Limits(line=4096)
 JUNK = [

@@ -25,7 +25,7 @@ from mooring.errors import (
     TooLarge,
 )
 from mooring.testing.site import Heard, Site, event, said
-from mooring.wire.client import Client, Root
+from mooring.wire.session.client import Client, Root
 
 MIB = 1024 * 1024
 SECOND = Timeout(1, 1)

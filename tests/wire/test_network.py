@@ -10,8 +10,8 @@ import pytest
 import mooring
 from mooring.errors import ConfigError, ConnectError
 from mooring.testing.site import Site
-from mooring.wire.network import Network, Options, address
-from mooring.wire.remote import open_url
+from mooring.wire.http.network import Network, Options, address
+from mooring.wire.session.remote import open_url
 
 FAR = address("https://mcp.example.com/mcp")
 

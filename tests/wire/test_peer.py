@@ -9,7 +9,7 @@ from mooring.core.ending import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import BadArguments, Closed, ProtocolError, RpcError, ServerDied, TimedOut
 from mooring.testing import Server
-from mooring.wire.client import Client, Root
+from mooring.wire.session.client import Client, Root
 
 pytestmark = pytest.mark.swift
 

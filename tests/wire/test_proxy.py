@@ -13,8 +13,8 @@ import pytest
 import mooring
 from mooring.errors import ConnectError
 from mooring.testing.site import Site
-from mooring.wire.network import Network, Options
-from mooring.wire.remote import open_url
+from mooring.wire.http.network import Network, Options
+from mooring.wire.session.remote import open_url
 
 FAR = "https://far.example/mcp"
 """Nothing on this machine is called so: only a proxy can lead there."""

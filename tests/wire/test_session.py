@@ -9,7 +9,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.tool import Rejected
 from mooring.errors import HandshakeError, ProtocolError, RpcError, TimedOut
 from mooring.testing import Refused, Server
-from mooring.wire.client import Client
+from mooring.wire.session.client import Client
 
 pytestmark = pytest.mark.swift
 

@@ -13,8 +13,8 @@ from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerDied, 
 from mooring.testing import Refused, Server
 from mooring.testing.memory import Wire
 from mooring.testing.site import Heard, Site, event, said
-from mooring.wire.client import Client, Root
-from mooring.wire.negotiate import negotiate
+from mooring.wire.session.client import Client, Root
+from mooring.wire.session.negotiate import negotiate
 
 META = "io.modelcontextprotocol/"
 TASKS = f"{META}tasks"

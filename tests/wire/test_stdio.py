@@ -1,4 +1,4 @@
-"""What becomes of odd input: each row of the table in `mooring.wire.stdio`, against a real process."""
+"""What becomes of odd input: each row of the table in `mooring.wire.stdio.pipes`, against a real process."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import Clogged, HandshakeError, ProtocolError, RpcError, ServerDied, TimedOut, TooLarge
-from mooring.wire.client import Client
+from mooring.wire.session.client import Client
 from support import Memory
 
 SHORT = Timeout(0.3, 0.3)

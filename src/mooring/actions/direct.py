@@ -21,8 +21,8 @@ from mooring.permissions.verdict import Call
 from mooring.process.programs import Guard
 from mooring.servers.connect import connect
 from mooring.servers.redact import hidden, redacted
-from mooring.wire.client import Client, Root
-from mooring.wire.session import Session
+from mooring.wire.session.client import Client, Root
+from mooring.wire.session.session import Session
 
 Kind: TypeAlias = Literal["auto", "http", "sse"]
 

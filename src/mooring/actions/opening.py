@@ -112,7 +112,7 @@ def adhoc(target: Target) -> ServerConfig:
     """The definition of a server that is named by its command or its address. Raises: ConfigError."""
     origin = Origin("mooring", "cli", None)
     if target.url is not None:
-        from mooring.wire.network import address  # only where there is an address
+        from mooring.wire.http.network import address  # only where there is an address
 
         headers = {name: literal(value) for name, value in target.headers.items()}
         reached = Http(literal(target.url), headers, transport=target.transport)

@@ -26,8 +26,8 @@ from mooring.servers.log import Log
 from mooring.servers.reach import context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
 from mooring.settings import Settings
-from mooring.wire.client import Client, Root
-from mooring.wire.session import Session
+from mooring.wire.session.client import Client, Root
+from mooring.wire.session.session import Session
 
 Name: TypeAlias = Literal["definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"]
 

@@ -23,7 +23,7 @@ from mooring.servers.server import Server
 from mooring.servers.watch import USUAL, Watch
 from mooring.settings import Settings
 from mooring.tools.catalog import Entry
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
     from mooring.tools.outcome import Media

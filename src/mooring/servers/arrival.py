@@ -3,7 +3,7 @@
 import asyncio
 
 from mooring.errors import MooringError
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 
 class Arrival:

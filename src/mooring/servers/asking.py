@@ -6,7 +6,7 @@ from typing import Any
 from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
-from mooring.wire.client import Client, List, Respond, Root
+from mooring.wire.session.client import Client, List, Respond, Root
 
 REFUSED = -1
 """The code by which the protocol says that a person refused."""

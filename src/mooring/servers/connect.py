@@ -12,11 +12,11 @@ from mooring.errors import ConfigError
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial, patient
 from mooring.servers.start import Launch, launch
-from mooring.wire.client import Client
-from mooring.wire.session import Session
+from mooring.wire.session.client import Client
+from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.wire.remote import Kind
+    from mooring.wire.session.remote import Kind
 
 
 @asynccontextmanager
@@ -47,8 +47,8 @@ async def connect(
         ServerError: no session came of it.
     """
     if isinstance(target, str) and is_url(target):
-        from mooring.wire.network import Options
-        from mooring.wire.remote import open_url
+        from mooring.wire.http.network import Options
+        from mooring.wire.session.remote import open_url
 
         options = Options(**network) if network else None
         opened = await open_url(

@@ -14,11 +14,11 @@ from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.process.programs import Guard
 from mooring.servers.start import Launch
-from mooring.wire.client import Client
-from mooring.wire.negotiate import negotiate
-from mooring.wire.session import Session
-from mooring.wire.stdio import Stdio
-from mooring.wire.transport import Transport
+from mooring.wire.rpc.transport import Transport
+from mooring.wire.session.client import Client
+from mooring.wire.session.negotiate import negotiate
+from mooring.wire.session.session import Session
+from mooring.wire.stdio.pipes import Stdio
 
 LAST_LINES, LAST_CHARACTERS, LONGEST_LINE = 20, 4096, 300
 HASTE = 0.3

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import MooringError
 from mooring.servers.server import Server
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 T = TypeVar("T", Resource, ResourceTemplate, Prompt)
 

@@ -38,7 +38,7 @@ from mooring.errors import (
 from mooring.servers.arrival import Arrival
 from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
 from mooring.servers.use import Use
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 
 class Kept(Protocol):

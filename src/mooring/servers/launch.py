@@ -23,7 +23,7 @@ from mooring.servers.start import Launch, Omission, harmless, launch, usual_path
 from mooring.servers.target import UNRESOLVED, origin, steers, target
 
 if TYPE_CHECKING:
-    from mooring.wire.remote import Kind
+    from mooring.wire.session.remote import Kind
 
 __all__ = ["Context", "Launch", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
 

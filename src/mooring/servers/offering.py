@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from mooring.core.event import Event, ListChanged, ToolsChanged
 from mooring.core.offer import Offer
 from mooring.core.tool import Tool
-from mooring.wire.client import List
-from mooring.wire.session import Session
+from mooring.wire.session.client import List
+from mooring.wire.session.session import Session
 
 
 class Offering:

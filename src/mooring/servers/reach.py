@@ -16,8 +16,8 @@ from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
 from mooring.servers.launch import Context, Launch, Reach, prepare
 from mooring.servers.shared import Shared
-from mooring.wire.client import Client
-from mooring.wire.session import Session
+from mooring.wire.session.client import Client
+from mooring.wire.session.session import Session
 
 
 @asynccontextmanager
@@ -72,8 +72,8 @@ async def prepared(
 async def _reached(
     reach: Reach, name: str, shared: Shared, client: Client, limits: Limits, known: EraName | None
 ) -> Session:
-    from mooring.wire.network import Options
-    from mooring.wire.remote import open_url  # only where there is an address
+    from mooring.wire.http.network import Options
+    from mooring.wire.session.remote import open_url  # only where there is an address
 
     return await open_url(
         reach.url,

@@ -35,8 +35,8 @@ from mooring.servers.launch import Launch, Reach
 from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, installs, limits_of
 from mooring.servers.shared import Shared
-from mooring.wire.client import Client, List
-from mooring.wire.session import Session
+from mooring.wire.session.client import Client, List
+from mooring.wire.session.session import Session
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from mooring.servers.dial import INSTALLING
 from mooring.servers.launch import Secrets
 
 if TYPE_CHECKING:
-    from mooring.wire.network import Network
+    from mooring.wire.http.network import Network
 
 STARTS, INSTALLS = 64, 8
 """How many servers are started at a time, and how many of those that may have to be downloaded.
@@ -83,7 +83,7 @@ class Shared:
     def network(self) -> "Network":
         """What servers behind addresses share, loaded with the first."""
         if self._network is None:
-            from mooring.wire.network import Network
+            from mooring.wire.http.network import Network
 
             self._network = Network()
         return self._network

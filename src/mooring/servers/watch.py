@@ -18,7 +18,7 @@ from mooring.core.event import Event, Updated
 from mooring.core.result import Reading, Result
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
 from mooring.servers.server import Server
-from mooring.wire.session import Session
+from mooring.wire.session.session import Session
 
 FLOOR, USUAL, CEILING = 1.0, 5.0, 300.0
 """Seconds between two looks: the least, the usual, and the most that failures lead to."""

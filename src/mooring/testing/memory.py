@@ -10,9 +10,9 @@ from msgspec import to_builtins
 from msgspec.json import decode, encode
 
 from mooring.core.ending import Ending
-from mooring.wire.message import Message
-from mooring.wire.session import Session, connect
-from mooring.wire.transport import Receiver, Withdrawal
+from mooring.wire.rpc.message import Message
+from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.session.session import Session, connect
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,7 +79,7 @@ class Server:
             self.capabilities.setdefault(capability, {})
 
     async def session(self, **options: Any) -> Session:
-        """A client's session with this server; the options are those of `mooring.wire.session.connect`."""
+        """A client's session with this server; the options are those of `mooring.wire.session.session.connect`."""
         return await connect(Wire(self), server=self.name, **options)
 
     def notify(self, method: str, params: Any = None) -> None:

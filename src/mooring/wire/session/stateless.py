@@ -18,18 +18,18 @@ from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
-from mooring.wire import answers
-from mooring.wire.client import Client
-from mooring.wire.handshake import VERSIONS as OLD_VERSIONS
-from mooring.wire.inbound import Answer
-from mooring.wire.listen import Listening
-from mooring.wire.listing import TOOLS, fetch_all
-from mooring.wire.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode
-from mooring.wire.mirror import Flaw, mirrors
-from mooring.wire.notes import Note
-from mooring.wire.outbound import OnProgress
-from mooring.wire.peer import FOREVER, Ask, Peer, Read
-from mooring.wire.polling import EXTENSION, STATUS, Polling
+from mooring.wire.rpc.inbound import Answer
+from mooring.wire.rpc.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode
+from mooring.wire.rpc.mirror import Flaw, mirrors
+from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.outbound import OnProgress
+from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
+from mooring.wire.session import answers
+from mooring.wire.session.client import Client
+from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
+from mooring.wire.session.listen import Listening
+from mooring.wire.session.listing import TOOLS, fetch_all
+from mooring.wire.session.task_extension import EXTENSION, STATUS, Polling
 
 T = TypeVar("T")
 

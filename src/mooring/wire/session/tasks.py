@@ -9,7 +9,7 @@ from msgspec.json import Decoder, encode
 
 from mooring.core.raw import ABSENT, read_as
 from mooring.errors import ProtocolError, TimedOut
-from mooring.wire.peer import Peer
+from mooring.wire.rpc.peer import Peer
 
 Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
 """Asks a method with parameters, waiting at most so long for a sign of life."""

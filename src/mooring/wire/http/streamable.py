@@ -33,13 +33,13 @@ from multidict import CIMultiDict
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
-from mooring.wire.events import TOO_LARGE, Event, Events
-from mooring.wire.message import Message, Notification, Request, encode
-from mooring.wire.mirror import Mirror
-from mooring.wire.post import INITIALIZE, INITIALIZED, Post, revision
-from mooring.wire.post import post as make_post
-from mooring.wire.transport import Receiver, Withdrawal
-from mooring.wire.web import EVENTS, JSON, Body, Web, leave
+from mooring.wire.http.events import TOO_LARGE, Event, Events
+from mooring.wire.http.post import INITIALIZE, INITIALIZED, Post, revision
+from mooring.wire.http.post import post as make_post
+from mooring.wire.http.web import EVENTS, JSON, Body, Web, leave
+from mooring.wire.rpc.message import Message, Notification, Request, encode
+from mooring.wire.rpc.mirror import Mirror
+from mooring.wire.rpc.transport import Receiver, Withdrawal
 
 _ACCEPT: Final = {"Accept": f"{JSON}, {EVENTS}"}
 _LASTING: Final = ("resources/subscribe", "resources/unsubscribe", "logging/setLevel")

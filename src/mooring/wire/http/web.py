@@ -17,10 +17,10 @@ from yarl import URL
 from mooring.core.limits import Limits
 from mooring.core.raw import read
 from mooring.errors import ConnectError, HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
-from mooring.wire.challenge import parse
-from mooring.wire.cookies import Cookies
-from mooring.wire.inflate import Bomb, Inflate, Unknown
-from mooring.wire.network import Address, checked
+from mooring.wire.http.challenge import parse
+from mooring.wire.http.cookies import Cookies
+from mooring.wire.http.inflate import Bomb, Inflate, Unknown
+from mooring.wire.http.network import Address, checked
 
 EVENTS = "text/event-stream"
 JSON = "application/json"

@@ -10,7 +10,7 @@ from mooring.core.hello import EraName, Hello, Implementation
 from mooring.core.raw import read_as
 from mooring.core.tool import Listing, Tool
 from mooring.errors import HandshakeError, RpcError
-from mooring.wire.peer import Ask, Peer
+from mooring.wire.rpc.peer import Ask, Peer
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions this era has, newest first; the first is the one we ask for."""

@@ -10,9 +10,9 @@ from msgspec.json import Decoder
 from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.errors import ProtocolError, RpcError, TimedOut
-from mooring.wire import answers
-from mooring.wire.message import CANCELLED, fault
-from mooring.wire.peer import Peer
+from mooring.wire.rpc.message import CANCELLED, fault
+from mooring.wire.rpc.peer import Peer
+from mooring.wire.session import answers
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from mooring.core.limits import Limits
 from mooring.core.raw import ABSENT, read, read_as
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
 from mooring.errors import ProtocolError, RpcError, TimedOut
-from mooring.wire.message import METHOD_NOT_FOUND
+from mooring.wire.rpc.message import METHOD_NOT_FOUND
 
 T = TypeVar("T")
 

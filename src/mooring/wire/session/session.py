@@ -14,16 +14,16 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, Filled, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ProtocolError, RpcError
-from mooring.wire import answers
-from mooring.wire.client import Client
-from mooring.wire.handshake import Handshake
-from mooring.wire.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
-from mooring.wire.notes import Note
-from mooring.wire.oddities import Oddities
-from mooring.wire.outbound import OnProgress
-from mooring.wire.peer import Ask, Peer, Read
-from mooring.wire.tasks import STATUS, Tasks
-from mooring.wire.transport import Transport
+from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.oddities import Oddities
+from mooring.wire.rpc.outbound import OnProgress
+from mooring.wire.rpc.peer import Ask, Peer, Read
+from mooring.wire.rpc.transport import Transport
+from mooring.wire.session import answers
+from mooring.wire.session.client import Client
+from mooring.wire.session.handshake import Handshake
+from mooring.wire.session.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, fetch_all
+from mooring.wire.session.tasks import STATUS, Tasks
 
 T = TypeVar("T")
 

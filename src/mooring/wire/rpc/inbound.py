@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from mooring.core.limits import Limits
 from mooring.errors import RpcError
-from mooring.wire.message import INTERNAL_ERROR, METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response
-from mooring.wire.oddities import Oddities
+from mooring.wire.rpc.message import INTERNAL_ERROR, METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response
+from mooring.wire.rpc.oddities import Oddities
 
 Answer: TypeAlias = Callable[[Raw], Awaitable[Any]]
 

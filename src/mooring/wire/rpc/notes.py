@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from mooring.core.limits import Limits
 from mooring.core.result import Progress
-from mooring.wire.oddities import Oddities
+from mooring.wire.rpc.oddities import Oddities
 
 Note: TypeAlias = Callable[[Raw], None]
 

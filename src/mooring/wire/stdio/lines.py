@@ -1,6 +1,6 @@
 """Bytes in pieces of any size become whole lines, in linear time and bounded memory."""
 
-from mooring.wire.message import Claim, claim
+from mooring.wire.rpc.message import Claim, claim
 
 _ENDS = 256
 

@@ -14,8 +14,8 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
-from mooring.wire.inbound import Answer, Inbound
-from mooring.wire.message import (
+from mooring.wire.rpc.inbound import Answer, Inbound
+from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
     Claim,
     Fault,
@@ -34,11 +34,11 @@ from mooring.wire.message import (
     salvage,
     with_progress_token,
 )
-from mooring.wire.mirror import Mirror
-from mooring.wire.notes import Note, Notes
-from mooring.wire.oddities import Oddities
-from mooring.wire.outbound import OnProgress, Outbound
-from mooring.wire.transport import Transport
+from mooring.wire.rpc.mirror import Mirror
+from mooring.wire.rpc.notes import Note, Notes
+from mooring.wire.rpc.oddities import Oddities
+from mooring.wire.rpc.outbound import OnProgress, Outbound
+from mooring.wire.rpc.transport import Transport
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class Peer:
     """Speaks JSON-RPC over a transport that it owns from here on.
 
     Frames that are out of order, repeated, late or senseless never reach a request that is not theirs; what
-    becomes of each is written in `mooring.wire.stdio`.
+    becomes of each is written in `mooring.wire.stdio.pipes`.
     """
 
     def __init__(

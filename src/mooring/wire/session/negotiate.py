@@ -22,13 +22,13 @@ from typing import Any, TypeAlias
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
-from mooring.wire.client import Client
-from mooring.wire.handshake import Handshake
-from mooring.wire.peer import Peer
-from mooring.wire.session import Era, Session, attach
-from mooring.wire.stateless import NotModern, Stateless
-from mooring.wire.tasks import Tasks
-from mooring.wire.transport import Transport
+from mooring.wire.rpc.peer import Peer
+from mooring.wire.rpc.transport import Transport
+from mooring.wire.session.client import Client
+from mooring.wire.session.handshake import Handshake
+from mooring.wire.session.session import Era, Session, attach
+from mooring.wire.session.stateless import NotModern, Stateless
+from mooring.wire.session.tasks import Tasks
 
 Start: TypeAlias = Callable[[], Awaitable[Transport]]
 """Makes a new connection; one made before is closed by then."""

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import HttpError
-from mooring.wire.client import Client
-from mooring.wire.negotiate import negotiate
-from mooring.wire.network import Address, Network, Options, address, checked
-from mooring.wire.session import Session
-from mooring.wire.transport import Transport
+from mooring.wire.http.network import Address, Network, Options, address, checked
+from mooring.wire.rpc.transport import Transport
+from mooring.wire.session.client import Client
+from mooring.wire.session.negotiate import negotiate
+from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.wire.web import Web
+    from mooring.wire.http.web import Web
 
 Kind: TypeAlias = Literal["auto", "http", "sse"]
 """`auto` is streamable HTTP, and the older SSE only where a server refuses that."""
@@ -76,7 +76,7 @@ class _Way:
 
     async def http(self, known: EraName | None) -> Session:
         async def start() -> Transport:
-            from mooring.wire.http import Http
+            from mooring.wire.http.streamable import Http
 
             return Http(self._web(), server=self._server, limits=self._limits)
 
@@ -84,7 +84,7 @@ class _Way:
 
     async def sse(self) -> Session:
         async def start() -> Transport:
-            from mooring.wire.sse import Sse
+            from mooring.wire.http.sse import Sse
 
             sse = Sse(self._web(), server=self._server, limits=self._limits)
             opened = False
@@ -100,7 +100,7 @@ class _Way:
         return await self._negotiate(start, "handshake")
 
     async def http_or_sse(self, known: EraName | None) -> Session:
-        from mooring.wire.sse import NoStream
+        from mooring.wire.http.sse import NoStream
 
         try:
             return await self.http(known)
@@ -115,7 +115,7 @@ class _Way:
             raise refused from None
 
     async def sse_or_http(self, known: EraName | None) -> Session:
-        from mooring.wire.sse import NoStream
+        from mooring.wire.http.sse import NoStream
 
         try:
             return await self.sse()
@@ -134,7 +134,7 @@ class _Way:
         return await negotiate(start, server=self._server, client=self._client, limits=limits, known=known)
 
     def _web(self) -> "Web":
-        from mooring.wire.web import Web
+        from mooring.wire.http.web import Web
 
         program = f"{self._client.program.name}/{self._client.program.version}"
         return Web(
@@ -149,5 +149,4 @@ class _Way:
 
 
 def _load() -> None:
-    import mooring.wire.http
-    import mooring.wire.sse  # noqa: F401 - loading is all that is wanted
+    pass

@@ -24,7 +24,7 @@ from mooring.errors import (
     TimedOut,
     TooLarge,
 )
-from mooring.wire.message import (
+from mooring.wire.rpc.message import (
     Babble,
     Claim,
     Frame,
@@ -35,8 +35,8 @@ from mooring.wire.message import (
     Unclaimed,
     with_progress_token,
 )
-from mooring.wire.oddities import Oddities
-from mooring.wire.transport import Transport
+from mooring.wire.rpc.oddities import Oddities
+from mooring.wire.rpc.transport import Transport
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 

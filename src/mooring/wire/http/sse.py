@@ -12,10 +12,10 @@ from yarl import URL
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
-from mooring.wire.events import TOO_LARGE, Event, Events
-from mooring.wire.message import Message, Notification, Request, claim, encode
-from mooring.wire.transport import Receiver, Withdrawal
-from mooring.wire.web import EVENTS, Body, Web
+from mooring.wire.http.events import TOO_LARGE, Event, Events
+from mooring.wire.http.web import EVENTS, Body, Web
+from mooring.wire.rpc.message import Message, Notification, Request, claim, encode
+from mooring.wire.rpc.transport import Receiver, Withdrawal
 
 _HEAR: Final = {"Accept": EVENTS}
 _SPEAK: Final = {"Accept": "*/*"}

@@ -11,9 +11,9 @@ from mooring.core.hello import Implementation
 from mooring.core.raw import read, read_as
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError, Stage
-from mooring.wire.inbound import Answer
-from mooring.wire.message import INVALID_PARAMS
-from mooring.wire.notes import LOG, Note
+from mooring.wire.rpc.inbound import Answer
+from mooring.wire.rpc.message import INVALID_PARAMS
+from mooring.wire.rpc.notes import LOG, Note
 
 List: TypeAlias = Literal["tools", "resources", "prompts"]
 Respond: TypeAlias = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]

@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from mooring.wire.message import Message, Notification, Request, encode
-from mooring.wire.mirror import Mirror, header_value
+from mooring.wire.rpc.message import Message, Notification, Request, encode
+from mooring.wire.rpc.mirror import Mirror, header_value
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"

@@ -40,9 +40,9 @@ from collections.abc import Awaitable, Callable
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged
-from mooring.wire.lines import Lines
-from mooring.wire.message import Message, Request, encode
-from mooring.wire.transport import Receiver, Withdrawal
+from mooring.wire.rpc.message import Message, Request, encode
+from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.stdio.lines import Lines
 
 _READ = 64 * 1024
 """Larger reads cost more than they save: the buffer comes from mmap, fresh pages and all."""

@@ -5,8 +5,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from mooring.core.ending import Ending
 from mooring.errors import ServerError
-from mooring.wire.message import Claim, Message
-from mooring.wire.mirror import Mirror
+from mooring.wire.rpc.message import Claim, Message
+from mooring.wire.rpc.mirror import Mirror
 
 Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
 """What became of a withdrawn request: it never left, the transport ended it, or the server has to be told."""

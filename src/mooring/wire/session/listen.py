@@ -8,10 +8,10 @@ from msgspec import Raw
 
 from mooring.core.hello import Hello
 from mooring.errors import RpcError, ServerError, TimedOut
-from mooring.wire import answers
-from mooring.wire.client import Client, List
-from mooring.wire.notes import Note
-from mooring.wire.peer import Peer
+from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.peer import Peer
+from mooring.wire.session import answers
+from mooring.wire.session.client import Client, List
 
 Stamp: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 
