@@ -15,7 +15,7 @@ from common import Call, Command, Library, Url, children, serve
 import mooring
 from mooring.core.where import here
 from mooring.servers.dial import dial
-from mooring.servers.launch import Launch, launch
+from mooring.servers.launch.prepare import Launch, launch
 from mooring.process.guard.begin import Begun, begin
 from mooring.process.programs import Guard
 from mooring.wire.session.session import Session

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.servers.launch import Context, Launch, Reach, Secrets, prepare
+from mooring.servers.launch.prepare import Context, Launch, Reach, Secrets, prepare
 from support import Home
 
 OWN = "home/.config/mooring/mcp.json"

@@ -26,9 +26,9 @@ from mooring.core.template import Part, Template, Text, Variable, literal
 from mooring.discovery.dialect import BRACES, LOOSE, VARS, WORKSPACE, Dialect
 from mooring.discovery.template import template
 from mooring.errors import Unresolved
-from mooring.servers import dotenv
-from mooring.servers.expand import AsWritten, Filled, expand
-from mooring.servers.launch import Omission
+from mooring.servers.launch import dotenv
+from mooring.servers.launch.expand import AsWritten, Filled, expand
+from mooring.servers.launch.prepare import Omission
 from support import Home
 
 

@@ -16,8 +16,8 @@ from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
-from mooring.servers.launch import Context, Omission, Secrets, prepare
-from mooring.servers.target import UNRESOLVED
+from mooring.servers.launch.prepare import Context, Omission, Secrets, prepare
+from mooring.servers.launch.target import UNRESOLVED
 from support import Home
 
 LOUD = "echo canary-stderr >&2; echo canary-stdout; "

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mooring.core.where import Where
-from mooring.servers.start import launch, search_path
+from mooring.servers.launch.environment import launch, search_path
 
 SECRETS = [
     "GITHUB_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "NPM_TOKEN",

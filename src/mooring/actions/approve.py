@@ -14,8 +14,8 @@ from mooring.display.text import address, revealed
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, now
 from mooring.permissions import trust
-from mooring.servers.start import usual_path
-from mooring.servers.target import steers, target
+from mooring.servers.launch.environment import usual_path
+from mooring.servers.launch.target import steers, target
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 

@@ -14,8 +14,8 @@ from mooring.display.text import argument, held_back, held_ways, safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
-from mooring.servers.start import usual_path
-from mooring.servers.target import UNRESOLVED, target
+from mooring.servers.launch.environment import usual_path
+from mooring.servers.launch.target import UNRESOLVED, target
 
 
 class Finding(Struct, frozen=True):

@@ -21,7 +21,7 @@ from mooring.inventory.admit import admit, looking
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins
 from mooring.servers.dial import INSTALLING
-from mooring.servers.launch import prepare
+from mooring.servers.launch.prepare import prepare
 from mooring.servers.log import Log
 from mooring.servers.reach import context, installs, limits_of, prepared
 from mooring.servers.shared import Shared

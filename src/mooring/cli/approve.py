@@ -10,7 +10,7 @@ from mooring.actions.approve import Question, decide, questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
 from mooring.display.text import argument, columns, command_line, safe, short_path
 from mooring.inventory.load import Inventory
-from mooring.servers.target import UNRESOLVED
+from mooring.servers.launch.target import UNRESOLVED
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 

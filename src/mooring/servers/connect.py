@@ -11,7 +11,7 @@ from mooring.core.where import here
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial, patient
-from mooring.servers.start import Launch, launch
+from mooring.servers.launch.environment import Launch, launch
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
 

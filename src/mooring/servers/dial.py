@@ -13,7 +13,7 @@ from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.process.programs import Guard
-from mooring.servers.start import Launch
+from mooring.servers.launch.environment import Launch
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client
 from mooring.wire.session.negotiate import negotiate

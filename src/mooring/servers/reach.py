@@ -14,7 +14,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
-from mooring.servers.launch import Context, Launch, Reach, prepare
+from mooring.servers.launch.prepare import Context, Launch, Reach, prepare
 from mooring.servers.shared import Shared
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session

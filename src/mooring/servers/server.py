@@ -30,11 +30,11 @@ from mooring.errors import (
     TimedOut,
 )
 from mooring.servers.asking import client
-from mooring.servers.keeper import Keeper
-from mooring.servers.launch import Launch, Reach
+from mooring.servers.launch.prepare import Launch, Reach
 from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, installs, limits_of
 from mooring.servers.shared import Shared
+from mooring.servers.supervisor import Keeper
 from mooring.wire.session.client import Client, List
 from mooring.wire.session.session import Session
 

@@ -14,7 +14,7 @@ from mooring.core.result import LogMessage
 from mooring.core.where import Where
 from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALLING
-from mooring.servers.launch import Secrets
+from mooring.servers.launch.prepare import Secrets
 
 if TYPE_CHECKING:
     from mooring.wire.http.network import Network

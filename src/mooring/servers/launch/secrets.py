@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.servers.expand import Gap
+from mooring.servers.launch.expand import Gap
 
 Fetch: TypeAlias = Callable[[], Coroutine[Any, Any, str | Gap]]
 

@@ -12,11 +12,11 @@ from mooring.core.template import Command, File, Foreign, Input, Known, Part, Se
 from mooring.core.where import Where
 from mooring.display.text import bare_name, safe
 from mooring.errors import FileError, Unresolved
-from mooring.servers.expand import AsWritten, Filled, Found, Gap, expand
-from mooring.servers.secrets import Secrets
-from mooring.servers.shell import Failed
-from mooring.servers.start import Omission, harmless
-from mooring.servers.stores import kept
+from mooring.servers.launch.environment import Omission, harmless
+from mooring.servers.launch.expand import AsWritten, Filled, Found, Gap, expand
+from mooring.servers.launch.secrets import Secrets
+from mooring.servers.launch.shell import Failed
+from mooring.servers.launch.stores import kept
 
 MOST = 64 * 1024
 """The largest file that can be a value."""

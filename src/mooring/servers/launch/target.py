@@ -8,9 +8,9 @@ from typing import Final
 from mooring import files
 from mooring.core.config import Connection, Http, Stdio
 from mooring.core.where import Where
-from mooring.servers.blanks import placed, told
-from mooring.servers.expand import Filled, Gap
-from mooring.servers.start import search_path
+from mooring.servers.launch.blanks import placed, told
+from mooring.servers.launch.environment import search_path
+from mooring.servers.launch.expand import Filled, Gap
 
 UNRESOLVED: Final = "unresolved"
 """It stands for nothing: a variable is not set, or there is no such program."""

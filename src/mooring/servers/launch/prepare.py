@@ -14,13 +14,13 @@ from mooring.core.question import Ask
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
-from mooring.servers import shell
-from mooring.servers.blanks import Blanks, read
+from mooring.servers.launch import shell
+from mooring.servers.launch.blanks import Blanks, read
+from mooring.servers.launch.environment import Launch, Omission, harmless, launch, usual_path
+from mooring.servers.launch.secrets import Secrets
+from mooring.servers.launch.shell import Failed, Spawner
+from mooring.servers.launch.target import UNRESOLVED, origin, steers, target
 from mooring.servers.redact import hidden, redacted
-from mooring.servers.secrets import Secrets
-from mooring.servers.shell import Failed, Spawner
-from mooring.servers.start import Launch, Omission, harmless, launch, usual_path
-from mooring.servers.target import UNRESOLVED, origin, steers, target
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import Kind
@@ -130,7 +130,7 @@ async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[
     if isinstance(text, Failed):
         blanks.omit("envFile", text.how)
         return {}
-    from mooring.servers import dotenv  # few definitions have such a file
+    from mooring.servers.launch import dotenv  # few definitions have such a file
 
     found = dotenv.variables(text)
     unseen = [] if approved.own else list(filter(steers, found))
