@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from mooring.core.tool import Tool
-from mooring.tools.cost import Tools, defer, total
-from mooring.tools.meaning import Meaning
-from mooring.tools.names import Pair
-from mooring.tools.search import Index
+from mooring.tools.catalog.cost import Tools, defer, total
+from mooring.tools.catalog.names import Pair
+from mooring.tools.search.index import Index
+from mooring.tools.search.meaning import Meaning
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "tools" / "data"

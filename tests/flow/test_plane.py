@@ -567,7 +567,7 @@ async def test_a_model_that_searches_reads_a_thirtieth_of_what_it_would(
 
 
 def tokens(tools: Registry) -> int:
-    from mooring.tools.cost import estimate
+    from mooring.tools.catalog.cost import estimate
 
     return sum(estimate(json.dumps([each.name, each.description, each.schema])) for each in tools.definitions)
 

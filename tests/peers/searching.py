@@ -18,9 +18,9 @@ from typing import Any
 from bench.search import DATA, LEARNING, judge, learned, load_requests, load_tools
 
 import mooring
-from mooring.tools import encoder
-from mooring.tools.meaning import READING, Meaning
-from mooring.tools.search import Index
+from mooring.tools.search import encoder
+from mooring.tools.search.index import Index
+from mooring.tools.search.meaning import READING, Meaning
 
 WORDS = "which fish swim in my pond"
 """Says nothing that a tool has a word for."""

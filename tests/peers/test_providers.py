@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from install import python
 
-from mooring.tools.schema import PROVIDERS, Provider, adapt
+from mooring.tools.schema.adapt import PROVIDERS, Provider, adapt
 from schemas import ALL_REAL, odd
 
 ASKING = Path(__file__).parent / "asking.py"

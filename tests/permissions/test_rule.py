@@ -13,7 +13,7 @@ from mooring.permissions.glob import literal
 from mooring.permissions.policy import Layer, Policy
 from mooring.permissions.rule import exactly, pair, said
 from mooring.permissions.verdict import Action, Call, Rule
-from mooring.tools.names import Scheme, names
+from mooring.tools.catalog.names import Scheme, names
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 

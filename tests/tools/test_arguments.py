@@ -19,8 +19,8 @@ from msgspec import Raw
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments
-from mooring.tools.arguments import Form, check, repair
-from mooring.tools.plain import plainly
+from mooring.tools.arguments.form import Form, check, repair
+from mooring.tools.arguments.plain import plainly
 from schemas import ALL_REAL, REAL, odd
 
 
@@ -239,7 +239,7 @@ def test_plain_arguments_do_not_load_the_library() -> None:
 import sys
 from msgspec import Raw
 from mooring.core.tool import Tool
-from mooring.tools.arguments import check
+from mooring.tools.arguments.form import check
 check("s", Tool(name="t", input_schema=Raw(b'{"properties": {"a": {"type": "integer"}}, "required": ["a"]}')), {"a": 1})
 sys.exit("jsonschema_rs" in sys.modules)
 """

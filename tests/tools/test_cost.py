@@ -5,7 +5,7 @@ import json
 from msgspec import Raw
 
 from mooring.core.tool import Tool
-from mooring.tools.cost import Tools, cost, defer, estimate, total
+from mooring.tools.catalog.cost import Tools, cost, defer, estimate, total
 
 
 def tool(name: str, description: str = "", schema: object = None) -> Tool:

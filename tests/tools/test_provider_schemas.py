@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema_rs import validator_for
 
-from mooring.tools.schema import PROVIDERS, Provider, adapt
+from mooring.tools.schema.adapt import PROVIDERS, Provider, adapt
 from schemas import ALL_REAL, odd
 
 EVERY = [*ALL_REAL, *odd()]
@@ -212,7 +212,7 @@ def _without_nulls(value: Any, schema: Any) -> Any:
     from msgspec import Raw
 
     from mooring.core.tool import Tool
-    from mooring.tools.arguments import repair
+    from mooring.tools.arguments.form import repair
 
     return repair(Tool(name="t", input_schema=Raw(json.dumps(schema).encode())), value)[0]
 

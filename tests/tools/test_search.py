@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from mooring.core.tool import Tool
-from mooring.tools.names import Pair
-from mooring.tools.search import Index
+from mooring.tools.catalog.names import Pair
+from mooring.tools.search.index import Index
 
 FLOORS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 95}
 """What is reached, in percent, of the requests that were held back: no change may lose it."""

@@ -5,12 +5,12 @@ from bench.search import load_tools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.tools import synonyms
-from mooring.tools.languages import FOREIGN
-from mooring.tools.lexicon import lexicon
-from mooring.tools.spelling import Spelling, distance
-from mooring.tools.translation import entries, joined, translated
-from mooring.tools.words import prose, split, spoken, stem, stems
+from mooring.tools.search import synonyms
+from mooring.tools.search.languages import FOREIGN
+from mooring.tools.search.lexicon import lexicon
+from mooring.tools.search.spelling import Spelling, distance
+from mooring.tools.search.translation import entries, joined, translated
+from mooring.tools.search.words import prose, split, spoken, stem, stems
 
 WORDS = st.text("abcdefgh", max_size=8)
 

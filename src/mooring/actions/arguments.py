@@ -7,9 +7,9 @@ from typing import Any
 from mooring import files
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError, FileError
-from mooring.tools.arguments import check
-from mooring.tools.shape import ALL, Shape, type_of
-from mooring.tools.written import loads
+from mooring.tools.arguments.form import check
+from mooring.tools.arguments.written import loads
+from mooring.tools.schema.shape import ALL, Shape, type_of
 
 LIMIT = 16 * files.MIB
 

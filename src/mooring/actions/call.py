@@ -10,7 +10,7 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.lookup import older
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 
 HOUR: Final = 3600.0
 """A list of tools that is younger is believed when it lacks a tool or an argument."""

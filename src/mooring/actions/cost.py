@@ -6,8 +6,8 @@ from msgspec import Struct, json
 
 from mooring.actions.opening import Setup, connected, opened
 from mooring.core.call import Definition
-from mooring.tools.cost import estimate, total
-from mooring.tools.shelf import CONTEXT
+from mooring.tools.catalog.cost import estimate, total
+from mooring.tools.deferral import CONTEXT
 
 OWN = "mooring"
 

@@ -21,7 +21,7 @@ from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted
 from mooring.process.programs import Guard
 from mooring.servers.connect import name_of, words
-from mooring.tools.catalog import Catalog, Source
+from mooring.tools.catalog.catalog import Catalog, Source
 
 BEGIN = 0.95
 """The part of all the time that a server may take to begin: its own error tells more than the end of the whole."""

@@ -13,7 +13,7 @@ from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
 from mooring.host.host import Host
 from mooring.servers.server import Server
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 
 
 class Peer(Struct, frozen=True, kw_only=True):

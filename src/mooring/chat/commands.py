@@ -15,9 +15,9 @@ from mooring.display.lines import lines
 from mooring.display.text import brief, columns, safe
 from mooring.errors import ConfigError
 from mooring.servers.log import read as read_log
-from mooring.tools.deliver import Delivery
-from mooring.tools.outcome import as_result
-from mooring.tools.store import Store
+from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.outcome import as_result
+from mooring.tools.results.store import Store
 
 if TYPE_CHECKING:
     from mooring.chat.plain import Chat

@@ -8,9 +8,9 @@ from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
 from mooring.display.text import brief, safe
-from mooring.tools.arguments import Form
-from mooring.tools.shape import ALL, Shape, as_list, type_of
-from mooring.tools.written import loads
+from mooring.tools.arguments.form import Form
+from mooring.tools.arguments.written import loads
+from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
 
 _NAMES = {
     "string": "text",

@@ -7,7 +7,7 @@ from mooring.chat.field import Field, fields, form, one
 from mooring.chat.terminal import Terminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
-from mooring.tools.written import loads
+from mooring.tools.arguments.written import loads
 
 REST = "."
 """Leaves out all that is left of the optional ones."""

@@ -15,7 +15,7 @@ from mooring.cli.ticker import Ticker
 from mooring.core.tool import Listing, Tool
 from mooring.display.text import columns, safe
 from mooring.errors import ConfigError, ProtocolError
-from mooring.tools.names import names
+from mooring.tools.catalog.names import names
 
 if TYPE_CHECKING:
     from mooring.actions.cost import Cost

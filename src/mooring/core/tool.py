@@ -9,6 +9,8 @@ from mooring.errors import ProtocolError
 
 T = TypeVar("T")
 
+Pair: TypeAlias = tuple[str, str]
+"""A server's name and the raw name of its tool: what rules, pins, logs and calls go by."""
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 
 

@@ -26,8 +26,8 @@ from mooring.settings import Settings
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-    from mooring.tools.meaning import Meaning
     from mooring.tools.registry import Registry
+    from mooring.tools.search.meaning import Meaning
 
 
 class Hull:
@@ -110,7 +110,7 @@ class Hull:
 
     def means(self) -> "Meaning | None":
         """What tools mean, if that can be known and is to be: asked for when there is something to search."""
-        from mooring.tools.meaning import Meaning, installed
+        from mooring.tools.search.meaning import Meaning, installed
 
         if self._meaning is None and self.charter.remember and self.settings["searchByMeaning"] and installed():
             self._meaning = Meaning(self.charter.request.where.cache)

@@ -17,7 +17,7 @@ from mooring.permissions.audit import Outcome
 from mooring.permissions.verdict import Call, Verdict
 from mooring.permissions.warden import Warden
 from mooring.servers.server import Server
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 
 Look: TypeAlias = Callable[[], Awaitable[Result]]
 

@@ -22,12 +22,12 @@ from mooring.servers.items import Item, T, of_all, of_one
 from mooring.servers.server import Server
 from mooring.servers.watch import USUAL, Watch
 from mooring.settings import Settings
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.tools.outcome import Media
     from mooring.tools.registry import Registry, Tell
+    from mooring.tools.results.outcome import Media
     from mooring.tools.tool import Tool
 
 
@@ -230,9 +230,9 @@ class Host:
         Raises: ConfigError where a name is taken.
         """
         from mooring.host.toolset import Conversation  # whoever has no model needs none of it
+        from mooring.tools.deferral import all_of
         from mooring.tools.registry import Registry, Terms
-        from mooring.tools.shelf import all_of
-        from mooring.tools.store import Store
+        from mooring.tools.results.store import Store
 
         settings, servers = self.settings, self._hull.fleet.servers
         loads = [all_of(name) for name, server in servers.items() if server.config.always_load]

@@ -6,8 +6,8 @@ from time import time
 from mooring.errors import Disabled, MooringError, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Refused
 from mooring.servers.server import Server
-from mooring.tools.catalog import Catalog, Cold, Entry, Means, Source
-from mooring.tools.names import Scheme
+from mooring.tools.catalog.catalog import Catalog, Cold, Entry, Means, Source
+from mooring.tools.catalog.names import Scheme
 
 
 class Roster:

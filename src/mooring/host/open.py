@@ -21,7 +21,7 @@ from mooring.inventory.admit import Given
 from mooring.permissions.verdict import Rule
 from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 
 
 def open(

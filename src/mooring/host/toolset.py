@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.result import Progress, Result
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 from mooring.tools.tool import House
 
 

@@ -12,8 +12,8 @@ from msgspec import Struct, convert, field
 from mooring.core.content import Image, ResourceContents, Text
 from mooring.core.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
-from mooring.tools.outcome import Media, data, viewable
-from mooring.tools.store import Store
+from mooring.tools.results.outcome import Media, data, viewable
+from mooring.tools.results.store import Store
 from mooring.tools.tool import Arguments, House, Own, Watched
 
 LEAST, USUAL = 1_000, 5_000

@@ -9,8 +9,8 @@ from mooring.core.content import Text
 from mooring.core.event import Updated
 from mooring.core.outcome import Outcome
 from mooring.core.result import Reading, Result
-from mooring.tools.deliver import Delivery
-from mooring.tools.outcome import as_result
+from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.outcome import as_result
 from mooring.tools.tool import House
 
 EVERY = 5.0

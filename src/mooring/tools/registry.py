@@ -29,18 +29,18 @@ from mooring.core.content import Text
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
-from mooring.tools.arguments import Form
-from mooring.tools.catalog import Entry, plain, spellings
-from mooring.tools.deliver import Delivery, Tokens
+from mooring.tools.arguments.form import Form
+from mooring.tools.arguments.written import loads
+from mooring.tools.catalog.catalog import Entry, plain, spellings
+from mooring.tools.deferral import CONTEXT, FOUND, PERCENT, Scope, Shelf, definition, searching
 from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
-from mooring.tools.meaning import Meaning
 from mooring.tools.news import EVERY, News
-from mooring.tools.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
+from mooring.tools.results.deliver import Delivery, Tokens
+from mooring.tools.results.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
+from mooring.tools.results.store import Store
 from mooring.tools.running import Background, Running, Steps
-from mooring.tools.shelf import CONTEXT, FOUND, PERCENT, Scope, Shelf, definition, searching
-from mooring.tools.store import Store
+from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, House, Remote, Tool
-from mooring.tools.written import loads
 
 PATIENCE = 120.0
 """Seconds after which a call goes on in the background."""

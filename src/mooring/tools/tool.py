@@ -9,7 +9,7 @@ from mooring.core import tool as offered
 from mooring.core.call import ToolName
 from mooring.core.event import Event
 from mooring.core.result import Progress, Reading, Result
-from mooring.tools.catalog import Entry
+from mooring.tools.catalog.catalog import Entry
 
 Arguments: TypeAlias = Mapping[str, Any]
 OnProgress: TypeAlias = Callable[[Progress], None]

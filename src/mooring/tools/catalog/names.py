@@ -12,8 +12,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
-Pair: TypeAlias = tuple[str, str]
-"""A server's name and the raw name of its tool."""
+from mooring.core.tool import Pair
+
 Scheme: TypeAlias = Literal["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 
 LONGEST = 64

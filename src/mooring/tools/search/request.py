@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from mooring.tools.lexicon import Lexicon, lexicon
-from mooring.tools.spelling import Spelling
-from mooring.tools.translation import joined, translated
-from mooring.tools.words import spoken, stem, stems
+from mooring.tools.search.lexicon import Lexicon, lexicon
+from mooring.tools.search.spelling import Spelling
+from mooring.tools.search.translation import joined, translated
+from mooring.tools.search.words import spoken, stem, stems
 
 Stands: TypeAlias = dict[str, float]
 """What may stand for one word: stems, phrases of stems and meanings, each from 0 to 1."""

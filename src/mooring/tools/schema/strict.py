@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.tools.narrow import NEVER, Impossible, Narrow
+from mooring.tools.schema.narrow import NEVER, Impossible, Narrow
 
 
 class Strict(Narrow):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from math import floor
 from typing import Any
 
-from mooring.tools.flatten import SAYS_NOTHING, Flat, merge, same, types_of
-from mooring.tools.loss import Losses, under
-from mooring.tools.shape import ALL, type_of
+from mooring.tools.schema.flatten import SAYS_NOTHING, Flat, merge, same, types_of
+from mooring.tools.schema.loss import Losses, under
+from mooring.tools.schema.shape import ALL, type_of
 
 _OF_TYPE: Mapping[str, frozenset[str]] = {
     "string": frozenset({"minLength", "maxLength", "pattern", "format"}),

@@ -17,13 +17,13 @@ from msgspec import Struct
 from mooring.core import tool as offered
 from mooring.core.call import Definition, ToolName
 from mooring.core.result import Result
+from mooring.core.tool import Pair
 from mooring.errors import ProtocolError, UnknownTool
-from mooring.tools.catalog import Entry
-from mooring.tools.cost import defer
-from mooring.tools.meaning import Meaning
-from mooring.tools.names import Pair
-from mooring.tools.outcome import data
-from mooring.tools.search import Index
+from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.cost import defer
+from mooring.tools.results.outcome import data
+from mooring.tools.search.index import Index
+from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, House, Own
 
 CONTEXT = 200_000

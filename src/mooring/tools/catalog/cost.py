@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from mooring.core.tool import Tool
-from mooring.tools.names import Pair
+from mooring.core.tool import Pair, Tool
 
 Tools: TypeAlias = Mapping[Pair, Tool]
 

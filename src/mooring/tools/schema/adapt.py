@@ -2,7 +2,7 @@
 
 A provider refuses a whole request for one keyword of one tool. What it takes is left as it is; the rest is said in
 other words where that is possible, and otherwise dropped and reported. Whatever a model then sends is still held to
-the schema itself (`mooring.tools.arguments`).
+the schema itself (`mooring.tools.arguments.form`).
 
 - anthropic: an object without alternatives at its root; names of parameters from a short alphabet.
 - openai: likewise, and each list says what it holds. `openai-strict`: in the form that the model is held to, or, where
@@ -17,13 +17,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from mooring.tools.flatten import Flat
-from mooring.tools.gemini import Gemini
-from mooring.tools.loss import Loss, Losses
-from mooring.tools.narrow import NEVER, Impossible
-from mooring.tools.shape import resolve
-from mooring.tools.strict import Strict
-from mooring.tools.tidy import LISTS, MAPS, SINGLES, tidy, where
+from mooring.tools.schema.flatten import Flat
+from mooring.tools.schema.gemini import Gemini
+from mooring.tools.schema.loss import Loss, Losses
+from mooring.tools.schema.narrow import NEVER, Impossible
+from mooring.tools.schema.shape import resolve
+from mooring.tools.schema.strict import Strict
+from mooring.tools.schema.tidy import LISTS, MAPS, SINGLES, tidy, where
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]
 Form: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from itertools import combinations, product
 from typing import Any
 
-from mooring.tools.loss import Losses
-from mooring.tools.shape import ALL, Shape, resolve, type_of
-from mooring.tools.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, where
+from mooring.tools.schema.loss import Losses
+from mooring.tools.schema.shape import ALL, Shape, resolve, type_of
+from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, where
 
 MOST = 4000
 """So many schemas may come of one; the rest lets everything through."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mooring.tools.loss import Losses, under
-from mooring.tools.shape import ALL
+from mooring.tools.schema.loss import Losses, under
+from mooring.tools.schema.shape import ALL
 
 DEEPEST, NESTED = 24, 6
 """Values within values, and alternatives within alternatives of one value; deeper, everything is let through."""

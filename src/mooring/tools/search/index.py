@@ -11,12 +11,11 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
 from mooring.core.raw import read_as
-from mooring.core.tool import Tool
-from mooring.tools.lexicon import lexicon
-from mooring.tools.meaning import Meaning, Sense, blend
-from mooring.tools.names import Pair
-from mooring.tools.request import Reader, Stands
-from mooring.tools.words import prose, split, stem
+from mooring.core.tool import Pair, Tool
+from mooring.tools.search.lexicon import lexicon
+from mooring.tools.search.meaning import Meaning, Sense, blend
+from mooring.tools.search.request import Reader, Stands
+from mooring.tools.search.words import prose, split, stem
 
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their place in the order of the index."""

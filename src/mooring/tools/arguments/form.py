@@ -14,8 +14,8 @@ import msgspec
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
-from mooring.tools.plain import Plain, plainly
-from mooring.tools.shape import Path, Shape, dotted
+from mooring.tools.arguments.plain import Plain, plainly
+from mooring.tools.schema.shape import Path, Shape, dotted
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -61,7 +61,7 @@ class Form:
         if self._fits_plainly(arguments):
             return
         if errors := self._errors(arguments):
-            from mooring.tools.misfit import misfit  # only on the way to an error
+            from mooring.tools.arguments.misfit import misfit  # only on the way to an error
 
             reason, path = misfit(errors, arguments, self.shape)
             words = f"{server}.{self.tool.name} was not called: {reason}{'' if reason.endswith('?') else '.'}"
@@ -76,7 +76,7 @@ class Form:
         """
         if self._fits_plainly(arguments):
             return dict(arguments), ()
-        from mooring.tools.mend import gathered, mended  # only where something does not plainly fit
+        from mooring.tools.arguments.mend import gathered, mended  # only where something does not plainly fit
 
         made, notes = gathered(dict(arguments), self.shape)
         for _ in range(_ROUNDS):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.tools.flatten import SAYS_NOTHING
-from mooring.tools.narrow import NEVER, Narrow
+from mooring.tools.schema.flatten import SAYS_NOTHING
+from mooring.tools.schema.narrow import NEVER, Narrow
 
 
 class Gemini(Narrow):

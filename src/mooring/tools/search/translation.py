@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from mooring.tools.words import folded
+from mooring.tools.search.words import folded
 
 _INFINITIVE = "ieren ar ir er en re n e a o"
 _GERMAN = "t s st ste sten te ten tet et es em ern end ende ung ungs ungen iere iert ierte"
@@ -53,7 +53,7 @@ def _is_verb(first: str, rest: str) -> bool:
 @cache
 def _dictionary() -> Mapping[str, tuple[str, ...]]:
     """English words by word, and by root for its other forms; read on first use."""
-    from mooring.tools.languages import FOREIGN
+    from mooring.tools.search.languages import FOREIGN
 
     words: dict[str, tuple[str, ...]] = {}
     for english, foreign in entries(FOREIGN):

@@ -1,0 +1,1 @@
+"""Which tools serve a request: words go in, tools come out, best first."""
