@@ -10,7 +10,7 @@ import pytest
 
 from mooring.actions.get import get
 from mooring.actions.list import list_servers
-from mooring.cli.list import as_json
+from mooring.cli.mcp.list import as_json
 from mooring.discovery import formats
 from mooring.discovery.formats import FORMATS
 from support import HOMES, Home

@@ -14,7 +14,7 @@ from mooring.errors import MooringError
 
 TABLE: Table = {
     "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),
-    "mcp": ("mooring.cli.mcp:group", "See and judge the configured MCP servers."),
+    "mcp": ("mooring.cli.mcp.group:group", "See and judge the configured MCP servers."),
     "tools": ("mooring.cli.tools:command", "The tools of all servers, or of one."),
     "call": ("mooring.cli.call:command", "Call a tool."),
     "resources": ("mooring.cli.resources:command", "The resources of all servers, or of one."),
@@ -50,7 +50,7 @@ def _without_a_command(ctx: click.Context) -> None:
 
         chat(current(ctx))
     else:
-        from mooring.cli.list import show
+        from mooring.cli.mcp.list import show
 
         show(current(ctx))
 

@@ -7,7 +7,7 @@ from os import get_terminal_size
 import click
 
 from mooring.actions.list import Listing, Row, list_servers
-from mooring.cli.base import Command, Globals, current, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, current, print_json
 from mooring.display.text import argument, columns, cut, problem_line, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
@@ -30,9 +30,7 @@ def command(ctx: click.Context, everything: bool, check: bool, timeout: float | 
     options = current(ctx)
     listing = list_servers(options.inventory(), all=everything)
     if check:
-        from mooring.cli.check import show_checked  # loads the host
-
-        ctx.exit(show_checked(options, listing, timeout))
+        ctx.exit(_show_checked(options, listing, timeout))
     print_listing(options, listing)
 
 
@@ -51,6 +49,25 @@ def print_listing(options: Globals, listing: Listing) -> None:
     if not options.quiet:
         for line in notes(listing, home):
             click.echo(line, err=True)
+
+
+def _show_checked(options: Globals, listing: Listing, timeout: float | None) -> int:
+    """Connect to every server and print what became of it; the exit code says whether all are healthy."""
+    # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
+    import asyncio
+
+    from mooring.actions.check import check, healthy
+    from mooring.cli.adhoc import opening
+    from mooring.cli.ticker import Ticker
+    from mooring.cli.warn import warn
+
+    with Ticker(options, "the servers") as ticker:
+        live = asyncio.run(check(opening(options, timeout), listing, ticker.pending))
+    print_listing(options, live)
+    known = {row.name: row.error for row in listing.servers}
+    failed = {row.name: row.error for row in live.servers if row.error and row.error != known[row.name]}
+    warn(options, failed=failed)
+    return OK if healthy(live) else UNHEALTHY
 
 
 def as_json(listing: Listing) -> dict[str, object]:
