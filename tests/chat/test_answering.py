@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mooring.chat.field import fields
-from mooring.chat.filling import Filling
-from mooring.chat.questions import Questions
-from mooring.chat.terminal import Ended, Interrupted
+from mooring.chat.plain.filling import Filling
+from mooring.chat.plain.questions import Questions
+from mooring.chat.plain.terminal import Ended, Interrupted
 from mooring.core.question import Allow, Answer, No, Permission, Question, Sampling, Value, Visit, Yes
 
 

@@ -20,7 +20,7 @@ from mooring.tools.results.outcome import as_result
 from mooring.tools.results.store import Store
 
 if TYPE_CHECKING:
-    from mooring.chat.plain import Chat
+    from mooring.chat.plain.chat import Chat
 
 Command: TypeAlias = "Callable[[Chat, str], Awaitable[None]]"
 

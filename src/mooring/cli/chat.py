@@ -34,6 +34,6 @@ def show(options: Globals) -> None:
 
 
 def _open(options: Globals, permissions: Said) -> None:
-    from mooring.chat.plain import Chat  # loads the host
+    from mooring.chat.plain.chat import Chat  # loads the host
 
     Chat(options.request(), permissions, guard(options) if options.begun is not None else None).run()

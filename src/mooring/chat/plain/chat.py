@@ -11,10 +11,10 @@ from mooring.actions.judge import Said
 from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
 from mooring.chat import commands
-from mooring.chat.filling import Filling
-from mooring.chat.questions import Questions
+from mooring.chat.plain.filling import Filling
+from mooring.chat.plain.questions import Questions
+from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.chat.servers import counted, stands
-from mooring.chat.terminal import Ended, Interrupted, Terminal
 from mooring.core.approved import Approved
 from mooring.core.call import Definition, Done, Failed, Happening, Heard, Moved, Processing
 from mooring.core.call import Request as Call

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.chat.field import Field, fields, form, one
-from mooring.chat.terminal import Terminal
+from mooring.chat.plain.terminal import Terminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
 from mooring.tools.arguments.written import loads

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.chat.filling import Filling
-from mooring.chat.terminal import Ended, Interrupted, Terminal
+from mooring.chat.plain.filling import Filling
+from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.core.question import (
     Allow,
     Answer,
