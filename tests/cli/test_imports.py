@@ -16,7 +16,7 @@ OURS = [
     "mooring.cli.mcp.list", "mooring.cli.mcp.group", "mooring.core", "mooring.core.config", "mooring.core.problem",
     "mooring.core.standing", "mooring.core.template", "mooring.core.where", "mooring.discovery",
     "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
-    "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.shelf",
+    "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.documents",
     "mooring.discovery.template", "mooring.discovery.values", "mooring.errors",
     "mooring.files", "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.display.text",
     "mooring.settings", "mooring.syntax",

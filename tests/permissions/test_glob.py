@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.permissions.glob import Glob, folded, literal
+from mooring.core.glob import Glob, folded, literal
 
 ELEMENTS = st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "[a-c]", "[*]", "[?]", "[[]", "[]]"])
 TEXTS = st.text(alphabet="abcA.*?[]", max_size=10)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mooring.core.glob import literal
 from mooring.errors import ConfigError
-from mooring.permissions.glob import literal
 from mooring.permissions.policy import Layer, Policy
 from mooring.permissions.rule import exactly, pair, said
 from mooring.permissions.verdict import Action, Call, Rule

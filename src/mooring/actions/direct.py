@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.judge import Judge
 from mooring.actions.waiting import Fill, Watcher
 from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Result
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import ServerError, UnknownTool
+from mooring.permissions.judge import Judge
 from mooring.permissions.verdict import Call
 from mooring.process.programs import Guard
 from mooring.servers.connect import connect

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import SLACK, Deadline
 from mooring.actions.direct import Target
-from mooring.actions.judge import Said
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.problem import Problem
@@ -19,6 +18,7 @@ from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted
+from mooring.permissions.judge import Said
 from mooring.process.programs import Guard
 from mooring.servers.connect import name_of, words
 from mooring.tools.catalog.catalog import Catalog, Source

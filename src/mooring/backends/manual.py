@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mooring.backends.backend import Say, Tools
 from mooring.core.call import Definition
+from mooring.core.turn import Say, Tools
 
 FOUND = 8
 """So many tools are put before a person at once."""

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.actions import direct
 from mooring.actions.arguments import LIMIT, filled
-from mooring.actions.judge import Judge
 from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target, trouble
 from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
 from mooring.cli.permission import permission_options, said
@@ -21,6 +20,7 @@ from mooring.core.tool import Tool
 from mooring.display.results import as_bytes, as_data, as_text
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
+from mooring.permissions.judge import Judge
 
 
 @click.command("call", cls=Command)

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from mooring.actions.judge import Said
 from mooring.cli.adhoc import guard
 from mooring.cli.base import Command, Globals, current, on_a_terminal
 from mooring.cli.permission import permission_options, said
 from mooring.errors import ConfigError
+from mooring.permissions.judge import Said
 
 
 @click.command("chat", cls=Command)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mooring.actions.judge import Said
+from mooring.permissions.judge import Said
 from mooring.settings import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])

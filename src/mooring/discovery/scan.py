@@ -13,8 +13,8 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
+from mooring.discovery.documents import Shelf, dig, said, told
 from mooring.discovery.format import Context, Entry, Format, Policy, Sheet, Switch, Unreadable
-from mooring.discovery.shelf import Shelf, dig, said, told
 from mooring.discovery.values import kind
 
 MOST_SERVERS = 1000

@@ -20,8 +20,8 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from mooring.core.glob import Glob, folded, literal
 from mooring.errors import ConfigError
-from mooring.permissions.glob import Glob, folded, literal
 from mooring.permissions.values import Pattern
 from mooring.permissions.verdict import Action, Rule, Server
 from mooring.settings import LONGEST_RULE

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.permissions.glob import WORK, Glob, folded
+from mooring.core.glob import WORK, Glob, folded
 
 MOST_VALUES = 256
 MOST_TEXT = 64 * 1024

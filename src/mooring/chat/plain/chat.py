@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from mooring.actions.judge import Said
-from mooring.backends.backend import Backend
 from mooring.backends.manual import Manual
 from mooring.chat import commands
 from mooring.chat.plain.filling import Filling
@@ -22,6 +20,7 @@ from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChang
 from mooring.core.outcome import Outcome
 from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth, Unapproved
 from mooring.core.status import Failed as Broken
+from mooring.core.turn import Backend
 from mooring.core.where import Request
 from mooring.display.lines import event as told
 from mooring.display.lines import happening, label, renderer
@@ -31,6 +30,7 @@ from mooring.errors import MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import Charter
 from mooring.inventory.admit import Admitted, Refused, looking
+from mooring.permissions.judge import Said
 from mooring.process.programs import Guard
 
 if TYPE_CHECKING:

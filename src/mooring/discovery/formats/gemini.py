@@ -5,6 +5,7 @@ from typing import Any
 
 from mooring.core.config import Origin
 from mooring.discovery.dialect import LOOSE
+from mooring.discovery.documents import dig
 from mooring.discovery.format import (
     COMMON,
     NO_SERVER,
@@ -21,7 +22,6 @@ from mooring.discovery.format import (
     user,
 )
 from mooring.discovery.scan import maps
-from mooring.discovery.shelf import dig
 from mooring.discovery.values import NoServer
 
 
