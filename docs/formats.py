@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mooring.core.config import Scope
-from mooring.core.template import Command, File, Input, Known, Secret, Variable
+from mooring.core.template import CommandPart, FilePart, InputPart, KnownPart, SecretPart, VariablePart
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.format import Field, Format, Place
 from mooring.discovery.formats import FORMATS
@@ -83,17 +83,17 @@ variable in Windsurf and Cursor (here: empty) and whether Junie fills anything i
 
 VARIABLES = ("$VAR", "${VAR}", "${VAR:-default}", "$env:VAR", "${env:VAR}", "{env:VAR}", "${PLUGIN_ROOT}")
 SAMPLES = {
-    **dict.fromkeys(VARIABLES, Variable),
-    "{file:path}": File,
-    "${file:path}": File,
-    "${input:id}": Input,
-    "${workspaceFolder}": Known,
-    "${userHome}": Known,
-    "${{ secrets.X }}": Secret,
-    "${user_config.X}": Secret,
-    "%VAR%": Variable,
-    "$(command)": Command,
-    "!command": Command,
+    **dict.fromkeys(VARIABLES, VariablePart),
+    "{file:path}": FilePart,
+    "${file:path}": FilePart,
+    "${input:id}": InputPart,
+    "${workspaceFolder}": KnownPart,
+    "${userHome}": KnownPart,
+    "${{ secrets.X }}": SecretPart,
+    "${user_config.X}": SecretPart,
+    "%VAR%": VariablePart,
+    "$(command)": CommandPart,
+    "!command": CommandPart,
 }
 UNITS = {0.001: "ms", 1.0: "s", 60.0: "min"}
 UNSET = {"literal": "as written", "empty": "empty", "omit": "left out", "error": "stops the start"}

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from mooring.cli.app import run
-from mooring.core.where import Request, Where
+from mooring.core.where import Viewpoint, Where
 from mooring.inventory.load import Inventory, load
 
 HOMES = Path(__file__).parent / "homes"
@@ -67,8 +67,8 @@ class Home:
         """Make these the person's own servers."""
         self.write("home/.mcp.json", {"mcpServers": servers})
 
-    def request(self, **changes: Any) -> Request:
-        return msgspec.structs.replace(Request(self.where, str(self.cwd)), **changes)
+    def request(self, **changes: Any) -> Viewpoint:
+        return msgspec.structs.replace(Viewpoint(self.where, str(self.cwd)), **changes)
 
     def inventory(self, *, remember: bool = True, **changes: Any) -> Inventory:
         return load(self.request(**changes), remember=remember)

@@ -6,24 +6,24 @@ from typing import Any, get_args
 import pytest
 
 from mooring.core.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
     CallId,
-    Done,
-    Failed,
+    CallPending,
+    CallProcessing,
+    CallState,
     Happening,
-    Heard,
-    Moved,
-    Pending,
-    Processing,
-    Request,
-    State,
+    Invocation,
     ToolName,
     Update,
+    WatchNews,
 )
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
 from mooring.core.problem import Problem
-from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
+from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
 from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
 from mooring.core.tool import Hints
@@ -37,8 +37,8 @@ KNOWN = {"mcp__files__read": ("files", "read"), "mcp__odd___0123456789abcdef": (
 OUTCOME = Outcome((Text(EVIL), Image(data="AAAA", mime_type=EVIL), Audio(data="AAAA", mime_type=EVIL)), server=EVIL)
 
 
-def request(name: str = "mcp__files__read", **arguments: Any) -> Request:
-    return Request(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
+def request(name: str = "mcp__files__read", **arguments: Any) -> Invocation:
+    return Invocation(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
 
 
 EVENTS: list[Event] = [
@@ -50,19 +50,27 @@ EVENTS: list[Event] = [
     Reloaded((EVIL,), (EVIL,), (EVIL,), (Problem(None, EVIL),)),
     Troubled(Problem(EVIL, EVIL, EVIL, EVIL)),
 ]
-HAPPENINGS: list[Happening] = [Moved(request(), Pending()), Heard((Update("1", EVIL, EVIL, OUTCOME, True),))]
-STATES: list[State] = [Pending(), Processing(Progress(1, 2, EVIL), True), Done(OUTCOME), Failed(OUTCOME, True)]
+HAPPENINGS: list[Happening] = [
+    CallChanged(request(), CallPending()),
+    WatchNews((Update("1", EVIL, EVIL, OUTCOME, True),)),
+]
+STATES: list[CallState] = [
+    CallPending(),
+    CallProcessing(Progress(1, 2, EVIL), True),
+    CallDone(OUTCOME),
+    CallFailed(OUTCOME, True),
+]
 QUESTIONS: list[Question] = [
     Sampling(EVIL, {EVIL: EVIL}),
     Form(EVIL, EVIL, {"properties": {EVIL: {"description": EVIL}}}),
     Visit(EVIL, EVIL, f"https://{EVIL}", "1"),
-    Value(EVIL, EVIL, EVIL, options=(EVIL,)),
+    MissingValue(EVIL, EVIL, EVIL, options=(EVIL,)),
     Permission(EVIL, EVIL, {EVIL: EVIL}, EVIL, EVIL, EVIL, Hints(read_only_hint=True)),
 ]
 
 
 @pytest.mark.parametrize(
-    ("union", "samples"), [(Event, EVENTS), (Happening, HAPPENINGS), (State, STATES), (Question, QUESTIONS)]
+    ("union", "samples"), [(Event, EVENTS), (Happening, HAPPENINGS), (CallState, STATES), (Question, QUESTIONS)]
 )
 def test_there_is_a_sample_of_each_thing_to_show(union: Any, samples: list[Any]) -> None:
     assert {type(sample) for sample in samples} == set(get_args(union))
@@ -74,11 +82,11 @@ def test_every_event_is_a_line_that_steers_nothing(event: Event) -> None:
 
 
 def _kind(happened: object) -> str:
-    state = happened.state if isinstance(happened, Moved) else happened
+    state = happened.state if isinstance(happened, CallChanged) else happened
     return type(state).__name__
 
 
-@pytest.mark.parametrize("happened", [*HAPPENINGS, *(Moved(request(), state) for state in STATES)], ids=_kind)
+@pytest.mark.parametrize("happened", [*HAPPENINGS, *(CallChanged(request(), state) for state in STATES)], ids=_kind)
 def test_everything_that_happens_is_shown_and_steers_nothing(happened: Happening) -> None:
     assert_harmless(happening(happened, KNOWN))
 

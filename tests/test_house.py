@@ -10,10 +10,10 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied", "Disabled",
+        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied",
         "FileError", "Guard", "GuardLost", "HandshakeError", "HeldBack", "Host", "HttpError", "Inventory", "Limits",
         "Loaded", "MooringError", "NeedsLogin", "NotApproved", "Outcome", "ParseError", "Problem", "Progress",
-        "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerError", "Session",
+        "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session",
         "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",
         "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open",
     ]  # fmt: skip

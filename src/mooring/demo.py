@@ -17,8 +17,8 @@ from typing import Any, TypeGuard, TypeVar
 Json = dict[str, Any]
 Id = str | int
 T = TypeVar("T")
-Method = Callable[["Request"], Json]
-Tool = Callable[["Server", "Request", Json], Json]
+Method = Callable[["DemoRequest"], Json]
+Tool = Callable[["DemoServer", "DemoRequest", Json], Json]
 
 INFO = {"name": "mooring-demo", "title": "Mooring demo", "version": "1"}
 OFFERS = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}}
@@ -94,7 +94,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-class RpcError(Exception):
+class DemoError(Exception):
     """A request that gets a JSON-RPC error for an answer."""
 
     def __init__(self, code: int, message: str, **data: str) -> None:
@@ -110,14 +110,14 @@ def main() -> int:
     """Serve stdin and stdout until stdin ends, the client is gone, or a signal says to stop."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
-    server = Server()
+    server = DemoServer()
     with suppress(ConnectionError):
         for line in sys.stdin.buffer:
             server.receive(line)
     return 0
 
 
-class Request:
+class DemoRequest:
     """One request under way, and the way to wake the thread that works on it."""
 
     def __init__(self, key: Id, method: str, params: Json) -> None:
@@ -131,7 +131,7 @@ class Request:
         return self.method == "tools/call" and self.params.get("name") in LONG
 
 
-class Server:
+class DemoServer:
     """What one client talks to."""
 
     def __init__(self) -> None:
@@ -141,8 +141,8 @@ class Server:
         self.level = "info"
         self.notes: list[str] = []
         self.keys = itertools.count(1)
-        self.working: dict[Id, Request] = {}  # in a thread, by the client's id
-        self.asking: dict[Id, Request] = {}  # waiting for the client, by our id
+        self.working: dict[Id, DemoRequest] = {}  # in a thread, by the client's id
+        self.asking: dict[Id, DemoRequest] = {}  # waiting for the client, by our id
         self.subscribed: dict[str, threading.Event] = {}  # set when the subscription ends
         self.methods: dict[str, Method] = {
             "initialize": self.initialize,
@@ -204,7 +204,7 @@ class Server:
         if not isinstance(params, dict):
             self.refuse(key, -32602, "'params' must be an object.")
             return
-        request = Request(key, method, params)
+        request = DemoRequest(key, method, params)
         if not request.long:
             self.answer(request)
         elif len(self.working) >= MOST:
@@ -224,13 +224,13 @@ class Server:
             request.reply = message
             request.woken.set()
 
-    def answer(self, request: Request) -> None:
+    def answer(self, request: DemoRequest) -> None:
         try:
             method = self.methods.get(request.method)
             if method is None:
-                raise RpcError(-32601, f"There is no method {request.method!r} here.")
+                raise DemoError(-32601, f"There is no method {request.method!r} here.")
             body: Json = {"result": method(request)}
-        except RpcError as error:
+        except DemoError as error:
             body = {"error": error.body}
         self.working.pop(request.key, None)
         if not request.cancelled:
@@ -256,7 +256,7 @@ class Server:
             if uri in self.subscribed:
                 self.notify("notifications/resources/updated", {"uri": uri})
 
-    def initialize(self, request: Request) -> Json:
+    def initialize(self, request: DemoRequest) -> Json:
         wanted = need(request.params, "protocolVersion", str)
         elicitation = need(request.params, "capabilities", dict).get("elicitation")
         self.revision = wanted if wanted in REVISIONS else REVISIONS[-1]
@@ -264,17 +264,17 @@ class Server:
         about = {"serverInfo": INFO, "capabilities": OFFERS, "instructions": INSTRUCTIONS}
         return {"protocolVersion": self.revision, **about}
 
-    def set_level(self, request: Request) -> Json:
+    def set_level(self, request: DemoRequest) -> Json:
         level = need(request.params, "level", str)
         if level not in LEVELS:
-            raise RpcError(-32602, f"'level' must be one of {', '.join(LEVELS)}.")
+            raise DemoError(-32602, f"'level' must be one of {', '.join(LEVELS)}.")
         self.level = level
         return {}
 
-    def call(self, request: Request) -> Json:
+    def call(self, request: DemoRequest) -> Json:
         name, args = need(request.params, "name", str), arguments(request.params)
         if name not in TOOLS:
-            raise RpcError(-32602, f"There is no tool {name!r}; there are {', '.join(TOOLS)}.")
+            raise DemoError(-32602, f"There is no tool {name!r}; there are {', '.join(TOOLS)}.")
         if self.level == "debug":
             params = {"level": "debug", "logger": INFO["name"], "data": f"{name} was called"}
             self.notify("notifications/message", params)
@@ -283,7 +283,7 @@ class Server:
         except ToolError as error:
             return say(str(error)) | {"isError": True}
 
-    def read(self, request: Request) -> Json:
+    def read(self, request: DemoRequest) -> Json:
         uri = need(request.params, "uri", str)
         return {"contents": [{"uri": uri, **self.content(uri)}]}
 
@@ -292,9 +292,9 @@ class Server:
             return {"mimeType": RESOURCES[uri]["mimeType"], **self.contents[uri]()}
         if name := greeted(uri):
             return {"mimeType": TEMPLATE["mimeType"], "text": f"Hello, {name}!"}
-        raise RpcError(-32002, f"There is no resource {uri!r} here.", uri=uri)
+        raise DemoError(-32002, f"There is no resource {uri!r} here.", uri=uri)
 
-    def subscribe(self, request: Request) -> Json:
+    def subscribe(self, request: DemoRequest) -> Json:
         uri = need(request.params, "uri", str)
         self.content(uri)  # raises if there is none
         if uri not in self.subscribed:
@@ -303,7 +303,7 @@ class Server:
                 threading.Thread(target=self.tick, args=(ended,), daemon=True).start()
         return {}
 
-    def unsubscribe(self, request: Request) -> Json:
+    def unsubscribe(self, request: DemoRequest) -> Json:
         if ended := self.subscribed.pop(need(request.params, "uri", str), None):
             ended.set()
         return {}
@@ -312,7 +312,7 @@ class Server:
         while not ended.wait(1 - time.time() % 1):
             self.updated(CLOCK)
 
-    def elicit(self, request: Request, question: str) -> Json:
+    def elicit(self, request: DemoRequest, question: str) -> Json:
         """Put a question to the person; the reply is empty if the call is cancelled meanwhile."""
         key = next(self.keys)
         self.asking[key] = request
@@ -324,12 +324,12 @@ class Server:
         return request.reply
 
 
-def add(server: Server, request: Request, args: Json) -> Json:
+def add(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     total = {"sum": args["a"] + args["b"]}
     return say(json.dumps(total)) | {"structuredContent": total}
 
 
-def slow(server: Server, request: Request, args: Json) -> Json:
+def slow(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     seconds, steps, token = args["seconds"], int(args["steps"]), progress_token(request)
     for step in range(steps + 1):
         if step and request.woken.wait(seconds / steps):
@@ -340,16 +340,16 @@ def slow(server: Server, request: Request, args: Json) -> Json:
     return say(f"Took {seconds} seconds in {steps} steps.")
 
 
-def fail(server: Server, request: Request, args: Json) -> Json:
+def fail(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     raise ToolError("This tool is meant to fail, and it did.")
 
 
-def picture(server: Server, request: Request, args: Json) -> Json:
+def picture(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     image = {"type": "image", "data": png(), "mimeType": "image/png"}
     return {"content": [image, {"type": "text", "text": "A square that runs from blue to orange."}]}
 
 
-def ask(server: Server, request: Request, args: Json) -> Json:
+def ask(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     if not server.elicits:
         raise ToolError("The client did not declare the elicitation capability, so nobody can be asked.")
     match server.elicit(request, args["question"]):
@@ -365,36 +365,36 @@ def ask(server: Server, request: Request, args: Json) -> Json:
             raise ToolError("The client's reply holds neither an answer nor a refusal.")
 
 
-def note(server: Server, request: Request, args: Json) -> Json:
+def note(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     server.notes.append(args["text"])
     server.updated(NOTES)
     return say(f"Kept; {NOTES} now holds {len(server.notes)}.")
 
 
 def listing(name: str, items: list[Json]) -> Method:
-    def page(request: Request) -> Json:
+    def page(request: DemoRequest) -> Json:
         if request.params.get("cursor") is not None:
-            raise RpcError(-32602, "Unknown 'cursor': every list here is one page.")
+            raise DemoError(-32602, "Unknown 'cursor': every list here is one page.")
         return {name: items}
 
     return page
 
 
-def prompt(request: Request) -> Json:
+def prompt(request: DemoRequest) -> Json:
     name, args = need(request.params, "name", str), arguments(request.params)
     if name != PROMPT["name"]:
-        raise RpcError(-32602, f"There is no prompt {name!r}; there is {PROMPT['name']}.")
+        raise DemoError(-32602, f"There is no prompt {name!r}; there is {PROMPT['name']}.")
     topic = need(args, "topic", str)
     text = f"Explain {topic} in the Model Context Protocol to a developer, in three short paragraphs."
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
-def complete(request: Request) -> Json:
+def complete(request: DemoRequest) -> Json:
     ref, argument = need(request.params, "ref", dict), need(request.params, "argument", dict)
     kind, name, typed = need(ref, "type", str), need(argument, "name", str), need(argument, "value", str)
     target = need(ref, "uri" if kind == "ref/resource" else "name", str)
     if (kind, target, name) not in CHOICES:
-        raise RpcError(-32602, f"There is no {name!r} of {target!r} to complete.")
+        raise DemoError(-32602, f"There is no {name!r} of {target!r} to complete.")
     found = [choice for choice in CHOICES[kind, target, name] if choice.lower().startswith(typed.lower())]
     return {"completion": {"values": found, "total": len(found), "hasMore": False}}
 
@@ -403,7 +403,7 @@ def is_id(value: object) -> TypeGuard[Id]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def progress_token(request: Request) -> Id | None:
+def progress_token(request: DemoRequest) -> Id | None:
     meta = request.params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     return token if is_id(token) else None
@@ -412,7 +412,7 @@ def progress_token(request: Request) -> Id | None:
 def need(params: Json, name: str, kind: type[T]) -> T:
     value = params.get(name)
     if not isinstance(value, kind):
-        raise RpcError(-32602, f"{name!r} must be {'a string' if kind is str else 'an object'}.")
+        raise DemoError(-32602, f"{name!r} must be {'a string' if kind is str else 'an object'}.")
     return value
 
 

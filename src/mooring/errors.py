@@ -8,7 +8,7 @@ MooringError
 ├── UnknownTool          the server has no such tool, or none that can be used
 │   └── Stale            the tool was of a server that has been replaced since
 ├── BadArguments         what was to be sent does not fit
-├── Disabled             the server is switched off
+├── ServerDisabled             the server is switched off
 ├── Denied               it is not allowed
 │   ├── NotApproved      a project's server that the person has not let start
 │   └── HeldBack         a tool that is not what the person approved
@@ -116,7 +116,7 @@ class BadArguments(MooringError):
         self.parameter = parameter
 
 
-class Disabled(MooringError):
+class ServerDisabled(MooringError):
     """The server is switched off; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:

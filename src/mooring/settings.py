@@ -24,7 +24,7 @@ class Setting(Struct, frozen=True):
     help: str
 
 
-class Value(Struct, frozen=True):
+class SettingValue(Struct, frozen=True):
     """A setting's value and the file that said so."""
 
     value: Any
@@ -35,9 +35,9 @@ class Value(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """Every setting with its value in force, and what was wrong with the files."""
 
-    values: Mapping[str, Value]
+    values: Mapping[str, SettingValue]
     problems: tuple[Problem, ...] = ()
-    layers: tuple[Mapping[str, Value], ...] = ()
+    layers: tuple[Mapping[str, SettingValue], ...] = ()
     """What each file says, highest first: rules of every level count, not the highest alone."""
     doubts: tuple[str, ...] = ()
     """The person's own and the machine's files whose rules cannot be read in full: one of them could be a deny."""
@@ -51,7 +51,7 @@ class Settings(Struct, frozen=True):
         said = ", ".join(key for key, value in self.values.items() if value.path is not None)
         return f"<Settings: {said or 'as they come'}>"
 
-    def every(self, key: str) -> tuple[Value, ...]:
+    def every(self, key: str) -> tuple[SettingValue, ...]:
         """What each level says of a setting, highest first."""
         return tuple(layer[key] for layer in self.layers if key in layer)
 
@@ -172,8 +172,8 @@ def load(where: Where, root: str | None) -> Settings:
     """The settings in force: managed before the person's own, before the project's. Never raises."""
     problems: list[Problem] = []
     doubts: list[str] = []
-    values = {key: Value(setting.default, "default", None) for key, setting in SETTINGS.items()}
-    layers: list[Mapping[str, Value]] = []
+    values = {key: SettingValue(setting.default, "default", None) for key, setting in SETTINGS.items()}
+    layers: list[Mapping[str, SettingValue]] = []
     places = _layers(where, root)
     for level, path in places:
         before = len(problems)
@@ -187,7 +187,7 @@ def load(where: Where, root: str | None) -> Settings:
     return Settings(values, tuple(problems), tuple(layers), tuple(doubts), tuple(path for _, path in places))
 
 
-def _rules_kept(document: Document, accepted: Mapping[str, Value]) -> bool:
+def _rules_kept(document: Document, accepted: Mapping[str, SettingValue]) -> bool:
     """Whether every rule in the file counts."""
     kept = accepted["permissions"].value if "permissions" in accepted else []
     return bool(document.data.get("permissions", []) == kept) and ("permissions",) not in document.duplicates
@@ -219,19 +219,19 @@ def _read(path: str, problems: list[Problem]) -> Document | None:
     return document
 
 
-def _accepted(document: Document, level: Level, path: str, problems: list[Problem]) -> dict[str, Value]:
+def _accepted(document: Document, level: Level, path: str, problems: list[Problem]) -> dict[str, SettingValue]:
     accepted = {}
     for key, value in document.data.items():
         if key == "$schema":
             continue
         complaint = _complaint(key, value, level)
         if complaint is None:
-            accepted[key] = Value(value, level, path)
+            accepted[key] = SettingValue(value, level, path)
             continue
         message, hint = complaint
         problems.append(Problem(path, message, hint, line=document.line((key,)), level="warning"))
         if key == "permissions" and (rules := _sound(value, level)):
-            accepted[key] = Value(rules, level, path)
+            accepted[key] = SettingValue(rules, level, path)
     return accepted
 
 

@@ -9,7 +9,7 @@ from mooring.chat.field import fields
 from mooring.chat.plain.filling import Filling
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted
-from mooring.core.question import Allow, Answer, No, Permission, Question, Sampling, Value, Visit, Yes
+from mooring.core.question import Allow, Answer, MissingValue, No, Permission, Question, Sampling, Visit, Yes
 
 
 class Typist:
@@ -113,13 +113,13 @@ async def test_an_address_is_shown_and_never_opened() -> None:
 @pytest.mark.parametrize(
     ("value", "line", "expected"),
     [
-        (Value("s", "token", secret=True), "hush", Yes("hush")),
-        (Value("s", "region", options=("eu", "us")), "2", Yes("us")),
-        (Value("s", "region", default="eu"), "", Yes("eu")),
-        (Value("s", "region"), "", No()),
+        (MissingValue("s", "token", secret=True), "hush", Yes("hush")),
+        (MissingValue("s", "region", options=("eu", "us")), "2", Yes("us")),
+        (MissingValue("s", "region", default="eu"), "", Yes("eu")),
+        (MissingValue("s", "region"), "", No()),
     ],
 )
-async def test_a_blank_of_a_definition_is_filled_in(value: Value, line: str, expected: Answer) -> None:
+async def test_a_blank_of_a_definition_is_filled_in(value: MissingValue, line: str, expected: Answer) -> None:
     made, typist = await answer(value, line)
     assert made == expected
     assert typist.hidden == ([line] if value.secret else [])

@@ -399,7 +399,12 @@ def test_a_call_without_any_rule_loads_nothing_of_permissions_but_its_log(home: 
     code = "import sys; from mooring.cli.app import run; run(sys.argv[1:]); print([m for m in sys.modules if m.startswith('mooring.permissions')])"
     words = [sys.executable, "-c", code, "call", "--server", DEMO, "echo", "text=x"]
     done = subprocess.run(words, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
-    ours = ["mooring.permissions", "mooring.permissions.verdict", "mooring.permissions.audit"]
+    ours = [
+        "mooring.permissions",
+        "mooring.permissions.verdict",
+        "mooring.permissions.audit",
+        "mooring.permissions.judge",
+    ]
     assert done.stdout.splitlines() == ["x", str(ours)]
 
 

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from mooring.process.guard.begin import begin
-from mooring.testing.site import Heard, Site
+from mooring.testing.site import ReceivedRequest, Site
 from support import Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
@@ -44,7 +44,7 @@ async def test_headers_go_with_every_request(home: Home) -> None:
 
 
 async def test_a_server_that_wants_a_login_says_so_with_exit_code_3(home: Home) -> None:
-    def refuse(heard: Heard) -> web.Response:
+    def refuse(heard: ReceivedRequest) -> web.Response:
         return web.Response(status=401, headers={"WWW-Authenticate": 'Bearer realm="x"'})
 
     async with Site() as site:
@@ -57,7 +57,7 @@ async def test_a_server_that_wants_a_login_says_so_with_exit_code_3(home: Home) 
 
 
 async def test_a_server_that_hangs_is_given_up_at_the_deadline_with_exit_code_5(home: Home) -> None:
-    async def hang(heard: Heard) -> None:
+    async def hang(heard: ReceivedRequest) -> None:
         await asyncio.sleep(30)
 
     async with Site() as site:
@@ -85,7 +85,7 @@ async def test_no_guard_is_started_for_an_address(home: Home) -> None:
     async with Site() as site:
         seen: list[int] = []
 
-        def look(heard: Heard) -> dict[str, object]:
+        def look(heard: ReceivedRequest) -> dict[str, object]:
             seen.append(guards(home))
             return {"content": []}
 

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from mooring.actions.complete import tools
-from mooring.testing.site import Heard, Site
+from mooring.testing.site import ReceivedRequest, Site
 from support import DEMO, Actor, Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
@@ -103,7 +103,7 @@ def test_what_was_left_out_of_a_definition_is_said_without_any_value(cli: Cli) -
 
 
 async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(cli: Cli) -> None:
-    def refuse(heard: Heard) -> web.Response:
+    def refuse(heard: ReceivedRequest) -> web.Response:
         return web.Response(status=401, headers={"WWW-Authenticate": 'Bearer realm="x"'})
 
     async with Site() as site:
@@ -132,7 +132,7 @@ async def test_a_server_that_forbids_is_helped_on_as_one_that_wants_a_login(cli:
 
 
 async def test_a_secret_that_a_server_repeats_when_it_fails_is_not_shown(cli: Cli) -> None:
-    def refuse(heard: Heard) -> web.Response:
+    def refuse(heard: ReceivedRequest) -> web.Response:
         return web.Response(status=500, text=f"bad {heard.headers['Authorization']}")
 
     shout = "import os, sys; sys.exit('bad key ' + os.environ['MY_TOKEN'])"

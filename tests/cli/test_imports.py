@@ -12,14 +12,15 @@ HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", 
          "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml"]  # fmt: skip
 
 OURS = [
-    "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base", "mooring.cli.failure",
-    "mooring.cli.mcp.list", "mooring.cli.mcp.group", "mooring.core", "mooring.core.config", "mooring.core.problem",
-    "mooring.core.standing", "mooring.core.template", "mooring.core.where", "mooring.discovery",
-    "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.entry", "mooring.discovery.format",
-    "mooring.discovery.formats", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.documents",
-    "mooring.discovery.template", "mooring.discovery.values", "mooring.errors",
-    "mooring.files", "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.display.text",
-    "mooring.settings", "mooring.syntax",
+    "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
+    "mooring.cli.failure", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
+    "mooring.core.config", "mooring.core.problem", "mooring.core.standing", "mooring.core.template",
+    "mooring.core.where", "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect",
+    "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
+    "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.template", "mooring.discovery.values",
+    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.inventory",
+    "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.settings",
+    "mooring.syntax",
 ]  # fmt: skip
 
 CODE = """

@@ -8,10 +8,10 @@ from msgspec import Struct
 from mooring.core.config import Broken, Http, Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
-from mooring.core.template import Template, Text, Variable, literal
+from mooring.core.template import Template, TextPart, VariablePart, literal
 from mooring.discovery.choose import Choice, choose, rule
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.scan import SCOPES, Definition
+from mooring.discovery.scan import SCOPES, RankedDefinition
 
 
 class Given(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Given(Struct, frozen=True):
     command: str | None = None
 
 
-def define(given: Given, order: int = 0) -> Definition:
+def define(given: Given, order: int = 0) -> RankedDefinition:
     scope: Scope
     tool, _, level = given.place.partition("@")
     scope = level.rstrip("0123456789")  # type: ignore[assignment]
@@ -35,12 +35,12 @@ def define(given: Given, order: int = 0) -> Definition:
     rank = (SCOPES.index(scope), ranks[tool], order)
     if given.broken:
         problem = Problem(origin.path, "is broken")
-        return Definition(Broken(name=given.name, origin=origin, problem=problem, disabled_by=off), rank)
+        return RankedDefinition(Broken(name=given.name, origin=origin, problem=problem, disabled_by=off), rank)
     connection = Stdio(literal(given.command or f"{given.place}-{order}"))
-    return Definition(ServerConfig(name=given.name, origin=origin, connection=connection, disabled_by=off), rank)
+    return RankedDefinition(ServerConfig(name=given.name, origin=origin, connection=connection, disabled_by=off), rank)
 
 
-def decide(*given: Given) -> tuple[Mapping[Given, Definition], dict[str, Choice]]:
+def decide(*given: Given) -> tuple[Mapping[Given, RankedDefinition], dict[str, Choice]]:
     made = {one: define(one, order) for order, one in enumerate(given)}
     standings = {id(definition): one.standing for one, definition in made.items()}
     ranked = sorted(made.values(), key=lambda definition: definition.rank)
@@ -130,10 +130,10 @@ def test_a_disabled_twin_is_no_alias() -> None:
 
 
 def test_aliases_go_by_meaning_not_by_spelling() -> None:
-    def remote(name: str, text: str, order: int) -> Definition:
-        url = Template(text, (Text("https://x/"), Variable("HOST", unset="empty")))
+    def remote(name: str, text: str, order: int) -> RankedDefinition:
+        url = Template(text, (TextPart("https://x/"), VariablePart("HOST", unset="empty")))
         origin = Origin("opencode", "user", f"/{order}")
-        return Definition(ServerConfig(name=name, origin=origin, connection=Http(url)), (3, 2, order))
+        return RankedDefinition(ServerConfig(name=name, origin=origin, connection=Http(url)), (3, 2, order))
 
     choices = choose([remote("a", "https://x/{env:HOST}", 0), remote("b", "https://x/${env:HOST}", 1)], lambda _: "own")
     assert [choice.aliases for choice in choices] == [("b",), ("a",)]

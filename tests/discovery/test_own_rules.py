@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mooring.core.config import Http, ServerConfig, Stdio
-from mooring.core.template import Secret, Text, Variable
+from mooring.core.template import SecretPart, TextPart, VariablePart
 from mooring.core.where import Platform
 from mooring.discovery.choose import choose, rule
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.policy import reaches
-from mooring.discovery.scan import Definition, Scan, context, scan
+from mooring.discovery.scan import RankedDefinition, Scan, context, scan
 from support import Home
 
 
@@ -25,16 +25,16 @@ def find(home: Home, platform: Platform = "linux", **env: str) -> Scan:
     return scan(context(where, str(home.cwd)), FORMATS)
 
 
-def found(home: Home, platform: Platform = "linux", **env: str) -> dict[str, Definition]:
+def found(home: Home, platform: Platform = "linux", **env: str) -> dict[str, RankedDefinition]:
     return {each.name: each for each in reversed(find(home, platform, **env).definitions)}
 
 
-def config(definition: Definition) -> ServerConfig:
+def config(definition: RankedDefinition) -> ServerConfig:
     assert isinstance(definition.config, ServerConfig)
     return definition.config
 
 
-def env_of(definition: Definition, name: str) -> Any:
+def env_of(definition: RankedDefinition, name: str) -> Any:
     connection = config(definition).connection
     assert isinstance(connection, Stdio)
     return connection.env[name].parts
@@ -48,9 +48,9 @@ def test_a_percent_sign_makes_a_variable_in_env_on_windows_alone(tool: str, home
     entry = {"command": "a", "args": ["%HOME%"], "env": {"K": "x%TOKEN%", "L": "$TOKEN"}}
     home.write(f"home/.{tool}/settings.json", {"mcpServers": {"a": entry}})
     there, here = found(home, "win32")["a"], found(home)["a"]
-    assert env_of(there, "K") == (Text("x"), Variable("TOKEN", unset="empty"))
-    assert env_of(there, "L") == (Variable("TOKEN", unset="empty"),)
-    assert env_of(here, "K") == (Text("x%TOKEN%"),)
+    assert env_of(there, "K") == (TextPart("x"), VariablePart("TOKEN", unset="empty"))
+    assert env_of(there, "L") == (VariablePart("TOKEN", unset="empty"),)
+    assert env_of(here, "K") == (TextPart("x%TOKEN%"),)
     connection = config(there).connection
     assert isinstance(connection, Stdio)
     assert connection.args[0].plain == "%HOME%"
@@ -63,11 +63,11 @@ def test_goose_keeps_the_secrets_that_it_names(home: Home) -> None:
         "env_keys": ["TOKEN"], "envs": {"ORG": "us"}, "headers": {"A": "$TOKEN", "B": "${ORG}", "C": "$OTHER"},
     }  # fmt: skip
     home.write("home/.config/goose/config.yaml", {"extensions": {"local": local, "web": web}})
-    kept = Secret("TOKEN", "goose", variable=True)
+    kept = SecretPart("TOKEN", "goose", variable=True)
     assert env_of(found(home)["local"], "TOKEN") == (kept,)
     connection = config(found(home)["web"]).connection
     assert isinstance(connection, Http)
-    assert [connection.headers[name].parts for name in "ABC"] == [(kept,), (Text("us"),), (Variable("OTHER"),)]
+    assert [connection.headers[name].parts for name in "ABC"] == [(kept,), (TextPart("us"),), (VariablePart("OTHER"),)]
 
 
 def test_what_one_plugin_asked_is_no_answer_for_another(home: Home) -> None:
@@ -78,10 +78,10 @@ def test_what_one_plugin_asked_is_no_answer_for_another(home: Home) -> None:
         register(home, f"{name}@m", str(folder))
     home.write("home/.claude/settings.json", {"pluginConfigs": {"one@m": {"options": {"region": "eu"}}}})
     plugins = found(home)
-    assert env_of(plugins["plugin:one:one"], "K") == (Secret("user_config.token", "one@m"),)
-    assert env_of(plugins["plugin:two:two"], "K") == (Secret("user_config.token", "two@m"),)
-    assert env_of(plugins["plugin:one:one"], "R") == (Text("eu"),)
-    assert env_of(plugins["plugin:two:two"], "R") == (Secret("user_config.region", "two@m"),)
+    assert env_of(plugins["plugin:one:one"], "K") == (SecretPart("user_config.token", "one@m"),)
+    assert env_of(plugins["plugin:two:two"], "K") == (SecretPart("user_config.token", "two@m"),)
+    assert env_of(plugins["plugin:one:one"], "R") == (TextPart("eu"),)
+    assert env_of(plugins["plugin:two:two"], "R") == (SecretPart("user_config.region", "two@m"),)
 
 
 def test_a_plugins_programs_are_told_where_it_lies_and_may_set_that_otherwise(home: Home) -> None:
@@ -89,9 +89,9 @@ def test_a_plugins_programs_are_told_where_it_lies_and_may_set_that_otherwise(ho
     home.write("home/.claude/plugins/cache/p/.mcp.json", servers)
     register(home, "p@m", str(home.home / ".claude/plugins/cache/p"))
     plugins = found(home)
-    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_ROOT") == (Text(f"{home.home}/.claude/plugins/cache/p"),)
-    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_DATA") == (Text(f"{home.home}/.claude/plugins/data/p-m"),)
-    assert env_of(plugins["plugin:p:b"], "CLAUDE_PLUGIN_DATA") == (Text("mine"),)
+    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_ROOT") == (TextPart(f"{home.home}/.claude/plugins/cache/p"),)
+    assert env_of(plugins["plugin:p:a"], "CLAUDE_PLUGIN_DATA") == (TextPart(f"{home.home}/.claude/plugins/data/p-m"),)
+    assert env_of(plugins["plugin:p:b"], "CLAUDE_PLUGIN_DATA") == (TextPart("mine"),)
 
 
 def test_mcp_remote_in_a_plugin_is_reached_natively(home: Home) -> None:

@@ -10,7 +10,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable, literal
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    ForeignPart,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    VariablePart,
+    literal,
+)
 from mooring.discovery.dialect import (
     ATOMIC,
     BRACES,
@@ -61,16 +73,16 @@ DIALECTS = {
 FIELDS: tuple[Field, ...] = get_args(Field)
 SECRET = "cAnArY7q"
 
-A, EMPTY_A = Variable("A"), Variable("A", unset="empty")
-HOME, WORKSPACE, SEPARATOR = Known("home"), Known("workspace"), Known("separator")
+A, EMPTY_A = VariablePart("A"), VariablePart("A", unset="empty")
+HOME, WORKSPACE, SEPARATOR = KnownPart("home"), KnownPart("workspace"), KnownPart("separator")
 
 
 def parts(text: str, dialect: Dialect, field: Field = "args") -> tuple[Part, ...]:
     return template(text, dialect, field).parts
 
 
-def T(text: str) -> Text:  # noqa: N802 - the tables below are read across
-    return Text(text)
+def T(text: str) -> TextPart:  # noqa: N802 - the tables below are read across
+    return TextPart(text)
 
 
 BRACED: list[tuple[str, tuple[Part, ...]]] = [
@@ -78,13 +90,16 @@ BRACED: list[tuple[str, tuple[Part, ...]]] = [
     ("plain", (T("plain"),)),
     ("${A}", (A,)),
     ("a${A}b", (T("a"), A, T("b"))),
-    ("${A}${_b9}", (A, Variable("_b9"))),
+    ("${A}${_b9}", (A, VariablePart("_b9"))),
     ("$${A}}", (T("$"), A, T("}"))),
-    ("${A:-}", (Variable("A", ""),)),
-    ("${A:-x}", (Variable("A", "x"),)),
-    ("${A:-:-$x{\"'\\\n é😀-}", (Variable("A", ":-$x{\"'\\\n é😀-"),)),
-    ("${A:-${B}}", (Variable("A", "${B"), T("}"))),
-    ("https://${A:-h.example:80}/p?q=${B}", (T("https://"), Variable("A", "h.example:80"), T("/p?q="), Variable("B"))),
+    ("${A:-}", (VariablePart("A", ""),)),
+    ("${A:-x}", (VariablePart("A", "x"),)),
+    ("${A:-:-$x{\"'\\\n é😀-}", (VariablePart("A", ":-$x{\"'\\\n é😀-"),)),
+    ("${A:-${B}}", (VariablePart("A", "${B"), T("}"))),
+    (
+        "https://${A:-h.example:80}/p?q=${B}",
+        (T("https://"), VariablePart("A", "h.example:80"), T("/p?q="), VariablePart("B")),
+    ),
     ("$A", (T("$A"),)),
     ("${A", (T("${A"),)),
     ("${A:-x", (T("${A:-x"),)),
@@ -112,9 +127,9 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("", (T(""),)),
         ("{env:A}", (EMPTY_A,)),
         ("Bearer {env:A}!", (T("Bearer "), EMPTY_A, T("!"))),
-        ("{env:my-var.x y}", (Variable("my-var.x y", unset="empty"),)),
-        ("{file:~/.token}", (File("~/.token"),)),
-        ("{file:./a b}{env:A}", (File("./a b"), EMPTY_A)),
+        ("{env:my-var.x y}", (VariablePart("my-var.x y", unset="empty"),)),
+        ("{file:~/.token}", (FilePart("~/.token"),)),
+        ("{file:./a b}{env:A}", (FilePart("./a b"), EMPTY_A)),
         ("${env:A}", (T("$"), EMPTY_A)),
         ("{env:}", (T("{env:}"),)),
         ("{file:}", (T("{file:}"),)),
@@ -131,46 +146,46 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("${env:A:-x}", (T("${env:A:-x}"),)),
         ("${A}", (T("${A}"),)),
         ("{env:A}", (T("{env:A}"),)),
-        ("${input:my-key}", (Input("my-key"),)),
+        ("${input:my-key}", (InputPart("my-key"),)),
         ("${input:}", (T("${input:}"),)),
         ("${workspaceFolder}/x", (WORKSPACE, T("/x"))),
         ("${workspaceFolder:name}/x", (WORKSPACE, T("/x"))),
-        ("${workspaceFolderBasename}", (Known("workspace-name"),)),
+        ("${workspaceFolderBasename}", (KnownPart("workspace-name"),)),
         ("${userHome}${/}a${pathSeparator}b", (HOME, SEPARATOR, T("a"), SEPARATOR, T("b"))),
         ("${workspaceFolders}", (T("${workspaceFolders}"),)),
-        ("${config:a.b}", (Foreign("${config:a.b}"),)),
-        ("x${command:a.b}", (T("x"), Foreign("${command:a.b}"))),
-        ("${extensionInstallFolder:a.b}", (Foreign("${extensionInstallFolder:a.b}"),)),
+        ("${config:a.b}", (ForeignPart("${config:a.b}"),)),
+        ("x${command:a.b}", (T("x"), ForeignPart("${command:a.b}"))),
+        ("${extensionInstallFolder:a.b}", (ForeignPart("${extensionInstallFolder:a.b}"),)),
         ("${config:}", (T("${config:}"),)),
         ("${file}", (T("${file}"),)),
     ],
     "VARS": [("a${A}b", (T("a"), A, T("b"))), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
     "WHOLE": [("${A}", (A,)), ("a${A}", (T("a${A}"),)), ("${A}\n", (T("${A}\n"),))],
     "PLUGIN": [
-        ("${PLUGIN_ROOT}/x", (Variable("PLUGIN_ROOT", unset="error"), T("/x"))),
+        ("${PLUGIN_ROOT}/x", (VariablePart("PLUGIN_ROOT", unset="error"), T("/x"))),
         ("${A}", (T("${A}"),)),
     ],
     "ENV": [("${env:A}", (A,)), ("${A}", (T("${A}"),)), ("{env:A}", (T("{env:A}"),))],
     "WORKSPACE": [("${workspaceFolder}/${env:A}", (WORKSPACE, T("/"), A)), ("${userHome}", (T("${userHome}"),))],
-    "FILES": [("x${file:~/a b}", (T("x"), File("~/a b"))), ("${env:A}", (EMPTY_A,)), ("${A}", (T("${A}"),))],
-    "LOOSE": [("$A-${B:-x}%C%", (A, T("-"), Variable("B", "x"), T("%C%"))), ("$$A", (T("$"), A))],
+    "FILES": [("x${file:~/a b}", (T("x"), FilePart("~/a b"))), ("${env:A}", (EMPTY_A,)), ("${A}", (T("${A}"),))],
+    "LOOSE": [("$A-${B:-x}%C%", (A, T("-"), VariablePart("B", "x"), T("%C%"))), ("$$A", (T("$"), A))],
     "SECRETS": [
-        ("Bearer ${{ secrets.A-b.c }}", (T("Bearer "), Secret("A-b.c"))),
-        ("${{secrets.A}}", (Secret("A"),)),
-        ("${{ inputs.A }}", (Foreign("${{ inputs.A }}"),)),
+        ("Bearer ${{ secrets.A-b.c }}", (T("Bearer "), SecretPart("A-b.c"))),
+        ("${{secrets.A}}", (SecretPart("A"),)),
+        ("${{ inputs.A }}", (ForeignPart("${{ inputs.A }}"),)),
         ("${{ other.A }}", (T("${{ other.A }}"),)),
         ("${A}", (T("${A}"),)),
     ],
     "NAMED": [("$A", (T("$A"),))],
     "ATOMIC": [("$env:A/${A}", (EMPTY_A, T("/"), EMPTY_A)), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
     "STRICT": [
-        ("$env:A", (Variable("A", unset="error"),)),
-        ("${A:-x}${A}", (Variable("A", "x", "error"), Variable("A", unset="error"))),
+        ("$env:A", (VariablePart("A", unset="error"),)),
+        ("${A:-x}${A}", (VariablePart("A", "x", "error"), VariablePart("A", unset="error"))),
     ],
     "SHELL": [
-        ("$A${A:-x}", (EMPTY_A, Variable("A", "x", "empty"))),
-        ("a$(op read x)b", (T("a"), Command((T("op read x"),)), T("b"))),
-        ("$(a (b (c)) d)", (Command((T("a (b (c)) d"),)),)),
+        ("$A${A:-x}", (EMPTY_A, VariablePart("A", "x", "empty"))),
+        ("a$(op read x)b", (T("a"), CommandPart((T("op read x"),)), T("b"))),
+        ("$(a (b (c)) d)", (CommandPart((T("a (b (c)) d"),)),)),
         ("$(open", (T("$(open"),)),
     ],
 }
@@ -194,8 +209,8 @@ def test_a_string_among_the_arguments_means_what_its_tool_says(
         ("", (T(""),)),
         ("$A", (A,)),
         ("${A}", (A,)),
-        ("${A:-x $B}", (Variable("A", "x $B"),)),
-        ("$A$B_9-$", (A, Variable("B_9"), T("-$"))),
+        ("${A:-x $B}", (VariablePart("A", "x $B"),)),
+        ("$A$B_9-$", (A, VariablePart("B_9"), T("-$"))),
         ("Bearer $A.", (T("Bearer "), A, T("."))),
         ("$9", (T("$9"),)),
         ("$$A", (T("$"), A)),
@@ -213,15 +228,15 @@ def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part
 @pytest.mark.parametrize("field", [field for field in FIELDS if field not in VALUES])
 def test_dollars_count_in_env_and_headers_alone(field: Field) -> None:
     for text in ("$A", "${A}", "${A:-x}", "x $A"):
-        assert parts(text, DOLLAR, field) == (Text(text),)
+        assert parts(text, DOLLAR, field) == (TextPart(text),)
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_the_other_placeholders_count_everywhere(field: Field) -> None:
     for dialect in (BRACES, SHARED, OWN):
-        assert parts("x-${A}", dialect, field) == (Text("x-"), A)
-    assert parts("x-{env:A}", CURLY, field) == (Text("x-"), EMPTY_A)
-    assert parts("x-${env:A}", EDITOR, field) == (Text("x-"), EMPTY_A)
+        assert parts("x-${A}", dialect, field) == (TextPart("x-"), A)
+    assert parts("x-{env:A}", CURLY, field) == (TextPart("x-"), EMPTY_A)
+    assert parts("x-${env:A}", EDITOR, field) == (TextPart("x-"), EMPTY_A)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -229,18 +244,20 @@ def test_the_other_placeholders_count_everywhere(field: Field) -> None:
 def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, field: Field) -> None:
     made = parts("!op read x", DIALECTS[name], field)
     if name in ("SHARED", "OWN") and field in VALUES:
-        assert made == (Command((Text("op read x"),)),)
+        assert made == (CommandPart((TextPart("op read x"),)),)
     else:
-        assert made == (Text("!op read x"),)
+        assert made == (TextPart("!op read x"),)
 
 
 def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholders() -> None:
-    assert parts(" !x", SHARED, "env") == (Text(" !x"),)
-    assert parts("a!x", OWN, "env") == (Text("a!x"),)
-    assert parts("!", SHARED, "env") == (Command((Text(""),)),)
-    assert parts("!!x", SHARED, "env") == (Command((Text("!x"),)),)
-    assert parts("!pass ${A:-x}/y", SHARED, "headers") == (Command((Text("pass "), Variable("A", "x"), Text("/y"))),)
-    assert parts("!NAME", OWN, "env") == (Command((Text("NAME"),)),)
+    assert parts(" !x", SHARED, "env") == (TextPart(" !x"),)
+    assert parts("a!x", OWN, "env") == (TextPart("a!x"),)
+    assert parts("!", SHARED, "env") == (CommandPart((TextPart(""),)),)
+    assert parts("!!x", SHARED, "env") == (CommandPart((TextPart("!x"),)),)
+    assert parts("!pass ${A:-x}/y", SHARED, "headers") == (
+        CommandPart((TextPart("pass "), VariablePart("A", "x"), TextPart("/y"))),
+    )
+    assert parts("!NAME", OWN, "env") == (CommandPart((TextPart("NAME"),)),)
 
 
 @pytest.mark.parametrize(
@@ -262,20 +279,20 @@ def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholder
 def test_a_bare_name_in_an_own_value_is_a_variable_and_surely_one_when_it_looks_like_one(text: str, unset: str) -> None:
     for field in VALUES:
         (part,) = parts(text, OWN, field)
-        assert isinstance(part, Variable)
+        assert isinstance(part, VariablePart)
         assert (part.name, part.default, part.unset) == (text, None, unset)
 
 
 @pytest.mark.parametrize("text", ["A-B", "1", "A B", "A_B\n", "\nA_B", "É", "", "A.B", "$A_B", "A_B "])
 def test_what_is_no_name_is_no_bare_name(text: str) -> None:
-    assert parts(text, OWN, "env") == (Text(text),)
+    assert parts(text, OWN, "env") == (TextPart(text),)
 
 
 def test_bare_names_count_in_values_of_own_files_alone() -> None:
     for name, dialect in DIALECTS.items():
         for field in FIELDS:
             bare = name == "OWN" and field in VALUES
-            assert (parts("A_TOKEN", dialect, field) != (Text("A_TOKEN"),)) == bare, (name, field)
+            assert (parts("A_TOKEN", dialect, field) != (TextPart("A_TOKEN"),)) == bare, (name, field)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +315,7 @@ def test_a_tilde_is_a_home_in_no_other_field_or_dialect() -> None:
     for name, dialect in DIALECTS.items():
         for field in FIELDS:
             home = name in ("DOLLAR", "ATOMIC") and field == "cwd"
-            assert (parts("~/x", dialect, field) != (Text("~/x"),)) == home, (name, field)
+            assert (parts("~/x", dialect, field) != (TextPart("~/x"),)) == home, (name, field)
 
 
 def test_an_input_carries_what_its_file_says_about_it() -> None:
@@ -308,11 +325,11 @@ def test_an_input_carries_what_its_file_says_about_it() -> None:
         "odd": {"description": 1, "password": "yes", "default": ["x"], "options": "ab"},
     }
     made = template("${input:key} ${input:pick} ${input:odd} ${input:none}", EDITOR, "env", inputs)
-    assert [part for part in made.parts if isinstance(part, Input)] == [
-        Input("key", "The key", "d", True),
-        Input("pick", options=("a", "b")),
-        Input("odd"),
-        Input("none"),
+    assert [part for part in made.parts if isinstance(part, InputPart)] == [
+        InputPart("key", "The key", "d", True),
+        InputPart("pick", options=("a", "b")),
+        InputPart("odd"),
+        InputPart("none"),
     ]
 
 
@@ -348,14 +365,14 @@ def test_a_variable_left_unset_may_mean_something_else_in_env_or_headers() -> No
     unset = {field: template("$A", LOOSE, field).variables[0].unset for field in ("env", "headers", "args")}
     assert unset == {"env": "empty", "headers": "literal", "args": "literal"}
     assert template("$A", SHELL, "headers").variables[0].unset == "omit"
-    assert parts("Bearer $A", NAMED, "headers") == (Text("Bearer "), A)
+    assert parts("Bearer $A", NAMED, "headers") == (TextPart("Bearer "), A)
 
 
 def test_a_value_that_the_configuration_gives_takes_the_place_of_its_variable() -> None:
     made = template("<${A}>${B}", BRACES, "args", fixed={"A": "x", "C": "y"})
-    assert made.parts == (Text("<x>"), Variable("B"))
+    assert made.parts == (TextPart("<x>"), VariablePart("B"))
     assert made.text == "<${A}>${B}"
-    assert template("${A}", BRACES, "args", fixed={"A": ""}).parts == (Text(""),)
+    assert template("${A}", BRACES, "args", fixed={"A": ""}).parts == (TextPart(""),)
 
 
 # --- meaning ------------------------------------------------------------------------------------------------
@@ -455,23 +472,23 @@ def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Di
 def source(part: Part) -> str:
     """A pattern for all the ways a part can have been written."""
     match part:
-        case Text(text=text) | Foreign(text=text):
+        case TextPart(text=text) | ForeignPart(text=text):
             return re.escape(text)
-        case Variable(name=name, default=None):
+        case VariablePart(name=name, default=None):
             name = re.escape(name)
             return rf"(?:\$\{{{name}\}}|\${name}|\{{env:{name}\}}|\$\{{env:{name}\}}|\$env:{name}|{name})"
-        case Variable(name=name, default=default):
+        case VariablePart(name=name, default=default):
             return re.escape(f"${{{name}:-{default}}}")
-        case File(path=path):
+        case FilePart(path=path):
             return rf"\$?\{{file:{re.escape(path)}\}}"
-        case Command(line=line):
+        case CommandPart(line=line):
             inner = "".join(map(source, line))
             return rf"(?:!{inner}|\$\({inner}\))"
-        case Secret(name=name):
+        case SecretPart(name=name):
             return rf"\$\{{\{{\s*secrets\.{re.escape(name)}\s*\}}\}}"
-        case Input(id=id):
+        case InputPart(id=id):
             return re.escape(f"${{input:{id}}}")
-        case Known():
+        case KnownPart():
             return r"(?:~|\$\{[A-Za-z/]+(?::[^}]*)?\})"
 
 
@@ -488,17 +505,21 @@ def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dial
 def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: Field) -> None:
     """No two texts side by side and none that is empty beside another part: else equality would miss them."""
     made = template(text, dialect, field).parts
-    fixed = [isinstance(part, Text) for part in made]
+    fixed = [isinstance(part, TextPart) for part in made]
     assert made
     assert not any(one and other for one, other in pairwise(fixed))
-    assert len(made) == 1 or Text("") not in made
+    assert len(made) == 1 or TextPart("") not in made
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.from_regex("[A-Za-z_][A-Za-z0-9_]*", fullmatch=True), st.text(st.characters(exclude_characters="}")))
 def test_any_default_without_a_closing_brace_is_kept_to_the_letter(name: str, default: str) -> None:
     for dialect in (BRACES, SHARED, OWN, DOLLAR):
-        assert parts(f"<${{{name}:-{default}}}>", dialect, "env") == (Text("<"), Variable(name, default), Text(">"))
+        assert parts(f"<${{{name}:-{default}}}>", dialect, "env") == (
+            TextPart("<"),
+            VariablePart(name, default),
+            TextPart(">"),
+        )
 
 
 # In a process of its own, which the system ends: nothing else stops a regular expression.

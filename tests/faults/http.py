@@ -12,7 +12,7 @@ from aiohttp import web
 from tests.faults.table import Meter, Peers, Row, bound, echoes, fails
 
 import mooring
-from mooring.testing.site import Heard, Respond, Site, event, said
+from mooring.testing.site import ReceivedRequest, Respond, Site, event, said
 
 MIB = 1024 * 1024
 SECOND = mooring.Timeout(1, 1)
@@ -60,12 +60,12 @@ async def hundred_logins(meter: Meter) -> str:
 
 
 async def resumed(meter: Meter) -> str:
-    async def half(heard: Heard) -> web.StreamResponse:
+    async def half(heard: ReceivedRequest) -> web.StreamResponse:
         response = await heard.stream()
         await response.write(event(b"", "7"))
         return response
 
-    async def rest(heard: Heard) -> web.StreamResponse:
+    async def rest(heard: ReceivedRequest) -> web.StreamResponse:
         if heard.headers.get("Last-Event-ID") != "7":
             return web.Response(status=405)
         response = await heard.stream()
@@ -83,7 +83,7 @@ async def resumed(meter: Meter) -> str:
 async def drops_for_ever(meter: Meter) -> str:
     times: list[float] = []
 
-    async def drop(heard: Heard) -> web.StreamResponse:
+    async def drop(heard: ReceivedRequest) -> web.StreamResponse:
         if heard.message or "Last-Event-ID" in heard.headers:
             times.append(time.monotonic())
         response = await heard.stream()
@@ -103,7 +103,7 @@ async def drops_for_ever(meter: Meter) -> str:
 
 
 async def drops_without_id(meter: Meter) -> str:
-    async def drop(heard: Heard) -> web.StreamResponse:
+    async def drop(heard: ReceivedRequest) -> web.StreamResponse:
         return await heard.stream()
 
     async with faulty(meter, drop) as (_, session):
@@ -116,7 +116,7 @@ async def drops_without_id(meter: Meter) -> str:
 
 
 async def session_forgotten(meter: Meter) -> str:
-    def forget(heard: Heard) -> Any:
+    def forget(heard: ReceivedRequest) -> Any:
         known = heard.headers.get("Mcp-Session-Id") == site.session
         return said("remembered") if known else web.Response(status=404)
 
@@ -140,7 +140,7 @@ async def asks_for_an_hour(meter: Meter) -> str:
 
 
 async def asks_for_a_second(meter: Meter) -> str:
-    def busy(heard: Heard) -> Any:
+    def busy(heard: ReceivedRequest) -> Any:
         return web.Response(status=429, headers={"Retry-After": "1"}) if calls(site) == 1 else said("now")
 
     async with faulty(meter, busy) as (site, session):
@@ -162,7 +162,7 @@ async def fails_inside(meter: Meter) -> str:
 async def beside_others(meter: Meter, fault: Respond, kind: type[Exception]) -> float:
     """A call fails while another is under way, which must not notice."""
 
-    async def slow(heard: Heard) -> Any:
+    async def slow(heard: ReceivedRequest) -> Any:
         await asyncio.sleep(0.5)
         return said("fine")
 
@@ -191,7 +191,7 @@ async def html(meter: Meter) -> str:
 
 
 async def trickles(meter: Meter) -> str:
-    async def drip(heard: Heard) -> web.StreamResponse:
+    async def drip(heard: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(heard.request)
         for _ in range(1000):
@@ -236,7 +236,7 @@ async def bomb(meter: Meter) -> str:
 
 
 async def endless_event(meter: Meter) -> str:
-    async def write(heard: Heard) -> web.StreamResponse:
+    async def write(heard: ReceivedRequest) -> web.StreamResponse:
         response = await heard.stream()
         await response.write(b"data: ")
         for _ in range(1000):

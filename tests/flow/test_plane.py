@@ -14,12 +14,12 @@ import pytest
 from test_host import until
 
 import mooring
-from mooring.core.call import Done, Failed, Happening, Heard, Moved, Pending, Processing, word
+from mooring.core.call import CallChanged, CallDone, CallFailed, CallPending, CallProcessing, Happening, WatchNews, word
 from mooring.core.content import Image, Text
 from mooring.core.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
-from mooring.tools.tool import Own
+from mooring.tools.tool import OwnTool
 from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -35,11 +35,11 @@ class Conversation:
         self.tools: Registry
 
     def states(self, id: str | None = None) -> list[str]:
-        moved = [each for each in self.happened if isinstance(each, Moved) and id in (None, each.request.id)]
+        moved = [each for each in self.happened if isinstance(each, CallChanged) and id in (None, each.request.id)]
         return [word(each.state) for each in moved]
 
     def heard(self) -> list[Any]:
-        return [update for each in self.happened if isinstance(each, Heard) for update in each.updates]
+        return [update for each in self.happened if isinstance(each, WatchNews) for update in each.updates]
 
     async def call(self, name: str, **arguments: Any) -> Any:
         """What a tool that answers in JSON answered."""
@@ -97,13 +97,13 @@ async def test_a_call_is_pending_then_processing_then_done(home: Home) -> None:
     assert (outcome.text, outcome.is_error) == ('{"sum": 42}', False)
     assert (outcome.server, outcome.tool, outcome.origin) == ("demo", "add", "mooring, cli")
     assert talk.states("toolu_1") == ["pending", "processing", "done"]
-    assert talk.happened[-1].state == Done(outcome)
+    assert talk.happened[-1].state == CallDone(outcome)
 
 
 async def test_progress_is_told_on_the_way(home: Home) -> None:
     async with conversation(home) as talk:
         await talk.tools.call("mcp__demo__slow", {"seconds": 0.5, "steps": 2})
-    steps = [each.state.progress for each in talk.happened if isinstance(each.state, Processing)]
+    steps = [each.state.progress for each in talk.happened if isinstance(each.state, CallProcessing)]
     assert [step and step.progress for step in steps] == [None, 0, 1, 2]
 
 
@@ -153,7 +153,7 @@ async def test_an_abort_stays_an_abort_and_reaches_the_server(home: Home) -> Non
         with pytest.raises(asyncio.CancelledError):
             await call
         last = talk.happened[-1]
-        assert isinstance(last.state, Failed)
+        assert isinstance(last.state, CallFailed)
         assert last.state.aborted
         assert talk.host.servers["demo"].in_flight == 0
 
@@ -265,7 +265,7 @@ async def test_a_call_can_be_sent_to_the_background_and_ended_there(home: Home) 
         assert await talk.tools.cancel("x")
         assert not await talk.tools.cancel("x")
         assert talk.host.servers["demo"].in_flight == 0
-        assert isinstance(talk.happened[-1].state, Failed)
+        assert isinstance(talk.happened[-1].state, CallFailed)
 
 
 async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: Home) -> None:
@@ -499,8 +499,8 @@ async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(
         async def work(given: Any) -> Any:
             return mooring.Result((Text(given["text"].upper()),))
 
-        def tool(name: str) -> Own:
-            return Own(talk.host, name, "Shouts.", work, ("text",), text={"type": "string"})
+        def tool(name: str) -> OwnTool:
+            return OwnTool(talk.host, name, "Shouts.", work, ("text",), text={"type": "string"})
 
         async with talk.host.registry(more=[tool("Shout")]) as tools:
             assert (await tools.call("Shout", {"text": "ahoy"})).text == "AHOY"
@@ -516,7 +516,7 @@ async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(hom
         async def work(given: Any) -> Any:
             raise ZeroDivisionError
 
-        async with talk.host.registry(more=[Own(talk.host, "Odd", "", work)], tell=talk.happened.append) as tools:
+        async with talk.host.registry(more=[OwnTool(talk.host, "Odd", "", work)], tell=talk.happened.append) as tools:
             with pytest.raises(ZeroDivisionError):
                 await tools.call("Odd")
     assert talk.states() == ["pending", "processing", "error"]
@@ -623,5 +623,5 @@ def test_only_the_registry_makes_names() -> None:
 
 def test_a_state_has_the_word_that_others_know_it_by() -> None:
     outcome = mooring.tools.registry.Outcome()
-    words = [word(state) for state in (Pending(), Processing(), Done(outcome), Failed(outcome))]
+    words = [word(state) for state in (CallPending(), CallProcessing(), CallDone(outcome), CallFailed(outcome))]
     assert words == ["pending", "processing", "done", "error"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import mooring
-from mooring.core.where import Request, here
+from mooring.core.where import Viewpoint, here
 
 SERVER = str(Path(__file__).parents[1] / "soak/server.py")
 
@@ -23,8 +23,8 @@ def servers(who: str, number: int, tools: int) -> dict[str, Any]:
     }
 
 
-def request(home: str) -> Request:
-    return Request(here({"HOME": home, "PATH": "/usr/bin:/bin"}), home)
+def request(home: str) -> Viewpoint:
+    return Viewpoint(here({"HOME": home, "PATH": "/usr/bin:/bin"}), home)
 
 
 async def main(home: str, who: str, tools: str, *stays: str) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from fleet import EVERYTHING
 
 import mooring
-from mooring.core.call import Done, Processing
+from mooring.core.call import CallDone, CallProcessing
 from mooring.core.content import Image, Text
-from mooring.core.where import Request, Where
+from mooring.core.where import Viewpoint, Where
 
 LONG = "trigger-long-running-operation"
 
@@ -20,7 +20,7 @@ LONG = "trigger-long-running-operation"
 async def conversation(home, **options):
     where = Where(str(home), {"HOME": str(home), "PATH": "/usr/bin:/bin"})
     servers = {"everything": {"command": EVERYTHING[0], "args": EVERYTHING[1:]}}
-    async with mooring.open(request=Request(where, str(home)), servers=servers, policy="allow") as host:
+    async with mooring.open(request=Viewpoint(where, str(home)), servers=servers, policy="allow") as host:
         assert await host.ready() == {}
         async with host.registry(**options) as tools:
             yield tools
@@ -88,7 +88,7 @@ async def test_a_long_call_can_be_left_to_itself(tmp_path):
     begun, ended = asyncio.Event(), asyncio.Event()
 
     def tell(moved):
-        {Processing: begun, Done: ended}.get(type(moved.state), asyncio.Event()).set()
+        {CallProcessing: begun, CallDone: ended}.get(type(moved.state), asyncio.Event()).set()
 
     async with conversation(tmp_path, tell=tell) as tools:
         work = asyncio.create_task(tools.call(f"mcp__everything__{LONG}", {"duration": 0.6, "steps": 3}, id="long"))

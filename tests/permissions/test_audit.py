@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mooring.core.problem import Problem
 from mooring.permissions.audit import Audit, path, read, shape
-from mooring.permissions.verdict import Call, Rule, Verdict
+from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from support import Home
 
 ALLOWED = Verdict("allow", "because", "user", Rule("mcp__x__*", "allow", "canary-pattern"))
@@ -24,8 +24,8 @@ def log(home: Home) -> list[dict[str, Any]]:
 
 def test_a_call_is_on_record_with_what_decided_and_how_it_ended(home: Home) -> None:
     audit = Audit(home.where, "s1")
-    audit.add(Call("x", "t", {"n": 3, "on": True, "text": "hello"}, None, ".mcp.json"), ALLOWED, "ok", 0.25)
-    audit.add(Call(None, "ReadMcpResource"), Verdict("deny", "no"), "denied")
+    audit.add(ProposedCall("x", "t", {"n": 3, "on": True, "text": "hello"}, None, ".mcp.json"), ALLOWED, "ok", 0.25)
+    audit.add(ProposedCall(None, "ReadMcpResource"), Verdict("deny", "no"), "denied")
     audit.close()
     first, second = log(home)
     assert first.pop("time")[-1] == "Z"
@@ -68,7 +68,7 @@ def test_no_line_holds_a_secret_wherever_it_stood(home: Home) -> None:
         {"k": ("canary-4",)},
         object(),
     ):
-        audit.add(Call("x", "t", {"token": value}), ALLOWED, "ok")
+        audit.add(ProposedCall("x", "t", {"token": value}), ALLOWED, "ok")
     audit.close()
     text = Path(path(home.where)).read_text()
     assert (text.count("\n"), "canary" in text, audit.lost) == (5, False, 0)
@@ -81,7 +81,7 @@ def test_no_line_holds_a_secret_wherever_it_stood(home: Home) -> None:
 )
 def test_a_line_is_short_however_large_the_arguments(arguments: dict[str, Any], home: Home) -> None:
     audit = Audit(home.where, "s")
-    audit.add(Call("x" * 100_000, "t" * 100_000, arguments, None, "o" * 100_000), ALLOWED, "ok")
+    audit.add(ProposedCall("x" * 100_000, "t" * 100_000, arguments, None, "o" * 100_000), ALLOWED, "ok")
     audit.close()
     assert len(Path(path(home.where)).read_bytes()) < 4_096
     assert audit.lost == 0
@@ -98,7 +98,7 @@ def test_arguments_that_no_json_can_hold_cost_their_shape_and_not_the_line(home:
         pass
 
     audit = Audit(home.where, "s")
-    audit.add(Call("x", "t", {"n": Odd(3)}), ALLOWED, "ok")
+    audit.add(ProposedCall("x", "t", {"n": Odd(3)}), ALLOWED, "ok")
     audit.close()
     assert [(entry.tool, entry.arguments) for entry in read(home.where)] == [("t", "unreadable")]
     assert audit.lost == 0
@@ -106,7 +106,7 @@ def test_arguments_that_no_json_can_hold_cost_their_shape_and_not_the_line(home:
 
 def test_lines_are_written_within_a_second_or_so_without_closing(home: Home) -> None:
     audit = Audit(home.where, "s")
-    audit.add(Call("x", "t"), ALLOWED, "ok")
+    audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
     written = threading.Event()
     for _ in range(500):
         if Path(path(home.where)).exists() and log(home):
@@ -120,7 +120,7 @@ def test_the_log_is_for_its_owner_alone_whatever_the_umask(home: Home) -> None:
     before = os.umask(0)
     try:
         audit = Audit(home.where, "s")
-        audit.add(Call("x", "t"), ALLOWED, "ok")
+        audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
         audit.close()
     finally:
         os.umask(before)
@@ -130,7 +130,7 @@ def test_the_log_is_for_its_owner_alone_whatever_the_umask(home: Home) -> None:
 def test_the_log_is_bounded_and_the_youngest_lines_stay(home: Home) -> None:
     audit = Audit(home.where, "s", most=2_000, kept=3)
     for number in range(200):
-        audit.add(Call("x", f"t{number}"), ALLOWED, "ok")
+        audit.add(ProposedCall("x", f"t{number}"), ALLOWED, "ok")
         if number % 7 == 0:
             audit.flush()
     audit.close()
@@ -147,7 +147,7 @@ def test_many_threads_and_two_logs_lose_and_tear_nothing(home: Home) -> None:
 
     def work(audit: Audit, thread: int) -> None:
         for number in range(500):
-            audit.add(Call("x", f"{thread}-{number}"), ALLOWED, "ok")
+            audit.add(ProposedCall("x", f"{thread}-{number}"), ALLOWED, "ok")
             if number % 100 == 0:
                 audit.flush()
 
@@ -164,7 +164,7 @@ def test_many_threads_and_two_logs_lose_and_tear_nothing(home: Home) -> None:
 def test_a_line_that_was_cut_short_costs_no_other(home: Home) -> None:
     home.write("home/.local/state/mooring/audit.jsonl", '{"time": "2026')
     audit = Audit(home.where, "s")
-    audit.add(Call("x", "t"), ALLOWED, "ok")
+    audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
     audit.close()
     assert [entry.tool for entry in read(home.where)] == ["t"]
 
@@ -183,7 +183,7 @@ def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obst
     told: list[Problem] = []
     audit = Audit(home.where, "s", tell=told.append)
     for _ in range(3):
-        audit.add(Call("x", "t"), ALLOWED, "ok")
+        audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
         audit.flush()
     audit.close()
     assert audit.lost == 3
@@ -206,8 +206,8 @@ def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obst
 )
 def test_the_log_can_be_read_by_what_one_looks_for(wanted: dict[str, Any], tools: list[str], home: Home) -> None:
     audit = Audit(home.where, "s")
-    audit.add(Call("x", "a"), ALLOWED, "ok")
-    audit.add(Call("x", "b"), ALLOWED, "is_error")
-    audit.add(Call("y", "c"), Verdict("deny", "no"), "denied")
+    audit.add(ProposedCall("x", "a"), ALLOWED, "ok")
+    audit.add(ProposedCall("x", "b"), ALLOWED, "is_error")
+    audit.add(ProposedCall("y", "c"), Verdict("deny", "no"), "denied")
     audit.close()
     assert [entry.tool for entry in read(home.where, **wanted)] == tools

@@ -12,13 +12,13 @@ from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
 from mooring.core.tool import Hints
 from mooring.errors import ConfigError, Denied
 from mooring.permissions.gate import Gate, keeper
-from mooring.permissions.policy import Layer, Policy
+from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rules import policy
-from mooring.permissions.verdict import Call, Rule, Verdict
+from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from mooring.settings import load
 from support import Home
 
-CALL = Call("github", "create_issue", {"title": "x"})
+CALL = ProposedCall("github", "create_issue", {"title": "x"})
 
 
 class Person:
@@ -42,15 +42,15 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[tuple[str, str, str]] = []
 
-    def add(self, call: Call, verdict: Verdict, outcome: str, seconds: float) -> None:
+    def add(self, call: ProposedCall, verdict: Verdict, outcome: str, seconds: float) -> None:
         self.lines.append((call.tool, verdict.action, outcome))
 
 
 def ruled(*rules: Rule, level: Any = "user") -> Policy:
-    return Policy([Layer(level, rules)])
+    return Policy([RuleLevel(level, rules)])
 
 
-async def outcome(gate: Gate, call: Call = CALL) -> str:
+async def outcome(gate: Gate, call: ProposedCall = CALL) -> str:
     try:
         return (await gate.pass_(call)).action
     except Denied as error:
@@ -60,8 +60,8 @@ async def outcome(gate: Gate, call: Call = CALL) -> str:
 async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
     person = Person(Yes())
     gate = Gate(ruled(Rule("github.get_*", "allow"), Rule("github.delete_*", "deny")), person)
-    assert await outcome(gate, Call("github", "get_x")) == "allow"
-    assert await outcome(gate, Call("github", "delete_x")) == (
+    assert await outcome(gate, ProposedCall("github", "get_x")) == "allow"
+    assert await outcome(gate, ProposedCall("github", "delete_x")) == (
         "delete_x of github was not called: your settings say: deny github.delete_*. "
         "Trying again will not help; only the person can change that rule."
     )
@@ -71,7 +71,7 @@ async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
 async def test_a_question_says_what_why_whence_and_which_rule_would_silence_it() -> None:
     person = Person(Yes())
     hints = Hints(destructive_hint=True)
-    await Gate(Policy(), person).pass_(Call("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
+    await Gate(Policy(), person).pass_(ProposedCall("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
     assert person.asked == [
         Permission(
             "github", "create_issue", {"title": "x"}, "no rule speaks of it",
@@ -86,7 +86,7 @@ async def test_once_is_once_and_a_session_lasts_for_that_very_tool() -> None:
     for _ in range(5):
         assert await outcome(gate) == "allow"
     assert len(person.asked) == 3
-    await gate.pass_(Call("github", "other"))
+    await gate.pass_(ProposedCall("github", "other"))
     assert len(person.asked) == 4
 
 
@@ -115,8 +115,8 @@ async def test_without_anybody_to_ask_no_rule_is_named_that_would_not_help() -> 
 async def test_questions_about_the_same_tool_are_asked_one_at_a_time_and_a_session_settles_the_rest() -> None:
     person = Person(Allow("session"), hold=True)
     gate = Gate(Policy(), person)
-    waiting = [asyncio.create_task(outcome(gate, Call("github", "t", {"n": n}))) for n in range(20)]
-    other = asyncio.create_task(outcome(gate, Call("github", "u")))
+    waiting = [asyncio.create_task(outcome(gate, ProposedCall("github", "t", {"n": n}))) for n in range(20)]
+    other = asyncio.create_task(outcome(gate, ProposedCall("github", "u")))
     await asyncio.sleep(0)
     assert [question.tool for question in person.asked] == ["t", "u"]
     person.go.set()
@@ -128,7 +128,9 @@ async def test_a_no_to_a_call_holds_for_the_same_call_that_waited_and_a_yes_does
     person = Person(No("stop"), Allow(), hold=True)
     gate = Gate(Policy(), person)
     same = [asyncio.create_task(outcome(gate)) for _ in range(3)]
-    others = [asyncio.create_task(outcome(gate, Call("github", "create_issue", {"title": n}))) for n in range(2)]
+    others = [
+        asyncio.create_task(outcome(gate, ProposedCall("github", "create_issue", {"title": n}))) for n in range(2)
+    ]
     await asyncio.sleep(0)
     person.go.set()
     assert ["stop" in words for words in await asyncio.gather(*same)] == [True] * 3
@@ -151,10 +153,10 @@ async def test_a_call_that_is_cancelled_while_it_asks_leaves_the_others_their_tu
 async def test_polling_a_tool_asks_about_that_tool_even_where_polling_itself_was_just_allowed() -> None:
     person = Person(Allow())
     gate = Gate(ruled(Rule("SubscribePolling", "ask")), person)
-    await gate.pass_(Call(None, "SubscribePolling", target=CALL))
+    await gate.pass_(ProposedCall(None, "SubscribePolling", target=CALL))
     assert [question.tool for question in person.asked] == ["SubscribePolling", "create_issue"]
     gate = Gate(ruled(Rule("github.*", "deny")), person)
-    assert "deny github.*" in await outcome(gate, Call(None, "SubscribePolling", target=CALL))
+    assert "deny github.*" in await outcome(gate, ProposedCall(None, "SubscribePolling", target=CALL))
 
 
 async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
@@ -164,7 +166,7 @@ async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
     ):
         person = Person(Allow("always", place))  # type: ignore[arg-type]  # both are places
         gate = Gate(Policy(), person, keep=keeper(home.where, str(home.project)))
-        call = Call("github", f"for_{place}")
+        call = ProposedCall("github", f"for_{place}")
         assert (await outcome(gate, call), await outcome(gate, call), len(person.asked)) == ("allow", "allow", 1)
         assert person.asked[0].scopes == ("once", "session", "always")
         assert f"for_{place}" in (home.home / path).read_text()
@@ -189,7 +191,7 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
         (lambda: ruled(Rule("*", "ask"), level="managed"), ("once",)),
         (lambda: ruled(Rule("*", "ask"), level="project"), ("once", "session", "always")),
         (lambda: Policy((), "bypass", (), ("settings.json",)), ("once", "session")),
-        (lambda: Policy([Layer("managed", (Rule("*", "allow"),))], doubts=["settings.json"]), ("once", "session")),
+        (lambda: Policy([RuleLevel("managed", (Rule("*", "allow"),))], doubts=["settings.json"]), ("once", "session")),
     ],
 )
 async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable[[], Policy], scopes: Any) -> None:
@@ -224,15 +226,15 @@ async def test_whatever_a_server_calls_itself_its_answer_is_remembered_for_it_al
     gate = Gate(Policy(), person)
     odd = [("a__b", "*"), ("a", "b__*"), ("*", "*"), ("a_", "[x]"), ("", ""), ("é", "\u200b"), ("mcp", "mcp__x")]
     for server, tool in odd:
-        await gate.pass_(Call(server, tool))
-        await gate.pass_(Call(server, tool))
+        await gate.pass_(ProposedCall(server, tool))
+        await gate.pass_(ProposedCall(server, tool))
     assert [(question.server, question.tool) for question in person.asked] == odd
     assert all(json.loads(question.rule)["action"] == "allow" for question in person.asked)
 
 
 async def test_an_answer_for_the_session_never_undoes_what_the_session_denies() -> None:
     denied = Rule("github.create_issue", "deny", "*secret*")
-    gate = Gate(Policy([Layer("session", (denied,))]), Person(Allow("session")))
+    gate = Gate(Policy([RuleLevel("session", (denied,))]), Person(Allow("session")))
     assert await outcome(gate) == "allow"
-    assert "secret" in await outcome(gate, Call("github", "create_issue", {"title": "a secret"}))
+    assert "secret" in await outcome(gate, ProposedCall("github", "create_issue", {"title": "a secret"}))
     assert await outcome(gate) == "allow"

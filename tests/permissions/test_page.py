@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from mooring.permissions import audit, values
-from mooring.permissions.policy import LEVELS, MODES, Layer, Policy
-from mooring.permissions.verdict import Call, Rule
+from mooring.permissions.policy import LEVELS, MODES, Policy, RuleLevel
+from mooring.permissions.verdict import ProposedCall, Rule
 from mooring.settings import SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
@@ -17,8 +17,12 @@ def test_the_example_is_a_list_of_rules_and_does_what_it_looks_like() -> None:
     assert found
     written = json.loads(found[1])["permissions"]
     assert SETTINGS["permissions"].fits(written)
-    policy = Policy([Layer("user", tuple(Rule(**rule) for rule in written))])
-    calls = [Call("github", "get_issue"), Call("shell", "run", {"command": "sudo rm -rf /"}), Call("shell", "run")]
+    policy = Policy([RuleLevel("user", tuple(Rule(**rule) for rule in written))])
+    calls = [
+        ProposedCall("github", "get_issue"),
+        ProposedCall("shell", "run", {"command": "sudo rm -rf /"}),
+        ProposedCall("shell", "run"),
+    ]
     assert [policy.decide(call).action for call in calls] == ["allow", "deny", "ask"]
 
 
@@ -28,9 +32,9 @@ def test_every_name_in_the_table_means_what_stands_beside_it() -> None:
     assert len(rows) == 6
     for names, meaning in rows.items():
         for name in re.findall(r"`([^`]+)`", names):
-            policy = Policy([Layer("user", (Rule(name, "deny"),))])
-            own = policy.decide(Call(None, "ListMcpResources")).action
-            theirs = policy.decide(Call("github", "get_issue")).action
+            policy = Policy([RuleLevel("user", (Rule(name, "deny"),))])
+            own = policy.decide(ProposedCall(None, "ListMcpResources")).action
+            theirs = policy.decide(ProposedCall("github", "get_issue")).action
             assert (theirs == "deny") == ("own tool of that name" not in meaning), name
             assert (own == "deny") == ("Mooring's own" in meaning), name
 

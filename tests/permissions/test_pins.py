@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import Origin, ServerConfig, Stdio
-from mooring.core.template import Template, Text
+from mooring.core.template import Template, TextPart
 from mooring.core.tool import Hints, Tool
 from mooring.display.text import problem_line
 from mooring.errors import FileError
@@ -208,7 +208,7 @@ def test_who_pins_first_at_the_same_time_wins_and_the_others_see_it(home: Home) 
 
 
 def server(origin: Origin, command: str = "x") -> Approved:
-    config = ServerConfig(name="s", origin=origin, connection=Stdio(Template(command, (Text(command),))))
+    config = ServerConfig(name="s", origin=origin, connection=Stdio(Template(command, (TextPart(command),))))
     return Approved(config, "/project")
 
 

@@ -7,8 +7,8 @@ import timeit
 import pytest
 
 from mooring.core.tool import Hints
-from mooring.permissions.policy import LEVELS, MODES, Layer, Policy
-from mooring.permissions.verdict import Action, Call, Level, Mode, Rule
+from mooring.permissions.policy import LEVELS, MODES, Policy, RuleLevel
+from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule
 
 READS = Hints(read_only_hint=True)
 
@@ -19,15 +19,15 @@ def rule(text: str) -> Rule:
     return Rule(tool, action, *pattern)  # type: ignore[arg-type]  # a wrong one would match nothing here
 
 
-def layer(level: Level, *rules: str) -> Layer:
-    return Layer(level, tuple(map(rule, rules)))
+def layer(level: Level, *rules: str) -> RuleLevel:
+    return RuleLevel(level, tuple(map(rule, rules)))
 
 
-def verdict(call: Call, *layers: Layer, mode: Mode = "ask", trusted: tuple[str, ...] = ()) -> Action:
+def verdict(call: ProposedCall, *layers: RuleLevel, mode: Mode = "ask", trusted: tuple[str, ...] = ()) -> Action:
     return Policy(layers, mode, trusted).decide(call).action
 
 
-CALL = Call("github", "create_issue")
+CALL = ProposedCall("github", "create_issue")
 
 # What a higher and a lower level say, and what comes of it; `None` is silence.
 TWO: dict[tuple[Action | None, Action | None], Action | None] = {
@@ -66,7 +66,7 @@ def test_a_deny_beats_all_and_else_the_highest_level_decides(high: Level, low: L
         layers = [layer(level, f"{a} mcp__github__*") for level, a in ((high, above), (low, below)) if a]
         for hints, trust in itertools.product((None, Hints(), READS), ((), ("github",), ("GitHub", "other"))):
             reads = hints is READS and trust == ("github",)
-            call = Call("github", "create_issue", {}, hints)
+            call = ProposedCall("github", "create_issue", {}, hints)
             expected = BY_MODE[mode][0 if reads else 1][said]
             assert verdict(call, *layers, mode=mode, trusted=trust) == expected, (above, below, hints, trust)
 
@@ -103,7 +103,7 @@ def test_within_a_level_the_first_match_wins(rules: tuple[str, ...], action: Act
     ],
 )
 def test_a_pattern_denies_where_any_value_matches(pattern: str, arguments: dict[str, object], action: Action) -> None:
-    assert verdict(Call("sh", "run", arguments), layer("user", f"deny mcp__sh__run {pattern}")) == action
+    assert verdict(ProposedCall("sh", "run", arguments), layer("user", f"deny mcp__sh__run {pattern}")) == action
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_pattern_denies_where_any_value_matches(pattern: str, arguments: dict[
 def test_a_pattern_allows_only_where_every_value_matches(
     pattern: str, arguments: dict[str, object], action: Action
 ) -> None:
-    assert verdict(Call("sh", "run", arguments), layer("user", f"allow mcp__sh__run {pattern}")) == action
+    assert verdict(ProposedCall("sh", "run", arguments), layer("user", f"allow mcp__sh__run {pattern}")) == action
 
 
 @pytest.mark.parametrize(
@@ -143,19 +143,19 @@ def test_a_pattern_allows_only_where_every_value_matches(
 def test_what_is_too_much_to_look_through_is_denied_by_a_deny_and_not_allowed_by_an_allow(
     arguments: dict[str, object],
 ) -> None:
-    assert verdict(Call("sh", "run", arguments), layer("user", "deny mcp__sh__run *rm*rf*")) == "deny"
-    assert verdict(Call("sh", "run", arguments), layer("user", "allow mcp__sh__run *a*a*")) == "ask"
+    assert verdict(ProposedCall("sh", "run", arguments), layer("user", "deny mcp__sh__run *rm*rf*")) == "deny"
+    assert verdict(ProposedCall("sh", "run", arguments), layer("user", "allow mcp__sh__run *a*a*")) == "ask"
 
 
 def test_the_ends_of_a_long_text_are_enough_for_a_pattern_that_looks_no_further() -> None:
     rules = layer("user", "deny mcp__fs__write /etc/*")
-    assert verdict(Call("fs", "write", {"path": "/tmp/x", "content": "a" * 1_000_000}), rules) == "ask"
-    assert verdict(Call("fs", "write", {"path": "/ETC/x", "content": "a" * 1_000_000}), rules) == "deny"
-    assert verdict(Call("fs", "write", {"path": "/etc/" + "a" * 1_000_000}), rules) == "deny"
+    assert verdict(ProposedCall("fs", "write", {"path": "/tmp/x", "content": "a" * 1_000_000}), rules) == "ask"
+    assert verdict(ProposedCall("fs", "write", {"path": "/ETC/x", "content": "a" * 1_000_000}), rules) == "deny"
+    assert verdict(ProposedCall("fs", "write", {"path": "/etc/" + "a" * 1_000_000}), rules) == "deny"
 
 
 def test_mooring_own_tools_need_no_permission_unless_a_rule_speaks_of_them() -> None:
-    own = Call(None, "ReadMcpResource", {"server": "x", "uri": "file:///x"})
+    own = ProposedCall(None, "ReadMcpResource", {"server": "x", "uri": "file:///x"})
     assert [verdict(own, mode=mode) for mode in MODES] == ["allow"] * 4
     assert verdict(own, layer("user", "deny readmcpresource")) == "deny"
     assert verdict(own, layer("user", "ask *")) == "ask"
@@ -174,27 +174,27 @@ def test_mooring_own_tools_need_no_permission_unless_a_rule_speaks_of_them() -> 
     ],
 )
 def test_polling_a_tool_passes_that_tools_gate(rules: tuple[str, ...], action: Action) -> None:
-    call = Call(None, "SubscribePolling", target=Call("x", "get"))
+    call = ProposedCall(None, "SubscribePolling", target=ProposedCall("x", "get"))
     assert verdict(call, layer("user", *rules)) == action
 
 
 def test_a_tool_that_says_it_destroys_does_not_only_read() -> None:
-    call = Call("x", "t", {}, Hints(read_only_hint=True, destructive_hint=True))
+    call = ProposedCall("x", "t", {}, Hints(read_only_hint=True, destructive_hint=True))
     assert verdict(call, mode="accept-reads", trusted=("x",)) == "ask"
     assert verdict(call, mode="plan", trusted=("x",)) == "deny"
 
 
 def test_a_hint_that_changes_changes_the_verdict() -> None:
     policy = Policy((), "accept-reads", ("x",))
-    assert policy.decide(Call("x", "t", {}, READS)).action == "allow"
-    assert policy.decide(Call("x", "t")).action == "ask"
-    assert policy.decide(Call("x", "t", {}, READS)).action == "allow"
+    assert policy.decide(ProposedCall("x", "t", {}, READS)).action == "allow"
+    assert policy.decide(ProposedCall("x", "t")).action == "ask"
+    assert policy.decide(ProposedCall("x", "t", {}, READS)).action == "allow"
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_rules_that_cannot_be_read_let_nothing_through_unasked_but_what_this_session_allowed(mode: Mode) -> None:
     policy = Policy([layer("user", "allow mcp__github__*")], mode, ("github",), ("settings.json",))
-    call = Call("github", "get", {}, READS)
+    call = ProposedCall("github", "get", {}, READS)
     assert policy.decide(call).action == "ask"
     assert "settings.json" in policy.decide(call).why
     assert policy.adding("session", rule("allow mcp__github__get")).decide(call).action == "allow"
@@ -202,14 +202,16 @@ def test_rules_that_cannot_be_read_let_nothing_through_unasked_but_what_this_ses
 
 
 def test_a_verdict_names_the_rule_and_whose_it_is() -> None:
-    found = Policy([layer("managed", "deny mcp__github__* title=*")]).decide(Call("github", "new", {"title": "x"}))
+    found = Policy([layer("managed", "deny mcp__github__* title=*")]).decide(
+        ProposedCall("github", "new", {"title": "x"})
+    )
     assert (found.level, found.rule) == ("managed", Rule("mcp__github__*", "deny", "title=*"))
     assert found.why == "the machine's settings say: deny mcp__github__* with title=*"
 
 
 def test_what_a_project_allows_is_ignored_with_a_problem() -> None:
-    policy = Policy([Layer("project", (rule("allow mcp__x__*"),), "p/settings.json")])
-    assert policy.decide(Call("x", "t")).action == "ask"
+    policy = Policy([RuleLevel("project", (rule("allow mcp__x__*"),), "p/settings.json")])
+    assert policy.decide(ProposedCall("x", "t")).action == "ask"
     assert [(problem.path, "cannot allow" in problem.message) for problem in policy.problems] == [
         ("p/settings.json", True)
     ]
@@ -217,8 +219,11 @@ def test_what_a_project_allows_is_ignored_with_a_problem() -> None:
 
 def test_an_allow_that_does_not_say_where_the_server_ends_is_ignored_with_a_problem() -> None:
     policy = Policy([layer("user", "allow mcp_my_server_get", "allow mcp__*_read", "allow mcp__ok__*")])
-    assert {policy.decide(Call("my", "server_get")).action, policy.decide(Call("my_server", "get")).action} == {"ask"}
-    assert policy.decide(Call("x_read", "write")).action == "ask"
+    assert {
+        policy.decide(ProposedCall("my", "server_get")).action,
+        policy.decide(ProposedCall("my_server", "get")).action,
+    } == {"ask"}
+    assert policy.decide(ProposedCall("x_read", "write")).action == "ask"
     assert [problem.message.split()[4] for problem in policy.problems] == ["mcp_my_server_get", "mcp__*_read"]
 
 
@@ -239,10 +244,10 @@ LARGE: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("action", ["allow", "deny"])
 def test_no_pattern_and_no_arguments_make_a_verdict_slow(what: str, pattern: str, action: str) -> None:
     policy = Policy([layer("user", f"{action} mcp__x__* {pattern}")])
-    call = Call("x", "t", LARGE[what])
+    call = ProposedCall("x", "t", LARGE[what])
     assert min(timeit.repeat(lambda: policy.decide(call), timer=time.thread_time, number=1, repeat=4)) < 0.010
 
 
 def test_the_verdict_about_a_tool_is_remembered_and_no_arguments_are_looked_at() -> None:
     policy = Policy([layer("user", "deny mcp__y__* secret*", "allow mcp__x__*")])
-    assert policy.decide(Call("x", "t")) is policy.decide(Call("x", "t", {"a": object()}))
+    assert policy.decide(ProposedCall("x", "t")) is policy.decide(ProposedCall("x", "t", {"a": object()}))

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from mooring.core.glob import literal
 from mooring.errors import ConfigError
-from mooring.permissions.policy import Layer, Policy
+from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import exactly, pair, said
-from mooring.permissions.verdict import Action, Call, Rule
+from mooring.permissions.verdict import Action, ProposedCall, Rule
 from mooring.tools.catalog.names import Scheme, names
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 
 
 def decide(rule: str, action: Action, server: str | None, tool: str) -> Action:
-    return Policy([Layer("user", (Rule(rule, action),))]).decide(Call(server, tool)).action
+    return Policy([RuleLevel("user", (Rule(rule, action),))]).decide(ProposedCall(server, tool)).action
 
 
 @pytest.mark.parametrize(

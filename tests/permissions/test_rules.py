@@ -12,7 +12,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import keep, policy
-from mooring.permissions.verdict import Action, Call, Mode
+from mooring.permissions.verdict import Action, Mode, ProposedCall
 from mooring.settings import load
 from mooring.syntax import parse
 from support import Home
@@ -27,7 +27,7 @@ def in_force(home: Home, wanted: Mode | None = None) -> Policy:
 
 
 def verdict(home: Home, server: str, tool: str, **arguments: Any) -> Action:
-    return in_force(home).decide(Call(server, tool, arguments)).action
+    return in_force(home).decide(ProposedCall(server, tool, arguments)).action
 
 
 def test_rules_of_the_machine_the_person_and_the_project_are_all_in_force(home: Home) -> None:
@@ -76,7 +76,7 @@ def test_a_tool_allowed_in_a_project_is_allowed_there_alone_and_nothing_is_writt
     keep(home.where, str(home.project), "x", "y", "project-local")
     assert verdict(home, "x", "y") == "allow"
     other = str(home.folder / "other")
-    assert policy(load(home.where, other), home.where, other).decide(Call("x", "y")).action == "ask"
+    assert policy(load(home.where, other), home.where, other).decide(ProposedCall("x", "y")).action == "ask"
     assert sorted(home.project.rglob("*")) == before
     assert not (home.folder / USER).exists()
     assert (home.folder / LOCAL).stat().st_mode & 0o777 == 0o600

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.servers.launch.prepare import Context, Launch, Reach, Secrets, prepare
+from mooring.servers.launch.prepare import Launch, LaunchContext, Reach, Secrets, prepare
 from support import Home
 
 OWN = "home/.config/mooring/mcp.json"
@@ -43,18 +43,18 @@ def found(home: Home, *, own: bool = True) -> Approved:
     return Approved(config, str(home.project), own=own)
 
 
-def context(home: Home, env: Mapping[str, str] | None = None, /, **changes: Any) -> Context:
+def context(home: Home, env: Mapping[str, str] | None = None, /, **changes: Any) -> LaunchContext:
     where = replace(home.where, env={**home.env, **(env or {})})
-    return replace(Context(where, NoGuard(), Secrets()), **changes)
+    return replace(LaunchContext(where, NoGuard(), Secrets()), **changes)
 
 
-async def started(approved: Approved, given: Context) -> Launch:
+async def started(approved: Approved, given: LaunchContext) -> Launch:
     made = await prepare(approved, given)
     assert isinstance(made, Launch)
     return made
 
 
-async def reached(approved: Approved, given: Context) -> Reach:
+async def reached(approved: Approved, given: LaunchContext) -> Reach:
     made = await prepare(approved, given)
     assert isinstance(made, Reach)
     return made

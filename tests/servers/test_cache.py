@@ -27,7 +27,7 @@ from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.hello import Hello, Implementation
 from mooring.core.offer import LIFE, Offer
 from mooring.core.raw import ABSENT
-from mooring.core.template import Command, Template, Text, Variable, literal
+from mooring.core.template import CommandPart, Template, TextPart, VariablePart, literal
 from mooring.core.tool import (
     Argument,
     Execution,
@@ -292,10 +292,11 @@ print(len(found), time.process_time() - begun)
 
 # --- keys ---------------------------------------------------------------------------------------------------
 
-PARTS = (Text("--token="), Variable("TOKEN"))
+PARTS = (TextPart("--token="), VariablePart("TOKEN"))
 PROGRAM = Stdio(literal("run"), (Template("--token=${TOKEN}", PARTS),), {"MODE": literal("fast")}, ("PASSED",))
 SITE = Http(
-    literal("https://example.org"), {"Authorization": Template("!echo $TOKEN", (Command((Variable("TOKEN"),)),))}
+    literal("https://example.org"),
+    {"Authorization": Template("!echo $TOKEN", (CommandPart((VariablePart("TOKEN"),)),))},
 )
 ENV = {"TOKEN": "canary-token", "PASSED": "canary-passed", "OTHER": "x"}
 

@@ -21,25 +21,25 @@ from prepared import (
 
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
-from mooring.core.question import Answer, No, Question, Value, Yes
-from mooring.core.template import Part, Template, Text, Variable, literal
+from mooring.core.question import Answer, MissingValue, No, Question, Yes
+from mooring.core.template import Part, Template, TextPart, VariablePart, literal
 from mooring.discovery.dialect import BRACES, LOOSE, VARS, WORKSPACE, Dialect
 from mooring.discovery.template import template
 from mooring.errors import Unresolved
 from mooring.servers.launch import dotenv
-from mooring.servers.launch.expand import AsWritten, Filled, expand
+from mooring.servers.launch.expand import AsWritten, Expanded, expand
 from mooring.servers.launch.prepare import Omission
 from support import Home
 
 
 @given(st.lists(st.text()))
 def test_a_template_of_nothing_but_text_is_that_text(texts: list[str]) -> None:
-    def text_itself(part: Part) -> Filled:
-        assert isinstance(part, Text)
-        return Filled(part.text)
+    def text_itself(part: Part) -> Expanded:
+        assert isinstance(part, TextPart)
+        return Expanded(part.text)
 
     whole = "".join(texts)
-    assert expand(Template(whole, tuple(map(Text, texts))), text_itself) == Filled(whole)
+    assert expand(Template(whole, tuple(map(TextPart, texts))), text_itself) == Expanded(whole)
 
 
 @given(
@@ -49,8 +49,8 @@ def test_a_template_of_nothing_but_text_is_that_text(texts: list[str]) -> None:
 def test_what_stays_as_written_stays_exactly_as_written(dialect: Dialect, pieces: list[str]) -> None:
     text = "".join(pieces)
     made = template(text, dialect, "args")
-    filled = expand(made, lambda part: Filled(part.text) if isinstance(part, Text) else AsWritten())
-    assert filled == Filled(text)
+    filled = expand(made, lambda part: Expanded(part.text) if isinstance(part, TextPart) else AsWritten())
+    assert filled == Expanded(text)
 
 
 async def test_variables_are_filled_in_everywhere_and_defaults_where_they_are_not_set(home: Home) -> None:
@@ -102,7 +102,7 @@ async def test_a_header_whose_variable_is_not_set_goes_and_is_reported_by_the_va
 
 async def test_a_variable_to_be_left_out_stops_the_start_where_nothing_can_be_left_out(home: Home) -> None:
     approved = defined(home, OWN, {"command": "x"})
-    blank = Template("NOPE", (Text("--token="), Variable("NOPE", unset="omit")))
+    blank = Template("NOPE", (TextPart("--token="), VariablePart("NOPE", unset="omit")))
     ways = {
         "command": Stdio(blank),
         "args": Stdio(literal("x"), (blank,)),
@@ -192,7 +192,7 @@ class Person:
 
     async def __call__(self, question: Question) -> Answer:
         self.asked.append(question)
-        assert isinstance(question, Value)
+        assert isinstance(question, MissingValue)
         return Yes(self.answers[question.id]) if question.id in self.answers else No()
 
 
@@ -206,8 +206,8 @@ async def test_a_person_is_asked_for_each_input_once_and_what_is_secret_counts_a
     assert "canary-typed" in made.secrets
     assert "small" not in made.secrets, "it can be read in the file"
     assert person.asked == [
-        Value("x", "size", "", "medium", False, ("small", "medium")),
-        Value("x", "key", "Your key", None, True, ()),
+        MissingValue("x", "size", "", "medium", False, ("small", "medium")),
+        MissingValue("x", "key", "Your key", None, True, ()),
     ]
 
 

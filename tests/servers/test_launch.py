@@ -16,7 +16,7 @@ from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
-from mooring.servers.launch.prepare import Context, Omission, Secrets, prepare
+from mooring.servers.launch.prepare import LaunchContext, Omission, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
 from support import Home
 
@@ -507,5 +507,5 @@ async def test_each_line_of_a_servers_standard_error_is_handed_on_without_its_se
 
 
 def test_a_host_begins_without_any_secret(home: Home) -> None:
-    given = Context(home.where, context(home).guard, Secrets())
+    given = LaunchContext(home.where, context(home).guard, Secrets())
     assert (given.ask, dict(given.env), given.seconds) == (None, {}, 10.0)

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from mooring.core.where import Where
 from mooring.servers import log
-from mooring.servers.log import Entry, Log, file_name, follow, read
+from mooring.servers.log import LogEntry, ServerLog, file_name, follow, read
 from support import Home
 
 PATIENCE = 30.0
 
 
-def texts(entries: list[Entry]) -> list[str]:
+def texts(entries: list[LogEntry]) -> list[str]:
     return [entry.text for entry in entries]
 
 
@@ -39,7 +39,7 @@ def mode(path: Path) -> int:
 
 
 def test_an_entry_is_a_line_with_its_time_level_and_text(home: Home) -> None:
-    Log(home.where).write("github", "error", "no such table: x")
+    ServerLog(home.where).write("github", "error", "no such table: x")
     written = (logs(home.where) / "github.log").read_text()
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z error no such table: x\n", written)
 
@@ -48,7 +48,7 @@ def test_an_entry_is_a_line_with_its_time_level_and_text(home: Home) -> None:
 @given(written=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
 def test_any_text_comes_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, written: list[str]) -> None:
     where = Where(str(tmp_path_factory.mktemp("home")))
-    kept = Log(where)
+    kept = ServerLog(where)
     for text in written:
         kept.write("s", "info", text)
     kept.close()
@@ -57,7 +57,9 @@ def test_any_text_comes_back_as_it_was_written(tmp_path_factory: pytest.TempPath
 
 
 def test_nothing_a_server_sends_begins_a_line_of_its_own(home: Home) -> None:
-    Log(home.where).write("s", "in fo\n2026-01-01T00:00:00.000Z", "one\n2026-01-01T00:00:00.000Z error forged\r\n\\n")
+    ServerLog(home.where).write(
+        "s", "in fo\n2026-01-01T00:00:00.000Z", "one\n2026-01-01T00:00:00.000Z error forged\r\n\\n"
+    )
     (entry,) = read(home.where, "s")
     assert entry.level == "info20260101T000"
     assert entry.text == "one\n2026-01-01T00:00:00.000Z error forged\r\n\\n"
@@ -65,13 +67,13 @@ def test_nothing_a_server_sends_begins_a_line_of_its_own(home: Home) -> None:
 
 
 def test_half_a_character_is_no_obstacle(home: Home) -> None:
-    Log(home.where).write("s", "", "before \ud800 after")
-    assert read(home.where, "s") == [Entry(read(home.where, "s")[0].time, "info", "before ? after")]
+    ServerLog(home.where).write("s", "", "before \ud800 after")
+    assert read(home.where, "s") == [LogEntry(read(home.where, "s")[0].time, "info", "before ? after")]
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000_000, "é" * 60_000, "x\\" * 60_000, "\n" * 60_000])
 def test_a_text_that_is_too_long_is_cut_visibly(home: Home, text: str) -> None:
-    Log(home.where).write("s", "info", text)
+    ServerLog(home.where).write("s", "info", text)
     (entry,) = read(home.where, "s")
     assert (logs(home.where) / "s.log").stat().st_size <= log.LONGEST + 64
     assert entry.text.endswith("…")
@@ -80,7 +82,7 @@ def test_a_text_that_is_too_long_is_cut_visibly(home: Home, text: str) -> None:
 
 
 def test_only_the_last_lines_are_read(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     for number in range(20):
         kept.write("s", "info", str(number))
     assert texts(read(home.where, "s", lines=3)) == ["17", "18", "19"]
@@ -88,14 +90,14 @@ def test_only_the_last_lines_are_read(home: Home) -> None:
 
 
 def test_a_server_that_wrote_nothing_has_no_entries_and_no_file(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     assert read(home.where, "s") == []
     kept.close()
     assert not logs(home.where).exists()
 
 
 def test_lines_of_somebody_else_are_passed_over(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     kept.write("s", "info", "one")
     with (logs(home.where) / "s.log").open("ab") as file:
         file.write(b"\xff\xfe binary\n\njust some words\n" + b"z" * 1_000_000)
@@ -105,7 +107,7 @@ def test_lines_of_somebody_else_are_passed_over(home: Home) -> None:
 def test_files_are_closed_to_others(home: Home) -> None:
     before = os.umask(0)
     try:
-        Log(home.where).write("s", "info", "x")
+        ServerLog(home.where).write("s", "info", "x")
     finally:
         os.umask(before)
     assert mode(logs(home.where) / "s.log") == 0o600
@@ -119,7 +121,7 @@ ODD = ["GitHub", "github", "a/b", "a-b", "../../etc/passwd", ".", "..", ".hidden
 
 
 def test_every_name_has_a_file_of_its_own_inside_the_folder(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     for name in ODD:
         kept.write(name, "info", repr(name))
     kept.close()
@@ -147,7 +149,7 @@ def test_a_name_that_needs_no_change_has_none() -> None:
 
 
 def test_a_full_file_is_moved_away_once_and_nothing_between_is_lost(home: Home) -> None:
-    kept = Log(home.where, full=10_000)
+    kept = ServerLog(home.where, full=10_000)
     for number in range(1000):
         kept.write("s", "info", f"{number} {'x' * 20}")
     newest, older = logs(home.where) / "s.log", logs(home.where) / "s.log.1"
@@ -160,7 +162,7 @@ def test_a_full_file_is_moved_away_once_and_nothing_between_is_lost(home: Home) 
 
 
 def test_a_file_that_was_removed_is_begun_again(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     kept.write("s", "info", "one")
     (logs(home.where) / "s.log").unlink()
     kept.write("s", "info", "two")
@@ -169,7 +171,7 @@ def test_a_file_that_was_removed_is_begun_again(home: Home) -> None:
 
 def test_many_servers_hold_few_files_open(home: Home) -> None:
     before = len(os.listdir("/dev/fd"))
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     for turn in range(2):
         for number in range(100):
             kept.write(f"s{number}", "info", str(turn))
@@ -197,7 +199,7 @@ def test_what_cannot_be_kept_is_counted_and_no_error(home: Home, obstacle: str) 
             target.symlink_to(home.home / "elsewhere")
         case "pipe":
             os.mkfifo(target)
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     kept.write("s", "info", "one")
     kept.write("s", "info", "two")
     kept.close()
@@ -208,7 +210,7 @@ def test_what_cannot_be_kept_is_counted_and_no_error(home: Home, obstacle: str) 
 
 def test_a_full_disk_costs_lines_and_breaks_none(home: Home) -> None:
     before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
         for number in range(50):
@@ -230,8 +232,8 @@ def test_a_full_disk_costs_lines_and_breaks_none(home: Home) -> None:
 WRITER = """
 import sys
 from mooring.core.where import Where
-from mooring.servers.log import Log
-kept = Log(Where(sys.argv[1]), full=int(sys.argv[3]))
+from mooring.servers.log import ServerLog
+kept = ServerLog(Where(sys.argv[1]), full=int(sys.argv[3]))
 for number in range(2000):
     kept.write("s", "info", f"{sys.argv[2]} {number} " + "x" * (number % 97))
 assert kept.dropped == 0
@@ -265,12 +267,12 @@ def test_processes_that_find_the_file_full_at_the_same_time_keep_the_last_of_it(
 # --- following ----------------------------------------------------------------------------------------------
 
 
-async def some(entries: AsyncIterator[Entry], count: int) -> list[str]:
+async def some(entries: AsyncIterator[LogEntry], count: int) -> list[str]:
     return [(await anext(entries)).text for _ in range(count)]
 
 
 async def test_following_shows_the_last_lines_and_then_each_as_it_comes(home: Home) -> None:
-    kept = Log(home.where)
+    kept = ServerLog(home.where)
     for number in range(5):
         kept.write("s", "info", str(number))
     followed = follow(home.where, "s", lines=2)
@@ -285,12 +287,12 @@ async def test_following_shows_the_last_lines_and_then_each_as_it_comes(home: Ho
 async def test_following_begins_before_there_is_anything_to_follow(home: Home) -> None:
     waiting = asyncio.ensure_future(some(follow(home.where, "s"), 1))
     await asyncio.sleep(0)
-    Log(home.where).write("s", "info", "first")
+    ServerLog(home.where).write("s", "info", "first")
     assert await waiting == ["first"]
 
 
 async def test_following_goes_on_when_files_are_moved_away(home: Home) -> None:
-    kept = Log(home.where, full=2000)
+    kept = ServerLog(home.where, full=2000)
     followed = follow(home.where, "s", lines=1000)
     seen: list[str] = []
     for batch in range(4):
@@ -302,7 +304,7 @@ async def test_following_goes_on_when_files_are_moved_away(home: Home) -> None:
 
 
 async def test_following_goes_on_when_the_file_is_removed_and_shows_nothing_twice(home: Home) -> None:
-    kept = Log(home.where, full=300)
+    kept = ServerLog(home.where, full=300)
     for number in range(12):
         kept.write("s", "info", f"{number}")
     followed = follow(home.where, "s", lines=1)

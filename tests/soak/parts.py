@@ -18,7 +18,7 @@ from tests.soak.clock import Clock
 import mooring
 from mooring.core.event import ToolsChanged, Updated
 from mooring.core.limits import Limits
-from mooring.core.where import Request
+from mooring.core.where import Viewpoint
 from mooring.host.host import Host
 
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
@@ -29,14 +29,14 @@ class Part(NamedTuple):
     name: str
     amount: int
     """How much of it a whole run does."""
-    work: Callable[[Request], AsyncIterator[int]]
+    work: Callable[[Viewpoint], AsyncIterator[int]]
 
 
 def server(tools: int = 3, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-S", str(Path(__file__).parent / "server.py"), str(tools)], **more}
 
 
-async def calls(request: Request) -> AsyncIterator[int]:
+async def calls(request: Viewpoint) -> AsyncIterator[int]:
     """One after another, and a hundred at a time."""
     async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}) as host:
         while True:
@@ -51,7 +51,7 @@ async def echo(host: Host) -> None:
     assert (await host.call("demo.echo", {"text": TEXT})).text == TEXT
 
 
-async def kills(request: Request) -> AsyncIterator[int]:
+async def kills(request: Viewpoint) -> AsyncIterator[int]:
     """Servers killed between two calls and under a call; now and then somebody says to forgive them."""
     names = [f"server{number}" for number in range(4)]
     async with mooring.open(
@@ -95,7 +95,7 @@ async def failed(call: "asyncio.Task[Any]") -> bool:
     return False
 
 
-async def changes(request: Request) -> AsyncIterator[int]:
+async def changes(request: Viewpoint) -> AsyncIterator[int]:
     """Lists that change without a pause: every one is told of, also to somebody who never looks."""
     limits = Limits(change_interval=0.0)
     async with mooring.open(request=request, policy="allow", servers={"server": server(20)}, limits=limits) as host:
@@ -114,7 +114,7 @@ async def told(events: AsyncIterator[Any], tool: str) -> None:
             return
 
 
-async def reloads(request: Request) -> AsyncIterator[int]:
+async def reloads(request: Viewpoint) -> AsyncIterator[int]:
     """Servers that come, go, change and stay, given by a program to one host and written into a file for another."""
     file = Path(request.where.config) / "mcp.json"
     file.parent.mkdir(parents=True)
@@ -153,7 +153,7 @@ def write(file: Path, number: int) -> None:
     file.write_text(json.dumps({"mcpServers": turn(number)}))
 
 
-async def polling(request: Request) -> AsyncIterator[int]:
+async def polling(request: Viewpoint) -> AsyncIterator[int]:
     """Tools and resources looked at, minute after minute of a clock that runs fast; a change in each minute is told."""
     clock = Clock()
     async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}, sleep=clock.sleep) as host:

@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments
-from mooring.tools.arguments.form import Form, check, repair
+from mooring.tools.arguments.form import ArgumentForm, check, repair
 from mooring.tools.arguments.plain import plainly
 from schemas import ALL_REAL, REAL, odd
 
@@ -28,8 +28,8 @@ def tool(schema: Any) -> Tool:
     return Tool(name="create", input_schema=Raw(json.dumps(schema).encode()))
 
 
-def form(**properties: Any) -> Form:
-    return Form(tool({"type": "object", "properties": properties}))
+def form(**properties: Any) -> ArgumentForm:
+    return ArgumentForm(tool({"type": "object", "properties": properties}))
 
 
 ISSUE = tool(
@@ -130,7 +130,7 @@ def test_of_several_shapes_the_one_that_was_meant_is_explained() -> None:
     ],
 )
 def test_a_schema_that_cannot_be_used_lets_every_call_through_and_says_why(schema: Any) -> None:
-    broken = Form(tool(schema))
+    broken = ArgumentForm(tool(schema))
     broken.check("s", {"a": 1})
     assert "schema" in broken.unchecked
     assert broken.repair({"a": "1"}) == ({"a": "1"}, ())
@@ -170,7 +170,7 @@ def test_no_reference_is_ever_fetched(canary: tuple[str, list[str]], tmp_path: P
         {"properties": {"a": {"$ref": (tmp_path / "s.json").as_uri()}}},
         {"$schema": (tmp_path / "s.json").as_uri()},
     ):
-        held = Form(tool(schema))
+        held = ArgumentForm(tool(schema))
         held.check("s", {"a": 1})
         assert held.unchecked
     assert asked == []
@@ -225,7 +225,7 @@ def test_what_plainly_fits_is_valid(schema: dict[str, Any], arguments: dict[str,
 
 @given(SCHEMAS, some.dictionaries(some.sampled_from("abcd"), VALUES))
 def test_exactly_what_is_invalid_is_refused(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
-    held = Form(tool(schema))
+    held = ArgumentForm(tool(schema))
     if Draft202012Validator(schema).is_valid(arguments):
         held.check("s", arguments)
         assert held.repair(arguments) == (arguments, ())
@@ -247,14 +247,16 @@ sys.exit("jsonschema_rs" in sys.modules)
 
 
 def test_every_real_schema_can_be_checked() -> None:
-    unchecked = {(s, t) for s, tools in REAL.items() for t, schema in tools.items() if Form(tool(schema)).unchecked}
+    unchecked = {
+        (s, t) for s, tools in REAL.items() for t, schema in tools.items() if ArgumentForm(tool(schema)).unchecked
+    }
     assert unchecked == set()
     assert len(ALL_REAL) > 200
 
 
 def test_no_schema_however_odd_makes_a_check_or_a_repair_fail() -> None:
     for schema in odd():
-        held = Form(tool(schema))
+        held = ArgumentForm(tool(schema))
         for arguments in ({}, {"a": "1", "b": None, "id": [], "naïve": {}, "type": "x", "deep": "{}"}):
             made, _ = held.repair(arguments)
             with suppress(BadArguments):
@@ -358,5 +360,5 @@ def test_a_reference_that_leads_in_circles_or_doubles_is_read_in_no_time() -> No
         {"$defs": {"x0": {"type": "integer"}, **doubling}, "properties": {"k": {"$ref": "#/$defs/x39"}}},
     ):
         began = time.process_time()
-        assert Form(tool(schema)).shape.types_at(["k"])
+        assert ArgumentForm(tool(schema)).shape.types_at(["k"])
         assert time.process_time() - began < 0.2

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from mooring.core.call import Heard
+from mooring.core.call import WatchNews
 from mooring.core.content import ResourceContents, Text
 from mooring.core.event import Event, Logged, Updated
 from mooring.core.result import Reading, Result
@@ -33,15 +33,15 @@ class Listening:
 
     def __init__(self, folder: Path, watched: dict[str, Any], every: float = 0.0) -> None:
         self.house = House()
-        self._heard: asyncio.Queue[tuple[float, Heard]] = asyncio.Queue()
+        self._heard: asyncio.Queue[tuple[float, WatchNews]] = asyncio.Queue()
         delivery = Delivery(Store(str(folder)))
         self._news = News(self.house, watched, delivery, self._tell, every)  # type: ignore[arg-type]  # all it needs
         self._news.follow()
 
-    def _tell(self, news: Heard) -> None:
+    def _tell(self, news: WatchNews) -> None:
         self._heard.put_nowait((asyncio.get_running_loop().time(), news))
 
-    async def after(self, *events: Event) -> tuple[float, Heard]:
+    async def after(self, *events: Event) -> tuple[float, WatchNews]:
         """When and what it is told next, once these have happened."""
         for event in events:
             self.house.queue.put_nowait(event)

@@ -16,7 +16,7 @@ import pytest
 from mooring.core.ending import Ending
 from mooring.core.limits import Limits
 from mooring.wire.session.session import Session, connect
-from mooring.wire.stdio.pipes import Stdio
+from mooring.wire.stdio.pipes import StdioTransport
 
 Start = Callable[..., AbstractAsyncContextManager[Session]]
 
@@ -36,7 +36,9 @@ async def _start(
         process = _spawn([sys.executable, "-m", "mooring.testing", fault, *([str(size)] if size else [])], stderr)
         try:
             _up(process)
-            transport = Stdio(*_pipes(process), server=fault, limits=limits, ended=lambda: _ending(process, stderr))
+            transport = StdioTransport(
+                *_pipes(process), server=fault, limits=limits, ended=lambda: _ending(process, stderr)
+            )
             async with await connect(transport, server=fault, limits=limits, **options) as session:
                 yield session
         finally:

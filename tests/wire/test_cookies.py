@@ -4,7 +4,7 @@ from aiohttp import web
 from yarl import URL
 
 import mooring
-from mooring.testing.site import Heard, Site
+from mooring.testing.site import ReceivedRequest, Site
 from mooring.wire.http.cookies import MOST, ROOM, Cookies
 from mooring.wire.session.remote import open_url
 
@@ -21,7 +21,7 @@ class Balanced(Site):
         super().__init__()
         self._turn = 0
 
-    async def _answer(self, heard: Heard) -> web.StreamResponse:
+    async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
         route = heard.request.cookies.get("route")
         self._turn += route is None
         machine = route or f"machine{self._turn % 2}"
@@ -72,7 +72,7 @@ async def test_a_cookie_for_another_domain_is_never_said() -> None:
 async def test_a_server_that_sets_cookies_without_end_is_bounded() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
 
-        def respond(heard: Heard) -> web.Response:
+        def respond(heard: ReceivedRequest) -> web.Response:
             response = web.Response(body=heard.result({"content": []}), content_type="application/json")
             for n in range(60):
                 response.headers.add("Set-Cookie", f"c{len(site.heard)}-{n}={'x' * 100}")

@@ -20,7 +20,7 @@ from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.answers import unread
 from mooring.wire.stdio.lines import Lines
-from mooring.wire.stdio.pipes import Stdio
+from mooring.wire.stdio.pipes import StdioTransport
 
 LIMITS = Limits(line=4096)
 JUNK = [
@@ -140,7 +140,9 @@ async def frames_against_the_model(count: int, chance: random.Random) -> int:
     (stdout, feed), (drain, stdin) = os.pipe(), os.pipe()
     for pipe in (stdout, feed, drain, stdin):
         os.set_blocking(pipe, False)
-    peer = Peer(Stdio(stdout, stdin, server="fuzz", limits=LIMITS), server="fuzz", limits=LIMITS, answers={}, notes={})
+    peer = Peer(
+        StdioTransport(stdout, stdin, server="fuzz", limits=LIMITS), server="fuzz", limits=LIMITS, answers={}, notes={}
+    )
     requests = 0
     while count > 0:
         frames = min(count, 60)

@@ -24,7 +24,7 @@ from mooring.errors import (
     TimedOut,
     TooLarge,
 )
-from mooring.testing.site import Heard, Site, event, said
+from mooring.testing.site import ReceivedRequest, Site, event, said
 from mooring.wire.session.client import Client, Root
 
 MIB = 1024 * 1024
@@ -39,7 +39,7 @@ async def until(condition):
 def answering(*parts: bytes, **headers: str):
     """Answers a call with a stream of these parts, `RESULT` standing for the answer."""
 
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         response = await heard.stream({name.replace("_", "-"): value for name, value in headers.items()})
         for part in parts:
             await response.write(event(heard.result(said("streamed"))) if part is RESULT else part)
@@ -64,7 +64,7 @@ async def test_a_call_is_answered_by_json() -> None:
 
 
 async def test_a_call_is_answered_by_a_stream_with_progress_before_the_answer() -> None:
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         response = await heard.stream()
         token = heard.params["_meta"]["progressToken"]
         note = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}' % token
@@ -81,7 +81,7 @@ async def test_a_call_is_answered_by_a_stream_with_progress_before_the_answer() 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 async def test_a_stream_may_come_in_pieces_of_any_size_with_any_line_ends(size: int) -> None:
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         response = await heard.stream()
         text = b": hello\r\nevent: message\r\nid: 1\r\ndata: " + heard.result(said("whole")) + b"\r\n\r\n"
         for at in range(0, len(text), size):
@@ -111,7 +111,7 @@ async def test_nothing_is_asked_before_the_server_has_heard_that_the_client_is_r
     order: list[str] = []
 
     class Slow(Site):
-        async def _answer(self, heard: Heard) -> web.StreamResponse:
+        async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
             if heard.method == "notifications/initialized":
                 await asyncio.sleep(0.1)
             order.append(heard.method)
@@ -125,7 +125,7 @@ async def test_nothing_is_asked_before_the_server_has_heard_that_the_client_is_r
 async def test_what_the_server_says_unasked_is_heard_on_the_stream_of_notices() -> None:
     changed: list[str] = []
 
-    async def notices(heard: Heard):
+    async def notices(heard: ReceivedRequest):
         response = await heard.stream()
         await response.write(event(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'))
         await asyncio.sleep(30)
@@ -139,7 +139,7 @@ async def test_what_the_server_says_unasked_is_heard_on_the_stream_of_notices() 
 
 
 async def test_what_the_server_asks_on_a_stream_is_answered_by_a_post() -> None:
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         response = await heard.stream()
         await response.write(event(b'{"jsonrpc":"2.0","id":"q1","method":"roots/list"}'))
         await until(lambda: site.said("reply"))
@@ -155,7 +155,7 @@ async def test_what_the_server_asks_on_a_stream_is_answered_by_a_post() -> None:
 async def test_more_calls_than_connections_wait_for_their_turn_but_answers_to_the_server_do_not() -> None:
     busy = most = 0
 
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         nonlocal busy, most
         busy += 1
         most = max(most, busy)
@@ -174,7 +174,7 @@ async def test_more_calls_than_connections_wait_for_their_turn_but_answers_to_th
 
 
 async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
-    async def never(heard: Heard):
+    async def never(heard: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -217,7 +217,7 @@ async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: o
 async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error: type[Exception]) -> None:
     failed = asyncio.Event()
 
-    async def slow(heard: Heard):
+    async def slow(heard: ReceivedRequest):
         await failed.wait()
         return said("fine")
 
@@ -239,7 +239,7 @@ async def test_what_changes_nothing_is_asked_again_on_a_connection_that_was_clos
     async with Site() as site, mooring.connect(site.url) as session:
         plain = site.answers["tools/list"]
 
-        def once(heard: Heard):
+        def once(heard: ReceivedRequest):
             site.answers["tools/list"] = plain
             heard.abort()
 
@@ -258,7 +258,7 @@ async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
 
 
 async def test_one_deadline_covers_all_of_a_connection() -> None:
-    async def never(heard: Heard):
+    async def never(heard: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site() as site:
@@ -322,7 +322,7 @@ async def test_a_want_of_scope_is_a_want_of_login() -> None:
 
 
 async def test_a_stream_that_breaks_is_resumed_behind_its_last_event() -> None:
-    async def resumed(heard: Heard):
+    async def resumed(heard: ReceivedRequest):
         if "Last-Event-ID" not in heard.headers:
             return web.Response(status=405)
         response = await heard.stream()
@@ -344,7 +344,7 @@ async def test_a_stream_that_breaks_is_resumed_behind_its_last_event() -> None:
 async def test_a_stream_that_breaks_for_ever_is_opened_a_few_times_never_faster_than_once_a_second() -> None:
     times: list[float] = []
 
-    async def drop(heard: Heard):
+    async def drop(heard: ReceivedRequest):
         if "Last-Event-ID" not in heard.headers:
             return web.Response(status=405)
         times.append(time.monotonic())
@@ -375,7 +375,7 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_
 async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> None:
     resumed: list[str] = []
 
-    async def resume(heard: Heard):
+    async def resume(heard: ReceivedRequest):
         if "Last-Event-ID" not in heard.headers:
             return web.Response(status=405)
         resumed.append(heard.headers["Last-Event-ID"])
@@ -395,7 +395,7 @@ async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> 
 
 
 async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() -> None:
-    def forgetful(heard: Heard):
+    def forgetful(heard: ReceivedRequest):
         if heard.headers.get("Mcp-Session-Id") != site.session:
             return web.Response(status=404)
         return said("remembered")
@@ -411,7 +411,7 @@ async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() ->
 
 
 async def test_a_new_session_is_told_what_the_old_one_was() -> None:
-    def forgetful(heard: Heard):
+    def forgetful(heard: ReceivedRequest):
         return web.Response(status=404) if heard.headers.get("Mcp-Session-Id") != site.session else {}
 
     async with Site(session="one") as site:
@@ -462,7 +462,7 @@ async def test_a_server_that_begins_no_other_session_is_gone() -> None:
 
 
 async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
-    def busy(heard: Heard):
+    def busy(heard: ReceivedRequest):
         site.answers["tools/call"] = lambda heard: said("now")
         return web.Response(status=429, headers={"Retry-After": "1"})
 
@@ -495,7 +495,7 @@ async def test_a_tool_is_not_called_again_where_it_may_have_run() -> None:
 
 
 async def test_a_body_that_trickles_ends_at_the_deadline() -> None:
-    async def trickle(heard: Heard):
+    async def trickle(heard: ReceivedRequest):
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
         await response.prepare(heard.request)
         for _ in range(100):
@@ -529,7 +529,7 @@ async def test_a_bomb_is_not_let_off(encoding: str) -> None:
 
 
 async def test_a_compressed_answer_is_read() -> None:
-    def squeezed(heard: Heard):
+    def squeezed(heard: ReceivedRequest):
         body = gzip.compress(heard.result(said("x" * 500_000)))
         return web.Response(body=body, content_type="application/json", headers={"Content-Encoding": "gzip"})
 
@@ -549,7 +549,7 @@ async def test_a_body_that_is_not_compressed_as_it_says_fails_its_call(encoding:
 
 @pytest.mark.parametrize("chunked", [True, False])
 async def test_a_body_over_the_budget_is_cut(chunked: bool) -> None:
-    async def large(heard: Heard):
+    async def large(heard: ReceivedRequest):
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = None if chunked else 64 * MIB
         await response.prepare(heard.request)
@@ -601,7 +601,7 @@ async def test_a_redirect_inside_the_origin_is_followed_with_its_body() -> None:
     async with Site(path="/mcp/") as site:
         before = site._answer
 
-        async def slash(heard: Heard) -> web.StreamResponse:
+        async def slash(heard: ReceivedRequest) -> web.StreamResponse:
             if heard.request.path == "/mcp":
                 return web.Response(status=308, headers={"Location": "/mcp/"})
             return await before(heard)
@@ -640,7 +640,7 @@ async def test_a_server_behind_a_socket_is_reached(tmp_path) -> None:
 
 
 async def test_closing_ends_the_session_on_the_server_and_takes_no_longer_than_a_farewell() -> None:
-    async def never(heard: Heard):
+    async def never(heard: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site(session="s") as site:
@@ -662,7 +662,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
     chance = Random(seed)
     fates = [chance.randrange(12) for _ in range(150)]
 
-    async def respond(heard: Heard):
+    async def respond(heard: ReceivedRequest):
         text = heard.params["arguments"]["text"]
         answer = heard.result(said(text))
         await asyncio.sleep(chance.random() / 100)

@@ -11,7 +11,7 @@ from aiohttp import web
 import mooring
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
-from mooring.testing.site import Heard, Site, event, said
+from mooring.testing.site import ReceivedRequest, Site, event, said
 
 MIB = 1024 * 1024
 
@@ -30,7 +30,7 @@ class Old(Site):
         self.streams: list[web.StreamResponse] = []
         self.over = asyncio.Event()
 
-    async def _answer(self, heard: Heard) -> web.StreamResponse:
+    async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
         if heard.request.method == "GET":
             return await self.open(heard)
         if heard.request.path == "/sse":
@@ -40,14 +40,14 @@ class Old(Site):
             await self.streams[-1].write(b"event: message\n" + event(answer))
         return web.Response(status=202, text="Accepted")
 
-    async def open(self, heard: Heard) -> web.StreamResponse:
+    async def open(self, heard: ReceivedRequest) -> web.StreamResponse:
         stream = await heard.stream()
         await stream.write(b"event: endpoint\r\ndata: " + self.endpoint.encode() + b"\r\n\r\n: ping\r\n\r\n")
         self.streams.append(stream)
         await self.over.wait()
         return stream
 
-    async def reply(self, heard: Heard) -> bytes | None:
+    async def reply(self, heard: ReceivedRequest) -> bytes | None:
         if heard.method == "tools/call" and heard.params["name"] == "die":
             self.over.set()
             return None
@@ -88,7 +88,7 @@ async def test_a_server_that_is_only_called_sse_is_spoken_to_in_the_new_way_and_
 
 
 async def test_a_stream_that_names_no_endpoint_is_no_sign_of_the_old_way() -> None:
-    async def silent(heard: Heard):
+    async def silent(heard: ReceivedRequest):
         stream = await heard.stream()
         await stream.write(b": nothing\n\n")
         await asyncio.sleep(30)
@@ -158,7 +158,7 @@ async def test_an_event_over_the_budget_costs_its_call_and_no_other() -> None:
 
 async def test_a_message_that_is_refused_fails_its_call() -> None:
     class Locked(Old):
-        async def reply(self, heard: Heard) -> bytes | None:
+        async def reply(self, heard: ReceivedRequest) -> bytes | None:
             if heard.method == "tools/call":
                 raise web.HTTPUnauthorized
             return await super().reply(heard)

@@ -12,7 +12,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerDied, ServerError, TimedOut
 from mooring.testing import Refused, Server
 from mooring.testing.memory import Wire
-from mooring.testing.site import Heard, Site, event, said
+from mooring.testing.site import ReceivedRequest, Site, event, said
 from mooring.wire.session.client import Client, Root
 from mooring.wire.session.negotiate import negotiate
 
@@ -124,7 +124,7 @@ async def test_over_pipes_annotations_for_headers_mean_nothing() -> None:
 
 
 async def test_a_tool_that_has_changed_what_it_wants_repeated_is_listed_again_and_called_again() -> None:
-    def picky(heard: Heard):
+    def picky(heard: ReceivedRequest):
         if "Mcp-Param-A" not in heard.headers:
             raise Refused(-32020, "Header mismatch")
         return said("right")
@@ -137,7 +137,7 @@ async def test_a_tool_that_has_changed_what_it_wants_repeated_is_listed_again_an
 
 
 async def test_a_header_that_is_wrong_for_good_is_tried_twice_and_no_more() -> None:
-    def refuse(heard: Heard):
+    def refuse(heard: ReceivedRequest):
         raise Refused(-32020, "Header mismatch")
 
     async with Site(stateless=True) as site, mooring.connect(site.url) as session:
@@ -152,7 +152,7 @@ async def test_what_a_server_asks_for_is_given_and_its_state_is_echoed_byte_for_
     state = '"\\u0041\\/ \\u00e9\\ud83d\\ude00 \\n"'
     rounds = iter([asks("one", "two"), asks()])
 
-    def respond(heard: Heard):
+    def respond(heard: ReceivedRequest):
         try:
             answer = next(rounds)
         except StopIteration:
@@ -163,7 +163,7 @@ async def test_what_a_server_asks_for_is_given_and_its_state_is_echoed_byte_for_
     async with Site(stateless=True) as site, mooring.connect(site.url, client=Client(elicit=accept)) as session:
         bodies: list[bytes] = []
 
-        async def note(heard: Heard):
+        async def note(heard: ReceivedRequest):
             bodies.append(await heard.request.read())
             return respond(heard)
 
@@ -237,7 +237,7 @@ async def test_a_person_who_does_not_answer_is_waited_for_no_longer_than_the_cal
 async def test_a_call_that_is_given_up_is_cancelled_by_closing_its_stream() -> None:
     closed = asyncio.Event()
 
-    async def never(heard: Heard):
+    async def never(heard: ReceivedRequest):
         await heard.stream()
         try:
             while heard.request.transport is not None:  # noqa: ASYNC110 - the transport is what is looked at
@@ -254,7 +254,7 @@ async def test_a_call_that_is_given_up_is_cancelled_by_closing_its_stream() -> N
 
 
 async def test_a_stream_that_breaks_is_not_resumed_in_this_era() -> None:
-    async def half(heard: Heard):
+    async def half(heard: ReceivedRequest):
         response = await heard.stream()
         await response.write(event(b"", "1"))
         return response
@@ -306,7 +306,7 @@ class Listened:
         self.wanted: list[dict[str, Any]] = []
         self.enough: list[asyncio.Event] = []
 
-    async def __call__(self, heard: Heard):
+    async def __call__(self, heard: ReceivedRequest):
         response = await heard.stream()
         self.wanted.append(heard.params["notifications"])
         self.enough.append(asyncio.Event())
@@ -316,7 +316,7 @@ class Listened:
         return response
 
     @staticmethod
-    def note(heard: Heard, name: str, notifications: Any = None) -> bytes:
+    def note(heard: ReceivedRequest, name: str, notifications: Any = None) -> bytes:
         meta = b'{"io.modelcontextprotocol/subscriptionId":%d}' % heard.message["id"]
         return b'{"jsonrpc":"2.0","method":"notifications/%b","params":{"_meta":%b,"uri":"a:b"}}' % (
             name.encode(),

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.list import Source, source
+from mooring.actions.list import RowSource, source
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing
 from mooring.core.template import Template
 from mooring.core.where import Where
-from mooring.discovery.scan import Definition
+from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import address, revealed
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, now
@@ -20,7 +20,7 @@ from mooring.servers.launch.target import steers, target
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
 
-class Question(Struct, frozen=True):
+class ApprovalQuestion(Struct, frozen=True):
     """What a person must see before they decide: exactly what would run or be reached, and who says so."""
 
     name: str
@@ -36,7 +36,7 @@ class Question(Struct, frozen=True):
     pass_env: tuple[str, ...]
     env_file: str | None
     cwd: str | None
-    source: Source
+    source: RowSource
     merged: tuple[str, ...]
     """Other files that contribute, some of them perhaps the person's own."""
     target: str | None
@@ -45,7 +45,7 @@ class Question(Struct, frozen=True):
     warning: str = UNCHECKED
 
 
-def questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[Question, ...]:
+def questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[ApprovalQuestion, ...]:
     """What there is to decide about these names; no names means every project server not yet judged.
 
     Raises:
@@ -58,7 +58,7 @@ def questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple
     return tuple(_question(inventory, definition, where) for definition in pending(inventory))
 
 
-def pending(inventory: Inventory) -> tuple[Definition, ...]:
+def pending(inventory: Inventory) -> tuple[RankedDefinition, ...]:
     """The project's definitions that wait for a word."""
     candidates = (choice.proposed or choice.definition for choice in inventory.choices)
     return tuple(
@@ -68,7 +68,7 @@ def pending(inventory: Inventory) -> tuple[Definition, ...]:
     )
 
 
-def decide(inventory: Inventory, asked: Iterable[Question], where: Where, approve: bool) -> tuple[str, ...]:
+def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where, approve: bool) -> tuple[str, ...]:
     """Put the answer to what was shown on record; returns the names it concerns.
 
     Raises:
@@ -79,7 +79,7 @@ def decide(inventory: Inventory, asked: Iterable[Question], where: Where, approv
     return tuple(decision.name for decision in decisions)
 
 
-def _decision(root: str, question: Question, approve: bool) -> trust.Decision:
+def _decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Decision:
     return trust.Decision(
         project=root,
         name=question.name,
@@ -90,7 +90,7 @@ def _decision(root: str, question: Question, approve: bool) -> trust.Decision:
     )
 
 
-def _candidate(inventory: Inventory, name: str) -> Definition:
+def _candidate(inventory: Inventory, name: str) -> RankedDefinition:
     """The project's definition of a name: the one proposed, in force, or kept out."""
     choice = inventory.find(name)
     everyone = (*([choice.proposed] if choice.proposed else []), choice.definition, *choice.shadowed)
@@ -104,12 +104,12 @@ def _candidate(inventory: Inventory, name: str) -> Definition:
     return definition
 
 
-def _question(inventory: Inventory, definition: Definition, where: Where) -> Question:
+def _question(inventory: Inventory, definition: RankedDefinition, where: Where) -> ApprovalQuestion:
     config = definition.config
     assert isinstance(config, ServerConfig)
     stdio = config.connection if isinstance(config.connection, Stdio) else None
     http = config.connection if isinstance(config.connection, Http) else None
-    return Question(
+    return ApprovalQuestion(
         name=config.name,
         digest=trust.digest(config),
         standing=inventory.standing(definition),

@@ -10,7 +10,7 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.lookup import older
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 
 HOUR: Final = 3600.0
 """A list of tools that is younger is believed when it lacks a tool or an argument."""
@@ -36,7 +36,7 @@ async def call(setup: Setup, name: str, fill: Fill, watcher: Watcher, show: Call
         show(result)
 
 
-async def _find(host: Host, name: str, deadline: Deadline) -> Entry:
+async def _find(host: Host, name: str, deadline: Deadline) -> CatalogEntry:
     try:
         return await host.find(name, deadline.left, trusted=HOUR)
     except UnknownTool as error:
@@ -45,7 +45,9 @@ async def _find(host: Host, name: str, deadline: Deadline) -> Entry:
     raise ConfigError(f"{name} names no server; write SERVER.TOOL, or name a server with --server or --url.")
 
 
-async def _filled(host: Host, entry: Entry, fill: Fill, deadline: Deadline) -> tuple[Entry, Mapping[str, Any]]:
+async def _filled(
+    host: Host, entry: CatalogEntry, fill: Fill, deadline: Deadline
+) -> tuple[CatalogEntry, Mapping[str, Any]]:
     """The tool and its arguments; they are held against a list from long ago only if they fit it."""
     try:
         return entry, fill(entry.server, entry.definition)

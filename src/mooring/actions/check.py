@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from mooring.actions.list import Listing, Row
+from mooring.actions.list import Row, ServerListing
 from mooring.actions.opening import Setup, connected, opened
 from mooring.core.status import Connecting, error, word
 from mooring.errors import MooringError
 from mooring.host.host import Host
 
 
-async def check(setup: Setup, listing: Listing, pending: Callable[[Sequence[str]], None]) -> Listing:
+async def check(setup: Setup, listing: ServerListing, pending: Callable[[Sequence[str]], None]) -> ServerListing:
     """Connect every server that may be started, side by side, and say how each stands.
 
     `pending` is told the names of those that are still on their way, whenever that changes.
@@ -34,7 +34,7 @@ async def follow(host: Host, pending: Callable[[Sequence[str]], None]) -> None:
         pending([name for name, status in host.status().items() if isinstance(status, Connecting)])
 
 
-def healthy(listing: Listing) -> bool:
+def healthy(listing: ServerListing) -> bool:
     """Whether everything that is switched on and approved is there."""
     return not any(
         row.enabled and row.approved and row.status != "connected" for row in listing.servers if row.shadowed_by is None

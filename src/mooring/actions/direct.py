@@ -17,7 +17,7 @@ from mooring.core.result import Result
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import ServerError, UnknownTool
 from mooring.permissions.judge import Judge
-from mooring.permissions.verdict import Call
+from mooring.permissions.verdict import ProposedCall
 from mooring.process.programs import Guard
 from mooring.servers.connect import connect
 from mooring.servers.redact import hidden, redacted
@@ -86,7 +86,7 @@ async def call(
     async def ask(session: Session, within: Timeout | None) -> Result:
         found = _find(session, tool)
         arguments = fill(session.server, found)
-        call = Call(session.server, found.name, arguments, found.annotations, "the command line")
+        call = ProposedCall(session.server, found.name, arguments, found.annotations, "the command line")
         return await judge.call(
             call, lambda: session.call_tool(found.name, arguments, within=within, on_progress=watcher.progress)
         )

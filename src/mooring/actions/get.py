@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.list import Row, Source, source, winner
+from mooring.actions.list import Row, RowSource, source, winner
 from mooring.core.config import Broken, Http, ServerConfig, Stdio
-from mooring.core.template import Input, Template
+from mooring.core.template import InputPart, Template
 from mooring.display.text import bare_name, masked
 from mooring.inventory.load import Inventory
 
@@ -49,7 +49,7 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     """What would be asked for at the start."""
     trusted_by: str | None = None
     """Another tool's word that it trusts the project: information only."""
-    shadowed: tuple[Source, ...] = ()
+    shadowed: tuple[RowSource, ...] = ()
     merged: tuple[str, ...] = ()
     """Other files that contribute to the definition."""
 
@@ -147,7 +147,7 @@ def _connection(config: ServerConfig) -> dict[str, object]:
 
 def _inputs(config: ServerConfig) -> Iterator[str]:
     for _, template in templates(config):
-        yield from (part.id for part in template.parts if isinstance(part, Input))
+        yield from (part.id for part in template.parts if isinstance(part, InputPart))
 
 
 def _finite(seconds: float | None) -> float | None:

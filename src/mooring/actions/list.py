@@ -10,14 +10,14 @@ from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Trans
 from mooring.core.problem import Problem
 from mooring.core.standing import in_force
 from mooring.discovery.choose import Choice
-from mooring.discovery.scan import Definition
+from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import address
 from mooring.inventory.load import Inventory
 
 Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
 
 
-class Source(Struct, frozen=True):
+class RowSource(Struct, frozen=True):
     tool: str
     scope: str
     path: str | None
@@ -35,7 +35,7 @@ class Proposal(Struct, frozen=True):
     command: str | None
     args: tuple[str, ...]
     url: str | None
-    source: Source
+    source: RowSource
     enabled: bool
 
 
@@ -47,7 +47,7 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     command: str | None
     args: tuple[str, ...]
     url: str | None
-    source: Source
+    source: RowSource
     enabled: bool
     approved: bool
     status: Status
@@ -56,12 +56,12 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     tools: int | None = None
     timeout: float | None
     shadows: tuple[Shadow, ...] = ()
-    shadowed_by: Source | None = None
+    shadowed_by: RowSource | None = None
     proposed: Proposal | None = None
     aliases: tuple[str, ...] = ()
 
 
-class Listing(Struct, frozen=True):
+class ServerListing(Struct, frozen=True):
     """All rows and all problems."""
 
     version: int
@@ -71,10 +71,10 @@ class Listing(Struct, frozen=True):
     """The project's servers that nobody has judged as they are now."""
 
 
-def list_servers(inventory: Inventory, *, all: bool = False) -> Listing:
+def list_servers(inventory: Inventory, *, all: bool = False) -> ServerListing:
     """Every name with the definition that counts; with `all`, each shadowed definition as well."""
     waiting = tuple(choice.name for choice in inventory.choices if choice.standing in ("unseen", "changed"))
-    return Listing(1, tuple(_rows(inventory, all)), inventory.problems, waiting)
+    return ServerListing(1, tuple(_rows(inventory, all)), inventory.problems, waiting)
 
 
 def _rows(inventory: Inventory, all: bool) -> Iterator[Row]:
@@ -96,7 +96,7 @@ def winner(choice: Choice) -> Row:
     )
 
 
-def _row(definition: Definition, approved: bool, **rest: Any) -> Row:
+def _row(definition: RankedDefinition, approved: bool, **rest: Any) -> Row:
     config = definition.config
     command, args, url = target(config)
     return Row(
@@ -115,8 +115,8 @@ def _row(definition: Definition, approved: bool, **rest: Any) -> Row:
     )
 
 
-def source(origin: Origin) -> Source:
-    return Source(origin.tool, origin.scope, origin.path)
+def source(origin: Origin) -> RowSource:
+    return RowSource(origin.tool, origin.scope, origin.path)
 
 
 def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
@@ -130,7 +130,7 @@ def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], 
             return None, (), address(url.text)
 
 
-def _proposal(definition: Definition) -> Proposal:
+def _proposal(definition: RankedDefinition) -> Proposal:
     config = definition.config
     command, args, url = target(config)
     return Proposal(config.transport, command, args, url, source(config.origin), config.enabled)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import LATELY, Setup, opened
-from mooring.core.result import Filled, Reading
+from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
 from mooring.errors import ConfigError, MooringError
 from mooring.host.host import Host
@@ -58,7 +58,7 @@ async def read(setup: Setup, name: str, uri: str, show: Callable[[Reading], None
         show(reading)
 
 
-async def prompt(setup: Setup, server: str, name: str, words: Sequence[str]) -> Filled:
+async def prompt(setup: Setup, server: str, name: str, words: Sequence[str]) -> FilledPrompt:
     """A prompt with its arguments, `name=value`, filled in.
 
     Raises:

@@ -13,15 +13,15 @@ from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.template import literal
-from mooring.core.where import Request
+from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
-from mooring.host.options import Charter
+from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
 from mooring.permissions.judge import Said
 from mooring.process.programs import Guard
 from mooring.servers.connect import name_of, words
-from mooring.tools.catalog.catalog import Catalog, Source
+from mooring.tools.catalog.catalog import Catalog, ToolSource
 
 BEGIN = 0.95
 """The part of all the time that a server may take to begin: its own error tells more than the end of the whole."""
@@ -37,7 +37,7 @@ def _nobody(_: Problem) -> None:
 class Setup(Struct, frozen=True, kw_only=True):
     """What the command line says of the servers to talk to."""
 
-    request: Request
+    request: Viewpoint
     adhoc: ServerConfig | None = None
     """The one server, where it was named by its command or address."""
     env: Mapping[str, str] = {}
@@ -84,7 +84,7 @@ async def opened(setup: Setup, named: str = "", *, required: bool = False) -> As
     Raises: ConfigError; UnknownServer where something is given to a server that nobody knows.
     """
     adhoc = [setup.adhoc] if setup.adhoc is not None else None
-    charter = Charter(
+    charter = HostOptions(
         request=setup.request,
         servers=adhoc,
         policy=setup.said.mode or "allow",  # whoever types a call has allowed it; what is denied stays so
@@ -152,7 +152,7 @@ def _given(config: ServerConfig, env: Mapping[str, str]) -> Stdio:
 def _named(admitted: Admitted, named: str) -> str:
     """The server that the person means, by the name under which it is started."""
     known = (*admitted.wanted, *admitted.aliases, *admitted.refused)
-    catalog = Catalog(Source(name, (), None, known=False) for name in known)
+    catalog = Catalog(ToolSource(name, (), None, known=False) for name in known)
     if not named:
         raise ConfigError("-e gives a variable to one server; name the server.")
     try:

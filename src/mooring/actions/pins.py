@@ -7,7 +7,7 @@ from mooring.core.where import Where
 from mooring.display.text import problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
-from mooring.permissions.pins import Change, Held
+from mooring.permissions.pins import Held, ToolChange
 
 
 class HeldTool(Struct, frozen=True):
@@ -19,7 +19,7 @@ class HeldTool(Struct, frozen=True):
     diff: str
 
 
-class Pinned(Struct, frozen=True):
+class PinnedServer(Struct, frozen=True):
     """One server: how many of its tools were approved, when, and which wait."""
 
     server: str
@@ -30,7 +30,7 @@ class Pinned(Struct, frozen=True):
     """Why the record of what was approved cannot be used."""
 
 
-def pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pinned, ...]:
+def pinned(host: Host, where: Where, server: str | None = None) -> tuple[PinnedServer, ...]:
     """Every server whose tools are pinned, as far as its tools are known; with a name, that one alone.
 
     Raises: as `Host.server`.
@@ -41,11 +41,13 @@ def pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pinned,
     return tuple(row for row in rows if row.at is not None or row.problem is not None or server is not None)
 
 
-def _row(approved: Approved, where: Where, held: Held) -> Pinned:
+def _row(approved: Approved, where: Where, held: Held) -> PinnedServer:
     key = pins.key(approved)
     pin, problem = pins.load(where, key) if key is not None else (None, None)
     known, at = (len(pin.tools), pin.at or None) if pin is not None else (0, None)
-    return Pinned(approved.name, known, at, _waiting(held), problem_line(problem, where.home) if problem else None)
+    return PinnedServer(
+        approved.name, known, at, _waiting(held), problem_line(problem, where.home) if problem else None
+    )
 
 
 def approve(host: Host, server: str) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ def approve(host: Host, server: str) -> tuple[str, ...]:
 
 
 def _waiting(held: Held) -> tuple[HeldTool, ...]:
-    def shown(kind: str, changes: tuple[Change, ...]) -> list[HeldTool]:
+    def shown(kind: str, changes: tuple[ToolChange, ...]) -> list[HeldTool]:
         return [HeldTool(change.tool, kind, change.diff) for change in changes]
 
     return (*shown("changed", held.changed), *shown("new", held.new))

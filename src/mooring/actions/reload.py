@@ -11,7 +11,7 @@ from mooring.errors import ConfigError, MooringError, NotApproved
 from mooring.servers.server import Server
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class ServerChange(Struct, frozen=True, kw_only=True):
     """What is different about one server; names of tools, sorted."""
 
     name: str
@@ -26,13 +26,13 @@ class Change(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class Reloaded(Struct, frozen=True):
-    changes: tuple[Change, ...]
+class ReloadReport(Struct, frozen=True):
+    changes: tuple[ServerChange, ...]
     problems: tuple[Problem, ...]
     waiting: tuple[str, ...]
 
 
-async def reload(setup: Setup, name: str | None = None) -> Reloaded:
+async def reload(setup: Setup, name: str | None = None) -> ReloadReport:
     """Begin anew with one server, or with all.
 
     Raises:
@@ -53,19 +53,21 @@ async def reload(setup: Setup, name: str | None = None) -> Reloaded:
             for each, server in sorted(servers.items())
         )
         waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
-        return Reloaded(changes, () if name else amiss(host), waiting)
+        return ReloadReport(changes, () if name else amiss(host), waiting)
 
 
 def _tools(server: Server) -> Mapping[str, Tool] | None:
     return None if server.offer is None else {tool.name: tool for tool in server.tools}
 
 
-def _change(server: Server, before: Mapping[str, Tool] | None, held: int, failure: MooringError | None) -> Change:
+def _change(server: Server, before: Mapping[str, Tool] | None, held: int, failure: MooringError | None) -> ServerChange:
     now = _tools(server)
     if failure is not None or now is None:
-        return Change(name=server.name, known=before is not None, error=str(failure or ConfigError("It is not there.")))
+        return ServerChange(
+            name=server.name, known=before is not None, error=str(failure or ConfigError("It is not there."))
+        )
     was = before or {}
-    return Change(
+    return ServerChange(
         name=server.name,
         known=before is not None,
         tools=len(now),

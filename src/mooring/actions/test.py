@@ -22,7 +22,7 @@ from mooring.inventory.load import Inventory
 from mooring.permissions import pins
 from mooring.servers.dial import INSTALLING
 from mooring.servers.launch.prepare import prepare
-from mooring.servers.log import Log
+from mooring.servers.log import ServerLog
 from mooring.servers.reach import context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
 from mooring.settings import Settings
@@ -68,7 +68,7 @@ async def test(setup: Setup, inventory: Inventory | None, name: str, show: Calla
     else:
         approved, settings = _approved(inventory, name, setup.request.where.home, show), inventory.settings
     approved = for_once(approved, setup.timeout, setup.env)
-    log = Log(setup.request.where)
+    log = ServerLog(setup.request.where)
     shared = Shared(
         setup.request.where,
         emit=_ignore,

@@ -13,10 +13,10 @@ from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
 from mooring.host.host import Host
 from mooring.servers.server import Server
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 
 
-class Peer(Struct, frozen=True, kw_only=True):
+class ServerTools(Struct, frozen=True, kw_only=True):
     """How one server stands, and what it listed."""
 
     name: str
@@ -27,11 +27,11 @@ class Peer(Struct, frozen=True, kw_only=True):
     listing: Listing[Tool] = Listing()
 
 
-class Tools(Struct, frozen=True):
+class ToolListing(Struct, frozen=True):
     """What is offered, by whom, and what is missing."""
 
-    entries: tuple[Entry, ...]
-    peers: tuple[Peer, ...]
+    entries: tuple[CatalogEntry, ...]
+    peers: tuple[ServerTools, ...]
     failed: Mapping[str, str]
     """Why a server could not be asked, by name."""
     waiting: tuple[str, ...] = ()
@@ -51,7 +51,9 @@ LEARNING = 5.0
 """Seconds that a search waits for what tools mean; what is learned by then is kept for the next."""
 
 
-async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False, search: str | None = None) -> Tools:
+async def tools(
+    setup: Setup, name: str | None = None, *, refresh: bool = False, search: str | None = None
+) -> ToolListing:
     """The tools of one server, or of all; with `refresh`, every server is asked again.
 
     With `search`, those that fit best, the best first.
@@ -69,7 +71,7 @@ async def tools(setup: Setup, name: str | None = None, *, refresh: bool = False,
         return await _fitting(host, _one(host, server), search)
 
 
-async def _fitting(host: Host, found: Tools, words: str | None) -> Tools:
+async def _fitting(host: Host, found: ToolListing, words: str | None) -> ToolListing:
     """The same with no tools but those that fit the words."""
     if words is None:
         return found
@@ -86,20 +88,20 @@ async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringEr
     return {**first, **rest}
 
 
-def _one(host: Host, server: Server) -> Tools:
+def _one(host: Host, server: Server) -> ToolListing:
     unlisted = _unlisted(server)
     entries = tuple(_entries(host, server))
     peer = _peer(server.name, server, host, None)
     failed = {server.name: unlisted} if unlisted else {}
-    return Tools(entries, (peer,), failed, held=_held(host, [server.name]), healthy=not unlisted)
+    return ToolListing(entries, (peer,), failed, held=_held(host, [server.name]), healthy=not unlisted)
 
 
-def _all(host: Host, errors: Mapping[str, MooringError]) -> Tools:
+def _all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
     servers = dict(sorted(host.servers.items()))
     failed = {name: str(why) for name, why in errors.items() if name in servers and not isinstance(why, NotApproved)}
     failed |= {name: why for name, server in servers.items() if (why := _unlisted(server))}
     own = (server for name, server in servers.items() if server.name == name)
-    return Tools(
+    return ToolListing(
         entries=tuple(entry for server in own for entry in _entries(host, server)),
         peers=tuple(_peer(name, servers.get(name), host, errors.get(name)) for name in host.status()),
         failed=dict(sorted(failed.items())),
@@ -114,7 +116,7 @@ def _held(host: Host, names: list[str]) -> dict[str, int]:
     return {name: len(held.names) for name, held in host.held().items() if name in names}
 
 
-def _entries(host: Host, server: Server) -> Iterator[Entry]:
+def _entries(host: Host, server: Server) -> Iterator[CatalogEntry]:
     """Its tools in its own order: whoever wrote it may have put what belongs together side by side."""
     offered = {entry.tool: entry for entry in host.tools if entry.server == server.name}
     return (offered[tool.name] for tool in server.tools if tool.name in offered)
@@ -125,14 +127,14 @@ def _unlisted(server: Server) -> str:
     return server.offer.tools.note if server.offer is not None and not server.tools else ""
 
 
-def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> Peer:
+def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> ServerTools:
     status = host.status()[name]
     why = str(failure) if failure is not None else error(status)
     how = "failed" if isinstance(status, Idle) and server is not None and failure is not None else word(status)
     if server is None or server.offer is None:
-        return Peer(name=name, status=how, error=why)
+        return ServerTools(name=name, status=how, error=why)
     info = server.offer.hello.server_info
-    return Peer(
+    return ServerTools(
         name=name,
         status=how,
         error=why,

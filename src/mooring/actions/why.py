@@ -2,17 +2,17 @@
 
 from msgspec import Struct
 
-from mooring.actions.list import Source, source
+from mooring.actions.list import RowSource, source
 from mooring.core.config import Broken
 from mooring.discovery.choose import rule
-from mooring.discovery.scan import Definition
+from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory
 
 
 class Candidate(Struct, frozen=True):
     """One definition of the name and why it counts or does not."""
 
-    source: Source
+    source: RowSource
     key: tuple[str | int, ...]
     wins: bool
     standing: str
@@ -38,14 +38,14 @@ def why(inventory: Inventory, name: str) -> Reasons:
     return Reasons(choice.name, candidates, choice.aliases)
 
 
-def _candidate(inventory: Inventory, winner: Definition, definition: Definition) -> Candidate:
+def _candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
     standing = inventory.standing(definition)
     wins = definition is winner
     reason = _state(definition) if wins else rule(winner, definition, standing)
     return Candidate(source(definition.origin), definition.origin.key, wins, standing, reason)
 
 
-def _state(definition: Definition) -> str:
+def _state(definition: RankedDefinition) -> str:
     config = definition.config
     if config.disabled_by:
         return f"counts, and is switched off by {config.disabled_by}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.core.call import Definition
-from mooring.core.turn import Say, Tools
+from mooring.core.turn import Say, TurnTools
 
 FOUND = 8
 """So many tools are put before a person at once."""
@@ -28,13 +28,13 @@ class Manual:
     def __init__(self, person: Person) -> None:
         self._person = person
 
-    async def turn(self, request: str, tools: Tools, say: Say) -> None:
+    async def turn(self, request: str, tools: TurnTools, say: Say) -> None:
         tool = tools.find(request) or await self._chosen(request, tools, say)
         arguments = None if tool is None else await self._person.fill(tool)
         if tool is not None and arguments is not None:
             await tools.call(tool.name, arguments)
 
-    async def _chosen(self, request: str, tools: Tools, say: Say) -> Definition | None:
+    async def _chosen(self, request: str, tools: TurnTools, say: Say) -> Definition | None:
         while True:
             found = tools.search(request, FOUND)
             if not found:

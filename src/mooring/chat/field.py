@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
 from mooring.display.text import brief, safe
-from mooring.tools.arguments.form import Form
+from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
 
@@ -27,21 +27,21 @@ LONGEST = 200
 MOST_KEYS = 8
 
 
-class Choice(Struct, frozen=True):
+class FieldOption(Struct, frozen=True):
     """One of several values, and what it is called."""
 
     value: Any
     label: str
 
 
-class Field(Struct, frozen=True):
+class FormField(Struct, frozen=True):
     """One property of an object."""
 
     name: str
     types: frozenset[str]
     required: bool = False
     description: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldOption, ...] = ()
     several: bool = False
     """A list of choices, not one of them."""
     default: str | None = None
@@ -116,7 +116,7 @@ def _kind(types: frozenset[str]) -> str:
     return " or ".join(_NAMES[name] for name in _NAMES if name in named) or "null"
 
 
-def fields(schema: Mapping[str, Any]) -> list[Field]:
+def fields(schema: Mapping[str, Any]) -> list[FormField]:
     """Everything that a form asks for, what is required first."""
     shape = Shape(schema)
     required = set(_required(schema))
@@ -131,26 +131,26 @@ def _required(schema: Mapping[str, Any]) -> Iterator[str]:
             yield from (name for name in as_list(face.get("required")) if isinstance(name, str))
 
 
-def one(schema: Mapping[str, Any], name: str) -> Form:
+def one(schema: Mapping[str, Any], name: str) -> ArgumentForm:
     """A form of that one property, to hold a value to at once."""
     properties = Shape(schema).properties_at(())
     part = {key: schema[key] for key in _SHARED if key in schema}
     return form(name, {**part, "type": "object", "properties": {name: properties.get(name, {})}})
 
 
-def form(name: str, schema: Mapping[str, Any]) -> Form:
+def form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
     """A schema that values can be held to."""
-    return Form(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))
+    return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))
 
 
-def _field(shape: Shape, name: str, required: bool) -> Field:
+def _field(shape: Shape, name: str, required: bool) -> FormField:
     faces = [face for face in shape.at((name,)) if isinstance(face, Mapping)]
     about: Mapping[str, Any] = faces[0] if faces else {}
     items = about.get("items")
     several = not _choices(about) and isinstance(items, Mapping) and bool(_choices(items))
     default = about.get("default")
     words = about.get("description") or about.get("title") or ""
-    return Field(
+    return FormField(
         name,
         shape.types_at((name,)),
         required,
@@ -176,15 +176,17 @@ def _inside(shape: Shape, name: str) -> str:
     return made if len(path) == 1 else f"[{made}, …]"
 
 
-def _choices(schema: Mapping[str, Any]) -> tuple[Choice, ...]:
+def _choices(schema: Mapping[str, Any]) -> tuple[FieldOption, ...]:
     if isinstance(values := schema.get("enum"), list):
         names = schema.get("enumNames")
         labels = names if isinstance(names, list) and len(names) == len(values) else values
-        return tuple(Choice(value, _label(label)) for value, label in zip(values, labels, strict=True))
+        return tuple(FieldOption(value, _label(label)) for value, label in zip(values, labels, strict=True))
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
         if isinstance(branches, list) and branches and all(_constant(branch) for branch in branches):
-            return tuple(Choice(branch["const"], _label(branch.get("title", branch["const"]))) for branch in branches)
+            return tuple(
+                FieldOption(branch["const"], _label(branch.get("title", branch["const"]))) for branch in branches
+            )
     return ()
 
 

@@ -17,7 +17,7 @@ from mooring.core.status import (
 )
 from mooring.display.text import argument, command_line, held_back, held_ways, safe
 from mooring.host.host import Host
-from mooring.servers.log import Entry
+from mooring.servers.log import LogEntry
 from mooring.servers.server import Server
 
 NONE = """No MCP servers found.
@@ -48,7 +48,7 @@ def listed(host: Host) -> Iterator[str]:
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` begins anew."
 
 
-def details(host: Host, name: str, log: list[Entry]) -> Iterator[str]:
+def details(host: Host, name: str, log: list[LogEntry]) -> Iterator[str]:
     """One server: how it stands, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
     status, server, config = host.status()[name], host.servers.get(name), _config(host, name)
     yield f"{sign(status)} {safe(name)} · {stands(name, status, server, _tools(host, name))}"

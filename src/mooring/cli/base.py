@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 import msgspec
 
-from mooring.core.where import Request, here
+from mooring.core.where import Viewpoint, here
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Globals(msgspec.Struct):
 
         return load(self.request(), remember=remember)
 
-    def request(self) -> Request:
-        return Request(here(os.environ), self._folder(), self.project, self.demo, self.configs)
+    def request(self) -> Viewpoint:
+        return Viewpoint(here(os.environ), self._folder(), self.project, self.demo, self.configs)
 
     def _folder(self) -> str:
         try:

@@ -7,7 +7,7 @@ import click
 
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.display.text import columns, safe
-from mooring.permissions.audit import Entry, Outcome, read
+from mooring.permissions.audit import AuditEntry, Outcome, read
 
 
 @click.command("log", cls=Command)
@@ -36,7 +36,7 @@ def command(
         click.echo("No such calls are on record.", err=True)
 
 
-def _cells(entry: Entry) -> tuple[str, ...]:
+def _cells(entry: AuditEntry) -> tuple[str, ...]:
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
     took = f"{entry.seconds * 1000:.0f} ms" if entry.outcome != "denied" else ""
     why = " ".join(filter(None, (entry.verdict, entry.level, entry.rule, entry.why and f"({entry.why})")))

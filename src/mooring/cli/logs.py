@@ -11,7 +11,7 @@ from mooring.actions.logs import server_of
 from mooring.cli.base import Command, Globals, complete_server, current
 from mooring.core.where import Where
 from mooring.display.text import safe
-from mooring.servers.log import LINES, Entry, follow, read
+from mooring.servers.log import LINES, LogEntry, follow, read
 
 
 @click.command("logs", cls=Command)
@@ -42,7 +42,7 @@ async def _follow(options: Globals, where: Where, server: str, lines: int) -> No
         sys.stdout.flush()
 
 
-def _print(options: Globals, entry: Entry) -> None:
+def _print(options: Globals, entry: LogEntry) -> None:
     if options.json:
         click.echo(json.dumps(msgspec.to_builtins(entry)))
         return

@@ -10,7 +10,7 @@ from mooring.actions.offers import prompt
 from mooring.cli.adhoc import first, label, server_options, setup
 from mooring.cli.base import Command, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
-from mooring.core.result import Filled
+from mooring.core.result import FilledPrompt
 from mooring.display.results import block_text, filled_data
 from mooring.display.text import safe, safe_text
 
@@ -36,7 +36,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
         _print(filled)
 
 
-def _print(filled: Filled) -> None:
+def _print(filled: FilledPrompt) -> None:
     for message in filled.messages:
         text = block_text(message.content)
         click.echo(click.style(f"{safe(message.role)}:", bold=True))

@@ -9,7 +9,7 @@ from mooring.cli.base import Command, current, print_json
 from mooring.discovery.scan import context
 from mooring.display.text import columns, problem_line, safe, short_path
 from mooring.errors import ConfigError
-from mooring.settings import SETTINGS, Value, load
+from mooring.settings import SETTINGS, SettingValue, load
 
 
 def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -37,14 +37,14 @@ def command(ctx: click.Context, key: str | None) -> None:
         click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
 
 
-def _data(name: str, value: Value) -> Mapping[str, object]:
+def _data(name: str, value: SettingValue) -> Mapping[str, object]:
     return {"value": _shown(name, value), "origin": value.level, "path": value.path}
 
 
-def _shown(name: str, value: Value) -> object:
+def _shown(name: str, value: SettingValue) -> object:
     return dict.fromkeys(value.value, "•••") if name == "env" else value.value
 
 
-def _line(name: str, value: Value, home: str) -> tuple[str, str, str]:
+def _line(name: str, value: SettingValue, home: str) -> tuple[str, str, str]:
     origin = short_path(value.path, home) if value.path else value.level
     return name, safe(json.dumps(_shown(name, value), ensure_ascii=False)), origin

@@ -28,7 +28,7 @@ class Definition(Struct, frozen=True):
     schema: Mapping[str, Any]
 
 
-class Request(Struct, frozen=True):
+class Invocation(Struct, frozen=True):
     """What was asked for, by a model or for it."""
 
     id: CallId
@@ -39,51 +39,51 @@ class Request(Struct, frozen=True):
     tool: str = ""
 
 
-class Pending(Struct, frozen=True, tag=True):
+class CallPending(Struct, frozen=True, tag=True):
     """Not sent yet: its arguments are looked at, or a person is asked."""
 
 
-class Processing(Struct, frozen=True, tag=True):
+class CallProcessing(Struct, frozen=True, tag=True):
     """Under way; in the background where the conversation no longer waits for it."""
 
     progress: Progress | None = None
     background: bool = False
 
 
-class Done(Struct, frozen=True, tag=True):
+class CallDone(Struct, frozen=True, tag=True):
     """It answered."""
 
     outcome: Outcome
 
 
-class Failed(Struct, frozen=True, tag=True):
+class CallFailed(Struct, frozen=True, tag=True):
     """It came to nothing, or the tool said that it failed; `aborted` where somebody ended it."""
 
     outcome: Outcome
     aborted: bool = False
 
 
-State: TypeAlias = Pending | Processing | Done | Failed
+CallState: TypeAlias = CallPending | CallProcessing | CallDone | CallFailed
 
 
-def word(state: State) -> Word:
+def word(state: CallState) -> Word:
     """The state in one word."""
     match state:
-        case Pending():
+        case CallPending():
             return "pending"
-        case Processing():
+        case CallProcessing():
             return "processing"
-        case Done():
+        case CallDone():
             return "done"
-        case Failed():
+        case CallFailed():
             return "error"
 
 
-class Moved(Struct, frozen=True, tag=True):
+class CallChanged(Struct, frozen=True, tag=True):
     """A call stands otherwise than before."""
 
-    request: Request
-    state: State
+    request: Invocation
+    state: CallState
 
 
 class Update(Struct, frozen=True):
@@ -96,11 +96,11 @@ class Update(Struct, frozen=True):
     ended: bool = False
 
 
-class Heard(Struct, frozen=True, tag=True):
+class WatchNews(Struct, frozen=True, tag=True):
     """News of what this conversation watches, merged: the last of each."""
 
     updates: tuple[Update, ...]
 
 
-Happening: TypeAlias = Moved | Heard
+Happening: TypeAlias = CallChanged | WatchNews
 """What happens to the tools of a conversation, in order."""

@@ -32,7 +32,7 @@ class Visit(Struct, frozen=True, tag=True):
     id: str
 
 
-class Value(Struct, frozen=True, tag=True):
+class MissingValue(Struct, frozen=True, tag=True):
     """A definition has a blank that only the person can fill in, such as `${input:token}`."""
 
     server: str
@@ -68,7 +68,7 @@ class Permission(Struct, frozen=True, tag=True):
     """How far an answer can reach: further ones count as the widest of these."""
 
 
-Question: TypeAlias = Sampling | Form | Visit | Value | Permission
+Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission
 
 
 class Yes(Struct, frozen=True, tag=True):

@@ -42,7 +42,7 @@ class Message(Struct, frozen=True):
     content: Block
 
 
-class Filled(Struct, frozen=True):
+class FilledPrompt(Struct, frozen=True):
     """A prompt with its arguments filled in."""
 
     messages: tuple[Message, ...] = ()

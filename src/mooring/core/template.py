@@ -8,13 +8,13 @@ Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
 """What becomes of a variable that is not set: its text stays, it vanishes, the entry goes, the start fails."""
 
 
-class Text(Struct, frozen=True, tag=True):
+class TextPart(Struct, frozen=True, tag="TextPart"):
     """Characters that stand for themselves."""
 
     text: str
 
 
-class Variable(Struct, frozen=True, tag=True):
+class VariablePart(Struct, frozen=True, tag="VariablePart"):
     """An environment variable, as in `${NAME:-default}`."""
 
     name: str
@@ -22,19 +22,19 @@ class Variable(Struct, frozen=True, tag=True):
     unset: Unset = "literal"
 
 
-class File(Struct, frozen=True, tag=True):
+class FilePart(Struct, frozen=True, tag="FilePart"):
     """The trimmed contents of a file, as in `{file:~/.token}`."""
 
     path: str
 
 
-class Command(Struct, frozen=True, tag=True):
+class CommandPart(Struct, frozen=True, tag="CommandPart"):
     """What a shell command prints, as in `!op read …`."""
 
     line: "tuple[Part, ...]"
 
 
-class Input(Struct, frozen=True, tag=True):
+class InputPart(Struct, frozen=True, tag="InputPart"):
     """A value the person is asked for, as in `${input:token}`."""
 
     id: str
@@ -44,13 +44,13 @@ class Input(Struct, frozen=True, tag=True):
     options: tuple[str, ...] = ()
 
 
-class Known(Struct, frozen=True, tag=True):
+class KnownPart(Struct, frozen=True, tag="KnownPart"):
     """A place Mooring knows: the project's folder or the person's home."""
 
     place: Literal["workspace", "workspace-name", "home", "separator"]
 
 
-class Secret(Struct, frozen=True, tag=True, omit_defaults=True):
+class SecretPart(Struct, frozen=True, tag="SecretPart", omit_defaults=True):
     """A secret that a tool keeps under a name of its own, as in `${{ secrets.TOKEN }}`."""
 
     name: str
@@ -60,13 +60,13 @@ class Secret(Struct, frozen=True, tag=True, omit_defaults=True):
     """An environment variable of its name counts before the store."""
 
 
-class Foreign(Struct, frozen=True, tag=True):
+class ForeignPart(Struct, frozen=True, tag="ForeignPart"):
     """A placeholder only its own tool can fill, as in `${config:editor.tabSize}`."""
 
     text: str
 
 
-Part: TypeAlias = Text | Variable | File | Command | Input | Known | Secret | Foreign
+Part: TypeAlias = TextPart | VariablePart | FilePart | CommandPart | InputPart | KnownPart | SecretPart | ForeignPart
 
 
 class Template(Struct, frozen=True):
@@ -92,19 +92,21 @@ class Template(Struct, frozen=True):
     def plain(self) -> str | None:
         """What it stands for where nothing in it is filled in later; `None` where something is."""
         match self.parts:
-            case (Text(text),):
+            case (TextPart(text),):
                 return text
             case _:
                 return None
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
-        return tuple(part for part in self._flat() if isinstance(part, Variable))
+    def variables(self) -> tuple[VariablePart, ...]:
+        return tuple(part for part in self._flat() if isinstance(part, VariablePart))
 
     def _flat(self) -> tuple[Part, ...]:
-        return tuple(inner for part in self.parts for inner in (part.line if isinstance(part, Command) else (part,)))
+        return tuple(
+            inner for part in self.parts for inner in (part.line if isinstance(part, CommandPart) else (part,))
+        )
 
 
 def literal(text: str) -> Template:
     """The template that means exactly its text."""
-    return Template(text, (Text(text),))
+    return Template(text, (TextPart(text),))

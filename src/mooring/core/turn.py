@@ -10,7 +10,7 @@ Say: TypeAlias = Callable[[str], None]
 """Hears the words of whoever answers, piece by piece; must not wait."""
 
 
-class Tools(Protocol):
+class TurnTools(Protocol):
     """All that a backend gets: the tools of one conversation. A registry is one; every call passes its gate."""
 
     @property
@@ -33,7 +33,7 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def turn(self, request: str, tools: Tools, say: Say) -> None:
+    async def turn(self, request: str, tools: TurnTools, say: Say) -> None:
         """Do what is asked for. Cancelling it ends the turn and the calls in it.
 
         What is called is told by the tools themselves, in order; `say` hears the rest. Raises: MooringError.

@@ -93,7 +93,7 @@ def here(env: Mapping[str, str]) -> Where:
     return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
 
 
-class Request(Struct, frozen=True):
+class Viewpoint(Struct, frozen=True):
     """What to look at: the machine, the folder, and what the command line adds."""
 
     where: Where

@@ -11,16 +11,16 @@ from msgspec import Struct
 
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.standing import Standing, in_force
-from mooring.discovery.scan import DORMANT, Definition
+from mooring.discovery.scan import DORMANT, RankedDefinition
 
 
 class Choice(Struct, frozen=True):
     """One name: the definition that counts, how it stands, and the others."""
 
-    definition: Definition
+    definition: RankedDefinition
     standing: Standing
-    shadowed: tuple[Definition, ...] = ()
-    proposed: Definition | None = None
+    shadowed: tuple[RankedDefinition, ...] = ()
+    proposed: RankedDefinition | None = None
     """What an unapproved project would put in this one's place."""
     aliases: tuple[str, ...] = ()
     """Other names under which the very same thing would be started."""
@@ -34,16 +34,18 @@ class Choice(Struct, frozen=True):
         return in_force(self.standing)
 
 
-def choose(definitions: Iterable[Definition], standing: Callable[[Definition], Standing]) -> tuple[Choice, ...]:
+def choose(
+    definitions: Iterable[RankedDefinition], standing: Callable[[RankedDefinition], Standing]
+) -> tuple[Choice, ...]:
     """One choice for each name, sorted by name; `definitions` come highest rank first."""
-    names: dict[str, list[Definition]] = {}
+    names: dict[str, list[RankedDefinition]] = {}
     for definition in definitions:
         names.setdefault(definition.name, []).append(definition)
     choices = [_choice(candidates, standing) for candidates in names.values()]
     return tuple(sorted(_with_aliases(choices), key=lambda choice: (choice.name.casefold(), choice.name)))
 
 
-def rule(winner: Definition, loser: Definition, loser_standing: Standing) -> str:
+def rule(winner: RankedDefinition, loser: RankedDefinition, loser_standing: Standing) -> str:
     """Why the one counts and the other does not, in words."""
     if not in_force(loser_standing) and loser.rank < winner.rank:
         return {
@@ -67,12 +69,12 @@ _SCOPES = {
 }
 
 
-def _named(definition: Definition) -> str:
+def _named(definition: RankedDefinition) -> str:
     tool, path = definition.origin.tool, definition.origin.path or ""
     return ".mcp.json" if tool == "claude-code" and path.endswith("/.mcp.json") else tool
 
 
-def _choice(candidates: Sequence[Definition], standing: Callable[[Definition], Standing]) -> Choice:
+def _choice(candidates: Sequence[RankedDefinition], standing: Callable[[RankedDefinition], Standing]) -> Choice:
     stands = [(definition, standing(definition)) for definition in candidates]
     winner, how = (
         next((pair for pair in stands if in_force(pair[1])), None)

@@ -15,12 +15,12 @@ from mooring.discovery import format as shapes
 from mooring.discovery.format import (
     MIB,
     PROJECT,
-    Context,
-    Entry,
     Folder,
     Folders,
     Format,
     Place,
+    RawEntry,
+    ScanContext,
     Sheet,
     Switch,
     locate,
@@ -32,10 +32,10 @@ MOST_MATCHES = 256
 _NO_FOLDER = Folder()
 
 
-class Shelf:
+class Documents:
     """The files of one scan, each read once, with the problems they gave."""
 
-    def __init__(self, context: Context, formats: Sequence[Format]) -> None:
+    def __init__(self, context: ScanContext, formats: Sequence[Format]) -> None:
         self.context = context
         self.problems: list[Problem] = []
         self.seen: list[str] = []
@@ -174,7 +174,7 @@ class Shelf:
             self.problems.append(Problem(path, message, "keep one of them", line=line, level="warning"))
 
 
-def dig(data: Any, key: tuple[str, ...], context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
+def dig(data: Any, key: tuple[str, ...], context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
     """What stands under a key path. `PROJECT` in it is each of the project's folders in turn, nearest first."""
     if PROJECT not in key:
         yield from _reached(data, key)
@@ -206,7 +206,7 @@ class Words(Struct, frozen=True):
     """Lists of the names that may run: whether a project's, the names, and where they stand."""
     fold: bool = False
 
-    def of(self, entry: Entry) -> str | None:
+    def of(self, entry: RawEntry) -> str | None:
         return self.about(entry.name, entry.origin.scope == "project" and not entry.origin.owned)
 
     def about(self, name: str, foreign: bool = False) -> str | None:
@@ -219,7 +219,7 @@ class Words(Struct, frozen=True):
 _SILENT = Words({}, {}, None)
 
 
-def said(shelf: Shelf, switches: Iterable[Switch]) -> Words:
+def said(shelf: Documents, switches: Iterable[Switch]) -> Words:
     """What is said where these switches stand, taken together."""
     words = _SILENT
     for switch in switches:
@@ -237,7 +237,7 @@ def said(shelf: Shelf, switches: Iterable[Switch]) -> Words:
 _RARE = frozenset({"chosen", "paths", "folders", "approved", "rejected", "servers"})
 
 
-def told(shelf: Shelf, switch: Switch) -> Iterator[tuple[str, Any]]:
+def told(shelf: Documents, switch: Switch) -> Iterator[tuple[str, Any]]:
     """What stands where a switch is, and in which files."""
     for path, document in shelf.all(switch.place):
         for _, value in dig(document.data, switch.key, shelf.context):
@@ -291,7 +291,7 @@ def _picked(data: bytes, pick: Callable[[bytes], Any]) -> Document:
     raise ParseError(reason)
 
 
-def _personal(context: Context, formats: Sequence[Format]) -> Iterator[str]:
+def _personal(context: ScanContext, formats: Sequence[Format]) -> Iterator[str]:
     """The paths that are the person's own, wherever a variable may have moved them to: no project's, even at home."""
     where = context.where
     home = os.path.realpath(where.home)

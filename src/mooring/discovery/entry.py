@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
 from mooring.core.problem import Level, Problem
-from mooring.core.template import Secret, Template, Text, Variable, literal
+from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.discovery import dialect, values
-from mooring.discovery.format import NO_SERVER, Entry, Field, Format, Slot
+from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
 from mooring.discovery.rewrite import is_ours, native
 from mooring.discovery.template import template
-from mooring.discovery.values import NoServer, Refused
+from mooring.discovery.values import EntryRefused, NoServer
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
@@ -43,7 +43,7 @@ class Read(Struct, frozen=True):
 
 
 def read(
-    entry: Entry, format: Format, disabled_by: str | None = None, *, keep: bool = False, forced: bool = False
+    entry: RawEntry, format: Format, disabled_by: str | None = None, *, keep: bool = False, forced: bool = False
 ) -> Read:
     """Understand one entry. Never raises: whatever is wrong becomes a problem.
 
@@ -56,7 +56,7 @@ def read(
     except NoServer as refusal:
         problem = reader.problem(refusal.message, refusal.hint, refusal.key, "note")
         return Read(None, (*reader.problems, problem))
-    except Refused as refusal:
+    except EntryRefused as refusal:
         problem = reader.problem(refusal.message, refusal.hint, refusal.key)
         return Read(reader.broken(problem), (*reader.problems, problem))
 
@@ -64,7 +64,7 @@ def read(
 class _Reader:
     """Reads one entry, collecting problems on the way."""
 
-    def __init__(self, entry: Entry, format: Format, disabled_by: str | None, keep: bool, forced: bool) -> None:
+    def __init__(self, entry: RawEntry, format: Format, disabled_by: str | None, keep: bool, forced: bool) -> None:
         self.keep, self.forced = keep, forced
         self.entry = entry
         self.format = format
@@ -79,7 +79,7 @@ class _Reader:
     def config(self) -> ServerConfig:
         raw = self.entry.raw
         if not isinstance(raw, Mapping):
-            raise Refused(f"should be an object, but is {values.kind(raw)}")
+            raise EntryRefused(f"should be an object, but is {values.kind(raw)}")
         self._check_name()
         self._collect(raw)
         if prepare := self.entry.prepare or self.format.prepare:
@@ -155,7 +155,7 @@ class _Reader:
             return default
         try:
             return self._hard(slot, read, default)
-        except Refused as refusal:
+        except EntryRefused as refusal:
             self.problems.append(
                 self.problem(f"{refusal.message}; it is ignored", refusal.hint, refusal.key, "warning")
             )
@@ -168,8 +168,8 @@ class _Reader:
         key, _, value = self.values[slot]
         try:
             return read(value)
-        except Refused as refusal:
-            raise Refused(f"`{key}` {refusal.message}", refusal.hint, key) from None
+        except EntryRefused as refusal:
+            raise EntryRefused(f"`{key}` {refusal.message}", refusal.hint, key) from None
 
     # --- the connection -------------------------------------------------------------------------------------
 
@@ -186,20 +186,20 @@ class _Reader:
         command, url = _stated(self._value("command")), _stated(self._value("url"))
         stated = self._stated()
         if command is not None and url is not None:
-            raise Refused("has both a command and a url", "keep the one that is meant", self._key("url"))
+            raise EntryRefused("has both a command and a url", "keep the one that is meant", self._key("url"))
         if stated is None:
             if self.format.typed:
                 known = ", ".join(dict.fromkeys(self.format.types))
-                raise Refused("has no type", f"add the one that is meant: {known}")
+                raise EntryRefused("has no type", f"add the one that is meant: {known}")
             if command is not None:
                 return "stdio"
             if url is not None:
                 return self._untyped()
-            raise Refused("has neither a command nor a url", "add the one that is meant")
+            raise EntryRefused("has neither a command nor a url", "add the one that is meant")
         if stated == "stdio" and command is None:
-            raise Refused("is of type stdio, but has no command", "add the command that starts it")
+            raise EntryRefused("is of type stdio, but has no command", "add the command that starts it")
         if stated != "stdio" and url is None:
-            raise Refused(f"is of type {self._value('type')}, but has no url", "add its address")
+            raise EntryRefused(f"is of type {self._value('type')}, but has no url", "add its address")
         return stated
 
     def _stated(self) -> Transport | None:
@@ -211,13 +211,13 @@ class _Reader:
             raise NoServer(f"is no server to connect to: it {NO_SERVER[word]}", hint, self._key("type"))
         if word not in self.format.types:
             known = ", ".join(dict.fromkeys(self.format.types))
-            raise Refused(f"has the unknown type {word[:40]!r}", f"use one of: {known}", self._key("type"))
+            raise EntryRefused(f"has the unknown type {word[:40]!r}", f"use one of: {known}", self._key("type"))
         return self.format.types[word]
 
     def _untyped(self) -> Transport:
         if self.format.untyped is None:
             hint = 'add "type": "http"' if self.format.types.get("http") else "add its type"
-            raise Refused(f"has a url but no type, which {self.format.title} requires", hint, self._key("url"))
+            raise EntryRefused(f"has a url but no type, which {self.format.title} requires", hint, self._key("url"))
         if self.format.ask_for_type:
             self.problems.append(
                 self.problem(
@@ -254,7 +254,7 @@ class _Reader:
         for name, text in self._hard("env", values.mapping, _EMPTY).items():
             yield name, self._template(text, "env")
         for name in self._hard("env_secrets", values.variable_names, _NOTHING):
-            yield name, Template(f"${{{name}}}", (Secret(name, self.format.tool, variable=True),))
+            yield name, Template(f"${{{name}}}", (SecretPart(name, self.format.tool, variable=True),))
 
     def _cwd(self) -> Template | None:
         text = self._hard("cwd", values.text, "")
@@ -278,19 +278,22 @@ class _Reader:
 
     def _address(self) -> Template:
         address = self._template(self._hard("url", values.text, ""), "url")
-        known = isinstance(address.parts[0], Text)
+        known = isinstance(address.parts[0], TextPart)
         if known and not address.text.lower().startswith(ADDRESSES):
-            raise Refused(f"`{self._key('url')}` is no address", f"begin it with {ADDRESSES[0]}", self._key("url"))
+            raise EntryRefused(f"`{self._key('url')}` is no address", f"begin it with {ADDRESSES[0]}", self._key("url"))
         return address
 
     def _headers(self) -> Iterator[tuple[str, Template]]:
         if name := self._hard("bearer_env", values.text, ""):
-            yield "Authorization", Template(f"Bearer ${{{name}}}", (Text("Bearer "), Variable(name, unset="omit")))
+            yield (
+                "Authorization",
+                Template(f"Bearer ${{{name}}}", (TextPart("Bearer "), VariablePart(name, unset="omit"))),
+            )
         if token := self._hard("bearer", values.text, ""):
             inner = self._template(token, "headers")
-            yield "Authorization", Template(f"Bearer {token}", (Text("Bearer "), *inner.parts))
+            yield "Authorization", Template(f"Bearer {token}", (TextPart("Bearer "), *inner.parts))
         for header, name in self._hard("env_headers", values.mapping, _EMPTY).items():
-            yield header, Template(f"${{{name}}}", (Variable(name, unset="omit"),))
+            yield header, Template(f"${{{name}}}", (VariablePart(name, unset="omit"),))
         for header, text in self._hard("headers", values.mapping, _EMPTY).items():
             yield header, self._template(text, "headers")
 

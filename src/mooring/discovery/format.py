@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.core.config import Origin, Scope, Transport
-from mooring.core.template import Secret
+from mooring.core.template import SecretPart
 from mooring.core.where import Platform, Where
 from mooring.discovery.dialect import BRACES, Dialect, Inputs
 from mooring.syntax import Document, Kind
@@ -149,7 +149,7 @@ class Switch(Struct, frozen=True):
     fold: bool = False
 
 
-class Policy(Struct, frozen=True):
+class StartPolicy(Struct, frozen=True):
     """One list of rules about what may start, and where it stands."""
 
     says: str
@@ -245,7 +245,7 @@ class Sheet(Struct, frozen=True):
     """The one among those another file names."""
 
 
-class Context(Struct, frozen=True):
+class ScanContext(Struct, frozen=True):
     """From where the search looks: the machine, the folder, and the folders up to the project's root."""
 
     where: Where
@@ -260,7 +260,7 @@ class Context(Struct, frozen=True):
         return self.folders[-1] if self.folders else self.cwd
 
 
-class Entry(Struct, frozen=True):
+class RawEntry(Struct, frozen=True):
     """One named entry as written, before it is understood."""
 
     name: str
@@ -322,10 +322,10 @@ class Format(Struct, frozen=True, kw_only=True):
     at_home: bool = False
     defaults: Mapping[str, tuple[str, ...]] = {}
     """Where in its file a key of an entry stands once for all entries."""
-    fixed: Callable[[Mapping[str, Any]], Mapping[str, str | Secret]] | None = None
+    fixed: Callable[[Mapping[str, Any]], Mapping[str, str | SecretPart]] | None = None
     """The variables whose values an entry gives itself."""
     user_first: bool = False
-    gather: Callable[..., Iterable[Entry]] | None = None
+    gather: Callable[..., Iterable[RawEntry]] | None = None
     """`gather(format, sheets, context)`"""
     off: tuple[Switch, ...] = ()
     on: tuple[Switch, ...] = ()

@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.discovery.format import Context, Says, Switch
+from mooring.discovery.format import Says, ScanContext, Switch
 
 
-def plain(switch: Switch, value: Any, context: Context) -> tuple[Switch, Any]:
+def plain(switch: Switch, value: Any, context: ScanContext) -> tuple[Switch, Any]:
     """The same said in one of the common ways."""
     says: Says = "names"
     match switch.says:
@@ -56,7 +56,7 @@ def _trusts(value: Any, root: str) -> bool:
     return bool(fitting) and max(fitting)[1]
 
 
-def _servers(switch: Switch, value: Any, context: Context) -> tuple[Switch, Any]:
+def _servers(switch: Switch, value: Any, context: ScanContext) -> tuple[Switch, Any]:
     listed = value if isinstance(value, list) else []
     if any(_field(item, "allowAllMcpServers") is True and _is_here(item, context.root) for item in listed):
         return replace(switch, says="true"), True

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.problem import Problem
-from mooring.discovery.format import Context, Folder, Place, Sheet
+from mooring.discovery.format import Folder, Place, ScanContext, Sheet
 from mooring.syntax import Document
 
 MOST_VERSIONS = 64
@@ -26,12 +26,12 @@ class Elsewhere(Struct, frozen=True):
     place: Place
 
 
-def named(whose: str, value: Any, path: str, context: Context) -> Iterable[Folder]:
+def named(whose: str, value: Any, path: str, context: ScanContext) -> Iterable[Folder]:
     """The folders that a registry names, from what it says and where it stands."""
     return _REGISTRIES[whose](value, path, context)
 
 
-def _claude(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _claude(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
     for id, install in _installed(value, context):
         own = f"{home}/data/{re.sub('[^A-Za-z0-9_-]', '-', id)}"
@@ -39,7 +39,7 @@ def _claude(value: Any, path: str, context: Context) -> Iterator[Folder]:
         yield Folder(install["installPath"], id, f"plugin:{id.rpartition('@')[0] or id}:", fixed)
 
 
-def _installed(plugins: Any, context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _installed(plugins: Any, context: ScanContext) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The ids of the plugins that concern this person or this project, and the last install of each."""
     for id, listed in plugins.items() if isinstance(plugins, Mapping) else ():
         for install in reversed(listed) if isinstance(listed, list) else (listed,):
@@ -49,7 +49,7 @@ def _installed(plugins: Any, context: Context) -> Iterator[tuple[str, Mapping[st
                     break
 
 
-def _omp(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _omp(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
     for id, install in _installed(value, context):
         name, scope = id.rpartition("@")[0], "user" if install.get("scope", "user") == "user" else "project"
@@ -57,7 +57,7 @@ def _omp(value: Any, path: str, context: Context) -> Iterator[Folder]:
         yield Folder(install["installPath"], id, f"{name}:", {"PLUGIN_DATA": own}, _off(install, path))
 
 
-def _codex(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
     for id, said in value.items() if isinstance(value, Mapping) else ():
         name, _, market = id.rpartition("@")
@@ -66,7 +66,7 @@ def _codex(value: Any, path: str, context: Context) -> Iterator[Folder]:
             yield Folder(f"{home}/plugins/cache/{market}/{name}/*", id, fixed=own, off=_off(said, path))
 
 
-def _copilot(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _copilot(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
     for install in value if isinstance(value, list) else ():
         if isinstance(install, Mapping) and isinstance(name := install.get("name"), str):
@@ -77,11 +77,11 @@ def _copilot(value: Any, path: str, context: Context) -> Iterator[Folder]:
             yield Folder(folder, f"{name}@{market}" if market else "", "", own, _off(install, path))
 
 
-def _factory(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _factory(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     return (Folder(install["installPath"], id) for id, install in _installed(value, context))
 
 
-def _roo(value: Any, path: str, context: Context) -> Iterator[Folder]:
+def _roo(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     yield from [Folder(value)] if isinstance(value, str) and value else []
 
 
@@ -89,7 +89,7 @@ def _off(install: Mapping[str, Any], path: str) -> str | None:
     return f"`enabled` in {path}" if install.get("enabled") is False else None
 
 
-_REGISTRIES: dict[str, Callable[[Any, str, Context], Iterator[Folder]]] = {
+_REGISTRIES: dict[str, Callable[[Any, str, ScanContext], Iterator[Folder]]] = {
     "claude-code": _claude,
     "omp": _omp,
     "codex": _codex,

@@ -6,12 +6,12 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from mooring.core.config import Http, ServerConfig, Stdio
-from mooring.discovery.format import Policy
+from mooring.discovery.format import StartPolicy
 
 Rule: TypeAlias = Mapping[str, Any]
 
 
-def refused(config: ServerConfig, policies: Sequence[Policy]) -> str | None:
+def refused(config: ServerConfig, policies: Sequence[StartPolicy]) -> str | None:
     """Where it is said that this server may not start; `None` where nothing stands against it.
 
     Lists of what is allowed are one list, wherever they stand. What a project's file denies are its own servers.

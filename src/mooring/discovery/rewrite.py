@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from mooring.core.config import Connection, Http, Stdio
-from mooring.core.template import Template, Text
+from mooring.core.template import Template, TextPart
 
 _REMOTE = r"mcp-remote(?:@[\w.^~-]+)?"
 _PYTHON = r"python[\d.]*w?"
@@ -42,4 +42,4 @@ def _program(command: Template) -> str | None:
 
 def _is_address(template: Template) -> bool:
     first = template.parts[0]
-    return isinstance(first, Text) and first.text.startswith(("https://", "http://"))
+    return isinstance(first, TextPart) and first.text.startswith(("https://", "http://"))

@@ -13,8 +13,8 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
-from mooring.discovery.documents import Shelf, dig, said, told
-from mooring.discovery.format import Context, Entry, Format, Policy, Sheet, Switch, Unreadable
+from mooring.discovery.documents import Documents, dig, said, told
+from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.values import kind
 
 MOST_SERVERS = 1000
@@ -23,7 +23,7 @@ DORMANT = len(SCOPES)
 """The rank of what lies in a plugin that is switched off: it keeps nothing out."""
 
 
-class Definition(Struct, frozen=True):
+class RankedDefinition(Struct, frozen=True):
     """One definition and its rank: the lower wins."""
 
     config: ServerConfig | Broken
@@ -46,29 +46,31 @@ class Definition(Struct, frozen=True):
 class Scan(Struct, frozen=True):
     """What the files say: definitions by rank, highest first, and what is wrong."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[RankedDefinition, ...]
     problems: tuple[Problem, ...]
     files: tuple[str, ...]
     looked: tuple[str, ...] = ()
     """Everywhere a file was looked for, found or not: whatever changes there may change what is configured."""
 
 
-def context(where: Where, cwd: str, with_project: bool = True) -> Context:
+def context(where: Where, cwd: str, with_project: bool = True) -> ScanContext:
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
-        return Context(where, cwd, ())
+        return ScanContext(where, cwd, ())
     folders = files.upwards(cwd)
-    return Context(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
+    return ScanContext(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 
-def scan(context: Context, formats: Sequence[Format], *, keep: bool = False, switched_on: Collection[str] = ()) -> Scan:
+def scan(
+    context: ScanContext, formats: Sequence[Format], *, keep: bool = False, switched_on: Collection[str] = ()
+) -> Scan:
     """Read every format's files. Never raises for what a file holds, never expands, runs or follows anything in it.
 
     With `keep`, programs that only lead to an address stay programs. What files say of being off does not count for
     servers that are `switched_on`.
     """
-    shelf = Shelf(context, formats)
-    found: list[Definition] = []
+    shelf = Documents(context, formats)
+    found: list[RankedDefinition] = []
     for order, format in enumerate(formats):
         found.extend(_definitions(shelf, format, order, keep, switched_on))
         for program in format.unreadable:
@@ -78,8 +80,8 @@ def scan(context: Context, formats: Sequence[Format], *, keep: bool = False, swi
 
 
 def _definitions(
-    shelf: Shelf, format: Format, order: int, keep: bool, switched_on: Collection[str]
-) -> Iterator[Definition]:
+    shelf: Documents, format: Format, order: int, keep: bool, switched_on: Collection[str]
+) -> Iterator[RankedDefinition]:
     if shelf.context.where.platform == "win32" and (other := format.dialect.on_windows):
         format = replace(format, dialect=other)
     sheets = shelf.sheets(format)
@@ -102,11 +104,11 @@ def _definitions(
                 scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
             words = (approved.of(entry), trusted.of(entry)) if foreign else (None, None)
-            yield Definition(_under(policies, result.definition), (scope, order, place), *words)
+            yield RankedDefinition(_under(policies, result.definition), (scope, order, place), *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
 
 
-def _under(policies: tuple[Policy, ...], config: ServerConfig | Broken) -> ServerConfig | Broken:
+def _under(policies: tuple[StartPolicy, ...], config: ServerConfig | Broken) -> ServerConfig | Broken:
     if not policies or isinstance(config, Broken) or not config.enabled:
         return config
     from mooring.discovery.policy import refused  # only where a person or a machine has such rules
@@ -114,7 +116,7 @@ def _under(policies: tuple[Policy, ...], config: ServerConfig | Broken) -> Serve
     return replace(config, disabled_by=refused(config, policies))
 
 
-def _policies(shelf: Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
+def _policies(shelf: Documents, switches: Iterable[Switch]) -> Iterator[StartPolicy]:
     managed_only = False
     for switch in switches:
         managed = switch.place.scope == "managed"
@@ -123,17 +125,17 @@ def _policies(shelf: Shelf, switches: Iterable[Switch]) -> Iterator[Policy]:
             if switch.says != "true" and not (switch.says == "allowed" and managed_only and not managed):
                 # What is no list allows nothing, as in Claude Code.
                 rules = tuple(rule for rule in value if isinstance(rule, Mapping)) if isinstance(value, list) else ()
-                yield Policy(switch.says, rules, f"`{switch.key[-1]}` in {path}", switch.place.scope)
+                yield StartPolicy(switch.says, rules, f"`{switch.key[-1]}` in {path}", switch.place.scope)
 
 
-def _out_of_reach(shelf: Shelf, program: Unreadable) -> Iterator[Problem]:
+def _out_of_reach(shelf: Documents, program: Unreadable) -> Iterator[Problem]:
     for path in shelf.paths(program.place):
         text = shelf.text(program.place, path)
         if text is not None and all(word in text for word in program.words):
             yield Problem(path, program.message, program.hint, level="note")
 
 
-def maps(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+def maps(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     """The usual way to collect entries: a map of names under the format's key, in each file."""
     for order, sheet in enumerate(sheets):
         data = sheet.document.data
@@ -149,20 +151,20 @@ def maps(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterato
             yield _entry(format, sheet, (), os.path.basename(sheet.path).partition(".")[0], data, order)
 
 
-def _containers(format: Format, sheet: Sheet, context: Context) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
     for key in (sheet.place.key,) if sheet.place.key else (format.key, *format.also):
         yield from dig(sheet.document.data, key, context)
 
 
 def _map(
     format: Format, sheet: Sheet, key: tuple[str, ...], container: Mapping[str, Any], order: int
-) -> Iterator[Entry]:
+) -> Iterator[RawEntry]:
     for name, raw in list(container.items())[:MOST_SERVERS]:
         if name:
             yield _entry(format, sheet, (*key, name), name, raw, order)
 
 
-def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int) -> Iterator[Entry]:
+def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int) -> Iterator[RawEntry]:
     for index, raw in enumerate(container[:MOST_SERVERS]):
         name = raw.get("name") if isinstance(raw, Mapping) else None
         if isinstance(name, str) and name:
@@ -172,14 +174,14 @@ def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[An
 _GIVEN = ("PLUGIN_ROOT", "PLUGIN_DATA")
 
 
-def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> Entry:
+def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> RawEntry:
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
     folder = sheet.folder
     base = folder.path or os.path.dirname(sheet.path)
     fixed = {**dict.fromkeys(sheet.place.here, base), **folder.fixed}
     given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.each else {}
     inputs = _inputs(sheet.document.data, key)
-    return Entry(
+    return RawEntry(
         folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off, given,
         base if format.relative else "", folder.id, sheet.place.prepare,
     )  # fmt: skip
@@ -197,7 +199,7 @@ def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
 # --- shapes -------------------------------------------------------------------------------------------------
 
 
-def _misplaced(format: Format, sheet: Sheet, context: Context) -> Iterator[Problem]:
+def _misplaced(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[Problem]:
     data, key = sheet.document.data, sheet.place.key or format.key
     if not isinstance(data, Mapping):
         yield Problem(sheet.path, f"The file should hold an object, but holds {kind(data)}", "mend it", line=1)

@@ -4,18 +4,30 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Unset, Variable
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    ForeignPart,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    Unset,
+    VariablePart,
+)
 from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
 
 # A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant as it is.
 _SURELY_A_NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
 
-_PLACES: dict[str, Known] = {
-    "workspaceFolder": Known("workspace"),
-    "workspaceFolderBasename": Known("workspace-name"),
-    "userHome": Known("home"),
-    "pathSeparator": Known("separator"),
-    "/": Known("separator"),
+_PLACES: dict[str, KnownPart] = {
+    "workspaceFolder": KnownPart("workspace"),
+    "workspaceFolderBasename": KnownPart("workspace-name"),
+    "userHome": KnownPart("home"),
+    "pathSeparator": KnownPart("separator"),
+    "/": KnownPart("separator"),
 }
 
 
@@ -24,7 +36,7 @@ def template(
     dialect: Dialect,
     field: Field,
     inputs: Inputs | None = None,
-    fixed: Mapping[str, str | Secret] | None = None,
+    fixed: Mapping[str, str | SecretPart] | None = None,
     keeper: str = "",
 ) -> Template:
     """What a string means where it stands.
@@ -35,47 +47,49 @@ def template(
     return Template(text, tuple(_settled(made.parts, fixed or {}, keeper))) if fixed or keeper else made
 
 
-def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str | Secret], keeper: str) -> Iterator[Part]:
+def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str | SecretPart], keeper: str) -> Iterator[Part]:
     settled, last = "", None
     for part in parts:
         known = _known(part, fixed, keeper)
-        if isinstance(known, Text):
+        if isinstance(known, TextPart):
             settled += known.text
         else:
-            yield from [Text(settled)] if settled else []
+            yield from [TextPart(settled)] if settled else []
             yield known
             settled, last = "", known
     if settled or last is None:
-        yield Text(settled)
+        yield TextPart(settled)
 
 
-def _known(part: Part, fixed: Mapping[str, str | Secret], keeper: str) -> Part:
-    if not isinstance(part, Variable | Secret):
+def _known(part: Part, fixed: Mapping[str, str | SecretPart], keeper: str) -> Part:
+    if not isinstance(part, VariablePart | SecretPart):
         return part
     value = fixed.get(part.name)
     if value is None:
-        return Secret(part.name, keeper) if isinstance(part, Secret) else part
-    return Text(value) if isinstance(value, str) else value
+        return SecretPart(part.name, keeper) if isinstance(part, SecretPart) else part
+    return TextPart(value) if isinstance(value, str) else value
 
 
 def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> Template:
     if field in VALUES:
         if dialect.commands and text.startswith("!"):
-            return Template(text, (Command(_parts(text[1:], dialect, field, inputs)),))
+            return Template(text, (CommandPart(_parts(text[1:], dialect, field, inputs)),))
         if dialect.names and text.isascii() and text.isidentifier():
             unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
-            return Template(text, (Variable(text, unset=unset),))
+            return Template(text, (VariablePart(text, unset=unset),))
     if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
-        return Template(text, (Known("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
+        return Template(text, (KnownPart("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
     return Template(text, _parts(text, dialect, field, inputs))
 
 
 def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
     if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
-        return (Text(text),)
+        return (TextPart(text),)
     if "$" not in text and "{" not in text and "%" not in text:
-        return (Text(text),)  # no dialect has a placeholder without one of them, and a pattern takes long to compile
-    return tuple(_split(text, dialect, field, inputs or {})) or (Text(""),)
+        return (
+            TextPart(text),
+        )  # no dialect has a placeholder without one of them, and a pattern takes long to compile
+    return tuple(_split(text, dialect, field, inputs or {})) or (TextPart(""),)
 
 
 def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterator[Part]:
@@ -83,39 +97,39 @@ def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterato
     pattern = (dialect.env_pattern if field == "env" else None) or dialect.pattern or ""
     for found in _compiled(pattern).finditer(text):
         if found.start() > end:
-            yield Text(text[end : found.start()])
+            yield TextPart(text[end : found.start()])
         yield _part(found, unset, inputs)
         end = found.end()
     if end < len(text):
-        yield Text(text[end:])
+        yield TextPart(text[end:])
 
 
 def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
     match {key: value for key, value in found.groupdict().items() if value is not None}:
         case {"file": path}:
-            return File(path)
+            return FilePart(path)
         case {"input": id}:
             return _input(id, inputs)
         case {"secret": name}:
-            return Secret(name)
+            return SecretPart(name)
         case {"command": line}:
-            return Command((Text(line),))
+            return CommandPart((TextPart(line),))
         case {"known": place}:
             return _PLACES[place]
         case {"foreign": _}:
-            return Foreign(found[0])
+            return ForeignPart(found[0])
         case {"name": name, **rest}:
-            return Variable(name, rest.get("default"), unset)
+            return VariablePart(name, rest.get("default"), unset)
         case {"bare": name} | {"percent": name}:
-            return Variable(name, None, unset)
+            return VariablePart(name, None, unset)
         case _:
-            return Text(found[0])
+            return TextPart(found[0])
 
 
-def _input(id: str, inputs: Inputs) -> Input:
+def _input(id: str, inputs: Inputs) -> InputPart:
     asked = inputs.get(id, {})
     description, default, options = asked.get("description"), asked.get("default"), asked.get("options")
-    return Input(
+    return InputPart(
         id,
         description if isinstance(description, str) else "",
         default if isinstance(default, str) else None,

@@ -8,7 +8,7 @@ MOST_ARGS = 256
 LONGEST = 64 * 1024
 
 
-class Refused(Exception):
+class EntryRefused(Exception):
     """The entry cannot be used; carries the message, the hint and the key at fault."""
 
     def __init__(self, message: str, hint: str = "", key: str | None = None) -> None:
@@ -16,7 +16,7 @@ class Refused(Exception):
         self.message, self.hint, self.key = message, hint, key
 
 
-class NoServer(Refused):
+class NoServer(EntryRefused):
     """The entry is sound but describes nothing that could be connected to, so it owns no name."""
 
 
@@ -44,11 +44,11 @@ def kind(value: Any) -> str:
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
-        raise Refused(f"should be text, but is {kind(value)}")
+        raise EntryRefused(f"should be text, but is {kind(value)}")
     if len(value) > LONGEST:
-        raise Refused(f"is longer than {LONGEST // 1024} KiB")
+        raise EntryRefused(f"is longer than {LONGEST // 1024} KiB")
     if "\0" in value:
-        raise Refused("holds a NUL character")
+        raise EntryRefused("holds a NUL character")
     return value
 
 
@@ -69,13 +69,13 @@ def _plain(value: Any) -> str:
 
 def boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Refused(f"should be true or false, but is {kind(value)}")
+        raise EntryRefused(f"should be true or false, but is {kind(value)}")
     return value
 
 
 def duration(value: Any, unit: float, bounds: tuple[float, float] | None = None) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise Refused(f"should be a number of {_UNITS[unit]}, but is {_oddity(value)}")
+        raise EntryRefused(f"should be a number of {_UNITS[unit]}, but is {_oddity(value)}")
     if bounds:
         return min(max(value, bounds[0]), bounds[1]) * unit
     return value * unit if value else math.inf
@@ -92,33 +92,33 @@ def _oddity(value: Any) -> str:
 
 def arguments(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise Refused(f"should be a list, but is {kind(value)}", "write each argument as its own text in a list")
+        raise EntryRefused(f"should be a list, but is {kind(value)}", "write each argument as its own text in a list")
     if len(value) > MOST_ARGS:
-        raise Refused(f"has more than {MOST_ARGS} items")
+        raise EntryRefused(f"has more than {MOST_ARGS} items")
     return tuple(_plain(item) for item in value)
 
 
 def mapping(value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
-        raise Refused(f"should be an object of names and texts, but is {kind(value)}")
+        raise EntryRefused(f"should be an object of names and texts, but is {kind(value)}")
     return {str(name): _plain(text) for name, text in value.items() if text is not None}
 
 
 def names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise Refused("should be a list of names")
+        raise EntryRefused("should be a list of names")
     return tuple(value)
 
 
 def variable_names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise Refused("should be a list of variable names")
+        raise EntryRefused("should be a list of variable names")
     return tuple(text(item.get("name") if isinstance(item, Mapping) else item) for item in value)
 
 
 def lifecycle(value: Any) -> Any:
     if value not in ("lazy", "eager", "keep-alive"):
-        raise Refused("should be lazy, eager or keep-alive")
+        raise EntryRefused("should be lazy, eager or keep-alive")
     return value
 
 
@@ -136,7 +136,7 @@ def approvals(value: Any) -> tuple[str, ...]:
 
 def policies(value: Any) -> Mapping[str, str]:
     if not isinstance(value, list):
-        raise Refused(f"should be a list, but is {kind(value)}")
+        raise EntryRefused(f"should be a list, but is {kind(value)}")
     return {
         str(item["name"]): str(item.get("permission_policy"))
         for item in value
@@ -153,7 +153,7 @@ def oauth_block(value: Any) -> dict[str, Any] | bool | None:
         case str():
             return None
         case _:
-            raise Refused(f"should be an object, true or false, but is {kind(value)}")
+            raise EntryRefused(f"should be an object, true or false, but is {kind(value)}")
 
 
 def scopes(value: Any) -> tuple[str, ...]:

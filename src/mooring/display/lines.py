@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.core import status
-from mooring.core.call import Happening, Heard, Moved, Processing, Update, word
+from mooring.core.call import CallChanged, CallProcessing, Happening, Update, WatchNews, word
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome, Part
-from mooring.core.question import Form, Permission, Question, Sampling, Value, Visit
+from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
 from mooring.core.tool import Hints
 from mooring.display.text import problem_line, safe, safe_text
 
@@ -107,11 +107,11 @@ def label(name: str, known: Known) -> str:
 def happening(happened: Happening, known: Known) -> tuple[str, ...]:
     """What happened to the tools of a conversation."""
     match happened:
-        case Moved(request, state):
+        case CallChanged(request, state):
             shown = renderer(request.name, known)
             name = label(request.name, {**known, **_pair(request.server, request.tool, request.name)})
             return (f"{shown.icon} {name} · {shown.title(request.arguments)} · {word(state)}{_step(state)}",)
-        case Heard(updates):
+        case WatchNews(updates):
             return tuple(map(_update, updates))
 
 
@@ -150,7 +150,7 @@ def question(asked: Question) -> tuple[str, ...]:
             return (f"{safe(server)} asks:", *_lines(message), *_fields(schema))
         case Visit(server, message, url):
             return (f"{safe(server)} asks you to open an address:", *_lines(message), safe(url))
-        case Value(server, id, description):
+        case MissingValue(server, id, description):
             options = (f"one of: {safe(', '.join(asked.options))}",) if asked.options else ()
             return (f"{safe(server)} needs a value for {safe(id)}", *_lines(description), *options)
         case Permission():
@@ -198,7 +198,7 @@ def _about(field: Any) -> str:
 
 
 def _step(state: Any) -> str:
-    if not isinstance(state, Processing):
+    if not isinstance(state, CallProcessing):
         return ""
     step = state.progress
     total = "" if step is None or step.total is None else f"/{step.total:g}"

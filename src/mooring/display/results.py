@@ -10,7 +10,7 @@ from msgspec.structs import fields
 from mooring.core import content
 from mooring.core.content import Block
 from mooring.core.raw import read
-from mooring.core.result import Filled, Reading, Result
+from mooring.core.result import FilledPrompt, Reading, Result
 from mooring.errors import ProtocolError
 
 
@@ -97,7 +97,7 @@ def reading_data(server: str, reading: Reading) -> dict[str, Any]:
     return {"contents": whole.get("contents", [])}
 
 
-def filled_data(server: str, filled: Filled) -> dict[str, Any]:
+def filled_data(server: str, filled: FilledPrompt) -> dict[str, Any]:
     """A prompt that was filled in, as the protocol has it. Raises: ProtocolError."""
     try:
         messages = [{"role": each.role, "content": _content(each.content)} for each in filled.messages]

@@ -4,7 +4,18 @@ import re
 from collections.abc import Sequence
 
 from mooring.core.problem import Problem
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    ForeignPart,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    VariablePart,
+)
 
 HIDDEN = "•••"
 
@@ -44,7 +55,7 @@ def masked(template: Template) -> str:
 def bare_name(template: Template) -> bool:
     """The whole value is a variable's name, or a secret that looks like one: not to be shown."""
     match template.parts:
-        case (Variable(name),):
+        case (VariablePart(name),):
             return name == template.text
         case _:
             return False
@@ -52,28 +63,30 @@ def bare_name(template: Template) -> bool:
 
 def revealed(template: Template) -> str:
     """The same, but with the commands that would run: what a person must see before they let them."""
-    return "".join(f"!{command_text(part)}" if isinstance(part, Command) else _masked(part) for part in template.parts)
+    return "".join(
+        f"!{command_text(part)}" if isinstance(part, CommandPart) else _masked(part) for part in template.parts
+    )
 
 
-def command_text(command: Command) -> str:
-    return "".join(part.text if isinstance(part, Text | Foreign) else _masked(part) for part in command.line)
+def command_text(command: CommandPart) -> str:
+    return "".join(part.text if isinstance(part, TextPart | ForeignPart) else _masked(part) for part in command.line)
 
 
 def _masked(part: Part) -> str:
     match part:
-        case Variable(name, default):
+        case VariablePart(name, default):
             return f"${{{name}}}" if default is None else f"${{{name}:-{HIDDEN}}}"
-        case Input(id):
+        case InputPart(id):
             return f"${{input:{id}}}"
-        case Known(place):
+        case KnownPart(place):
             return f"${{{place}}}"
-        case Secret(name):
+        case SecretPart(name):
             return f"${{{{ secrets.{name} }}}}"
-        case Command():
+        case CommandPart():
             return f"!{HIDDEN}"
-        case File():
+        case FilePart():
             return f"{{file:{HIDDEN}}}"
-        case Text() | Foreign():
+        case TextPart() | ForeignPart():
             return HIDDEN
 
 

@@ -10,14 +10,14 @@ from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
 from mooring.core.problem import Problem
 from mooring.host.calls import Calls
 from mooring.host.feed import Feed
-from mooring.host.lookup import Roster
-from mooring.host.options import Charter
+from mooring.host.lookup import Lookup
+from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, Given, keeping, looking
 from mooring.inventory.changes import changes
 from mooring.permissions.warden import Warden
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
-from mooring.servers.log import Log
+from mooring.servers.log import ServerLog
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 from mooring.servers.watch import Watches
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from mooring.tools.search.meaning import Meaning
 
 
-class Hull:
+class Assembly:
     """Everything that one host is made of; nothing is there before it is opened."""
 
-    def __init__(self, charter: Charter) -> None:
+    def __init__(self, charter: HostOptions) -> None:
         """Raises: ConfigError where the servers that were given are not what they should be."""
         self.charter = charter
         self.settings: Settings
@@ -52,7 +52,7 @@ class Hull:
         self._loop = asyncio.get_running_loop()
         admitted = charter.adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
-        self.log = Log(where)
+        self.log = ServerLog(where)
         self.watches = Watches(self.feed.emit, charter.sleep)
         self.shared = Shared(
             where,
@@ -70,7 +70,7 @@ class Hull:
             where, settings, project, ask=charter.ask, mode=charter.mode, said=charter.rules, tell=self._tell
         )
         self.fleet = Fleet(self.shared, Cache(where) if charter.remember else None, self._retired)
-        self.roster = Roster(self.fleet.servers, self._withheld, self.means)
+        self.roster = Lookup(self.fleet.servers, self._withheld, self.means)
         self.calls = Calls(self.roster, self.warden)
         self.shared.vet = self.roster.vet
         self._refit(admitted)

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.errors import Closed, TimedOut
-from mooring.host.lookup import Roster
+from mooring.host.lookup import Lookup
 from mooring.permissions.audit import Outcome
-from mooring.permissions.verdict import Call, Verdict
+from mooring.permissions.verdict import ProposedCall, Verdict
 from mooring.permissions.warden import Warden
 from mooring.servers.server import Server
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 
 Look: TypeAlias = Callable[[], Awaitable[Result]]
 
@@ -28,7 +28,7 @@ class _Way(Struct, frozen=True):
     It leads back to the host, so the collector must see it: a host that was closed would stay for ever.
     """
 
-    entry: Entry
+    entry: CatalogEntry
     server: Server
     verdict: Verdict
     origin: str
@@ -38,7 +38,7 @@ class _Way(Struct, frozen=True):
 class Calls:
     """The calls of one host. Nothing of it can skip the gate."""
 
-    def __init__(self, roster: Roster, warden: Warden) -> None:
+    def __init__(self, roster: Lookup, warden: Warden) -> None:
         self._roster = roster
         self._warden = warden
         self._record = warden.audit.add
@@ -49,7 +49,7 @@ class Calls:
 
     async def call(
         self,
-        name: str | Entry,
+        name: str | CatalogEntry,
         arguments: Mapping[str, Any] | None,
         timeout: float | Timeout | None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
         on_progress: Callable[[Progress], None] | None,
@@ -62,7 +62,7 @@ class Calls:
             self._known, self._ways = known, {}
         way = self._ways.get(name if isinstance(name, str) else name.name)
         if way is not None and (way.entry is name or isinstance(name, str)):
-            call = Call(way.entry.server, way.entry.tool, arguments or {}, None, way.origin)
+            call = ProposedCall(way.entry.server, way.entry.tool, arguments or {}, None, way.origin)
         else:
             way, call, within = await self._found(name, arguments, within)
         if on_start is not None:
@@ -79,10 +79,10 @@ class Calls:
             self._record(call, way.verdict, outcome, perf_counter() - began)
 
     async def _found(
-        self, name: str | Entry, arguments: Mapping[str, Any] | None, within: Timeout | None
-    ) -> tuple[_Way, Call, Timeout | None]:
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, within: Timeout | None
+    ) -> tuple[_Way, ProposedCall, Timeout | None]:
         """The way to a tool, once a call of it was let through; known from then on where no argument could bar it."""
-        entry = name if isinstance(name, Entry) else self._roster.catalog.get(name)
+        entry = name if isinstance(name, CatalogEntry) else self._roster.catalog.get(name)
         if entry is None:
             began = asyncio.get_running_loop().time()
             entry = await self._roster.find(str(name), began + _most(within))
@@ -106,7 +106,7 @@ class Calls:
         if not self._closed.done():
             self._closed.set_result(None)
 
-    async def _judged(self, call: Call, server: Server, seconds: float) -> Verdict:
+    async def _judged(self, call: ProposedCall, server: Server, seconds: float) -> Verdict:
         """What lets a call through, in the time there is for all of it. Raises: Denied, TimedOut, Closed."""
         if self._warden.allows(call) is not None:
             return await self._passed(call, server)
@@ -124,12 +124,12 @@ class Calls:
 
     async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:
         """See `Host.own`."""
-        call = Call(None, tool, arguments, origin="mooring")
+        call = ProposedCall(None, tool, arguments, origin="mooring")
         for name in also:
             await self._warden.passes(replace(call, tool=name))
         return await self._warden.audit.made(call, await self._warden.passes(call), work())
 
-    async def looking(self, entry: Entry, arguments: Mapping[str, Any] | None) -> Look:
+    async def looking(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Look:
         """Let a tool be called again and again, and return what calls it: each time only if no rule denies it by then.
 
         Raises: Denied, Stale.
@@ -151,7 +151,7 @@ class Calls:
         self._pinned.discard(server)
         self._ways = {}
 
-    async def _passed(self, call: Call, server: Server) -> Verdict:
+    async def _passed(self, call: ProposedCall, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
         verdict = await self._warden.passes(call)
         for name in self._roster.others(call.server):
@@ -162,9 +162,9 @@ class Calls:
         return verdict
 
 
-def about(entry: Entry, server: Server, arguments: Mapping[str, Any] | None) -> Call:
+def about(entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
     """What the gate is to judge."""
-    return Call(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
+    return ProposedCall(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
 
 
 def _most(within: Timeout | None) -> float:
@@ -178,7 +178,7 @@ def _less(within: Timeout | None, seconds: float) -> Timeout | None:
     return Timeout(within.idle, max(0.001, within.total - seconds))
 
 
-def _harmless(entry: Entry) -> bool:
+def _harmless(entry: CatalogEntry) -> bool:
     """Whether its server says that calling it twice is no worse than once."""
     hints = entry.definition.annotations
     return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

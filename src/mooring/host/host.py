@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING, Any, Self
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
-from mooring.core.result import Completion, Filled, Progress, Reading, Result
+from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Listing
 from mooring.errors import MooringError, ServerError
-from mooring.host.assembly import Hull
-from mooring.host.options import Charter
-from mooring.inventory.admit import Given, Refused
+from mooring.host.assembly import Assembly
+from mooring.host.options import HostOptions
+from mooring.inventory.admit import Given, NotAdmitted
 from mooring.permissions.pins import Held
 from mooring.servers.fleet import unknown
 from mooring.servers.items import Item, T, of_all, of_one
 from mooring.servers.server import Server
 from mooring.servers.watch import USUAL, Watch
 from mooring.settings import Settings
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
     from mooring.tools.registry import Registry, Tell
     from mooring.tools.results.outcome import Media
-    from mooring.tools.tool import Tool
+    from mooring.tools.tool import ModelTool
 
 
 class Host:
     """Many servers as one. Every method may be called from any task, any number at a time."""
 
-    def __init__(self, charter: Charter) -> None:
+    def __init__(self, charter: HostOptions) -> None:
         """Nothing is read before it is opened, by `async with`. Raises: ConfigError."""
-        self._hull = Hull(charter)
+        self._hull = Assembly(charter)
 
     async def __aenter__(self) -> Self:
         await self._hull.open()
@@ -73,7 +73,7 @@ class Host:
         return self._hull.roster.servers
 
     @property
-    def tools(self) -> tuple[Entry, ...]:
+    def tools(self) -> tuple[CatalogEntry, ...]:
         """Every tool that is known now, in a stable order; what `ready` still brings comes with an event."""
         return self._hull.roster.tools
 
@@ -84,7 +84,7 @@ class Host:
         return dict(sorted(standing.items()))
 
     @property
-    def refused(self) -> Mapping[str, Refused]:
+    def refused(self) -> Mapping[str, NotAdmitted]:
         """Every configured server that may not be started, and why."""
         return self._hull.roster.refused
 
@@ -122,7 +122,7 @@ class Host:
 
     def call(
         self,
-        name: str | Entry,
+        name: str | CatalogEntry,
         arguments: Mapping[str, Any] | None = None,
         *,
         timeout: float | Timeout | None = None,
@@ -143,7 +143,7 @@ class Host:
         """
         return self._hull.calls.call(name, arguments, timeout, on_progress, on_start)
 
-    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> Entry:
+    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
 
         So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
@@ -177,7 +177,7 @@ class Host:
         """What stands in a resource. Raises: as `server`, and ServerError."""
         return await self.server(server).ask(lambda session: session.read_resource(uri))
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> Filled:
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`, and ServerError."""
         return await self.server(server).ask(lambda session: session.get_prompt(name, arguments))
 
@@ -189,7 +189,7 @@ class Host:
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
-    def search(self, words: str, limit: int = 5) -> list[Entry]:
+    def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
         """The tools that fit a request, the best first; see `learn`."""
         return self._hull.roster.catalog.search(words, limit)
 
@@ -217,7 +217,7 @@ class Host:
         deny: Iterable[str] = (),
         loaded: Iterable[str] = (),
         tokens: int | None = None,
-        more: "Iterable[Tool]" = (),
+        more: "Iterable[ModelTool]" = (),
         tell: "Tell | None" = None,
     ) -> "Registry":
         """Everything that a model can call in one conversation: use it with `async with`.

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from time import time
 
-from mooring.errors import Disabled, MooringError, Stale, UnknownTool
-from mooring.inventory.admit import Admitted, Refused
+from mooring.errors import MooringError, ServerDisabled, Stale, UnknownTool
+from mooring.inventory.admit import Admitted, NotAdmitted
 from mooring.servers.server import Server
-from mooring.tools.catalog.catalog import Catalog, Cold, Entry, Means, Source
+from mooring.tools.catalog.catalog import Catalog, CatalogEntry, Cold, Means, ToolSource
 from mooring.tools.catalog.names import Scheme
 
 
-class Roster:
+class Lookup:
     """The names of one host. `held` says which of a server's tools are not what was approved."""
 
     def __init__(
@@ -20,7 +20,7 @@ class Roster:
         self._servers = servers
         self._held = held
         self._aliases: Mapping[str, str] = {}
-        self._refused: Mapping[str, Refused] = {}
+        self._refused: Mapping[str, NotAdmitted] = {}
         self._scheme: Scheme = "mcp__server__tool"
         self._catalog: Catalog | None = None
         self._read: Catalog | None = None
@@ -44,12 +44,12 @@ class Roster:
         if self._catalog is None:
             now = time()
             sources = [self._source(server, now) for server in self._servers.values()]
-            unknown = [Source(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
+            unknown = [ToolSource(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
             self._catalog = Catalog((*sources, *unknown), self._scheme, self._meaning)
         return self._catalog
 
     @property
-    def tools(self) -> tuple[Entry, ...]:
+    def tools(self) -> tuple[CatalogEntry, ...]:
         """Every tool; whoever reads them knows from then on which server each belongs to."""
         catalog = self.catalog
         if self._read is not catalog:
@@ -63,25 +63,25 @@ class Roster:
         return {**self._servers, **{alias: self._servers[name] for alias, name in self._aliases.items()}}
 
     @property
-    def refused(self) -> Mapping[str, Refused]:
+    def refused(self) -> Mapping[str, NotAdmitted]:
         return self._refused
 
     @property
     def wrong(self) -> dict[str, MooringError]:
         """What is wrong with servers that are meant to be there, and cannot even be tried."""
         found = {name: refused.error for name, refused in self._refused.items()}
-        return {name: error for name, error in found.items() if not isinstance(error, Disabled)}
+        return {name: error for name, error in found.items() if not isinstance(error, ServerDisabled)}
 
     def others(self, server: str | None) -> list[str]:
         """The other names of a server."""
         return [alias for alias, name in self._aliases.items() if name == server]
 
-    def _source(self, server: Server, now: float) -> Source:
+    def _source(self, server: Server, now: float) -> ToolSource:
         """A server's tools for the catalog: those it has, or had when it was last seen, if they are as approved."""
         offer, config = server.offer, server.config
         if offer is None or not (server.is_connected or offer.usable(now)):
-            return Source(server.name, (), server, known=False)
-        return Source(
+            return ToolSource(server.name, (), server, known=False)
+        return ToolSource(
             server.name,
             offer.tools.items,
             server,
@@ -104,7 +104,7 @@ class Roster:
             raise self._refused[known].error
         return self._servers[self._aliases.get(known, known)]
 
-    async def find(self, name: str, until: float, trusted: float = 0.0) -> Entry:
+    async def find(self, name: str, until: float, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name, once its server has been asked what it has, where that may help.
 
         Raises: UnknownServer, UnknownTool, Stale, HeldBack; what `server` and a session raise.
@@ -117,13 +117,13 @@ class Roster:
                 raise
             await server.session(until)
             found = self.catalog.find(name)
-        if isinstance(found, Entry):
+        if isinstance(found, CatalogEntry):
             return found
         if found.server in self._aliases:
             return await self.find(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         return await self._asked(found, until)
 
-    async def _asked(self, cold: Cold, until: float) -> Entry:
+    async def _asked(self, cold: Cold, until: float) -> CatalogEntry:
         server = self.server(cold.server)
         self._still(server, server.name, cold.tool)
         await server.session(until)
@@ -132,7 +132,7 @@ class Roster:
             raise UnknownTool(server.name, cold.tool)
         return found
 
-    def owner(self, entry: Entry) -> Server:
+    def owner(self, entry: CatalogEntry) -> Server:
         """The server of a tool, if it is still the one that it was when the tool was listed, or called before.
 
         Raises: Stale; HeldBack where the tool is not what was approved.

@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
-from mooring.core.where import Request, here
+from mooring.core.where import Viewpoint, here
 from mooring.errors import MooringError
 from mooring.host.host import Host
-from mooring.host.options import Charter, Policy
+from mooring.host.options import HostOptions, Policy
 from mooring.inventory.admit import Given
 from mooring.permissions.verdict import Rule
 from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 
 
 def open(
@@ -30,7 +30,7 @@ def open(
     servers: Given | None = None,
     ask: Ask | None = None,
     policy: Policy | None = None,
-    request: Request | None = None,
+    request: Viewpoint | None = None,
     limits: Limits | None = None,
     guard: Guard | None = None,
     reload: bool = False,
@@ -52,8 +52,8 @@ def open(
         ConfigError: the home folder is not known, or `servers` is not what it should be.
     """
     return Host(
-        Charter(
-            request=request or Request(here(os.environ), os.path.abspath(cwd or os.curdir)),
+        HostOptions(
+            request=request or Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)),
             servers=servers,
             ask=ask,
             policy=policy,
@@ -71,7 +71,7 @@ class Loaded(Struct, frozen=True):
     """Tools and per-server errors, side by side, and the host to call them with."""
 
     host: Host
-    tools: tuple[Entry, ...]
+    tools: tuple[CatalogEntry, ...]
     errors: Mapping[str, MooringError]
 
 
@@ -81,7 +81,7 @@ async def discover_and_load(
     *,
     servers: Given | None = None,
     within: float | None = None,
-    request: Request | None = None,
+    request: Viewpoint | None = None,
 ) -> AsyncIterator[Loaded]:
     """Everything configured, connected, for programs without a person: see `open` and `Host.ready`.
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
-from mooring.core.where import Request
+from mooring.core.where import Viewpoint
 from mooring.inventory.admit import Admitted, Given
 from mooring.permissions.verdict import Mode, Rule
 from mooring.process.programs import Guard
@@ -25,10 +25,10 @@ def _unsaid(server: str, what: str) -> None:
     return
 
 
-class Charter(Struct, frozen=True, kw_only=True):
+class HostOptions(Struct, frozen=True, kw_only=True):
     """What `mooring.open` was given; there the terms are explained."""
 
-    request: Request
+    request: Viewpoint
     servers: Given | None = None
     ask: Ask | None = None
     policy: Policy | None = None

@@ -5,14 +5,14 @@ from typing import Any
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.result import Progress, Result
-from mooring.tools.catalog.catalog import Entry
-from mooring.tools.tool import House
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.tool import ToolHost
 
 
 class Conversation:
     """All of the host that tools need. A call that can be left to itself is not ended for being silent."""
 
-    def __init__(self, host: House, call: Callable[..., Coroutine[Any, Any, Result]]) -> None:
+    def __init__(self, host: ToolHost, call: Callable[..., Coroutine[Any, Any, Result]]) -> None:
         """`call` is the host's, which takes more than tools need to know of."""
         self._call = call
         self.own, self.server, self.origin, self.events = host.own, host.server, host.origin, host.events
@@ -21,7 +21,7 @@ class Conversation:
 
     def call(
         self,
-        name: Entry,
+        name: CatalogEntry,
         arguments: Mapping[str, Any],
         *,
         on_start: Callable[[], None],

@@ -10,9 +10,8 @@ from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Disabled, Failed, Status, Unapproved
-from mooring.core.where import Request
-from mooring.errors import ConfigError, MooringError, NotApproved
-from mooring.errors import Disabled as SwitchedOff
+from mooring.core.where import Viewpoint
+from mooring.errors import ConfigError, MooringError, NotApproved, ServerDisabled
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
@@ -30,7 +29,7 @@ _WHY = {
 }
 
 
-class Refused(Struct, frozen=True):
+class NotAdmitted(Struct, frozen=True):
     """How a server that may not be started stands, and what to tell whoever asks for it."""
 
     status: Status
@@ -47,7 +46,7 @@ class Admitted(Struct, frozen=True):
     wanted: Mapping[str, Approved] = {}
     aliases: Mapping[str, str] = {}
     """Other names of servers in `wanted`: the very same thing is started once."""
-    refused: Mapping[str, Refused] = {}
+    refused: Mapping[str, NotAdmitted] = {}
     problems: tuple[Problem, ...] = ()
     looked: tuple[str, ...] = ()
     """Everywhere a file was looked for: whatever changes there may change this."""
@@ -65,10 +64,10 @@ def admit(inventory: "Inventory") -> Admitted:
     """Sort out what may be started; the first of several names of the same thing stands for it."""
     wanted: dict[str, Approved] = {}
     aliases: dict[str, str] = {}
-    refused: dict[str, Refused] = {}
+    refused: dict[str, NotAdmitted] = {}
     for choice in inventory.choices:
         judged = _judged(inventory, choice)
-        if isinstance(judged, Refused):
+        if isinstance(judged, NotAdmitted):
             refused[choice.name] = judged
         elif (twin := _twin(judged, choice, wanted)) is not None:
             aliases[choice.name] = twin
@@ -100,17 +99,17 @@ def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:
     return replace(admitted, wanted={**admitted.wanted, **saved})
 
 
-def _judged(inventory: "Inventory", choice: "Choice") -> Approved | Refused:
+def _judged(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
     config = choice.definition.config
     if config.disabled_by is not None:
-        return Refused(Disabled(config.disabled_by), SwitchedOff(config.name, config.disabled_by), config)
+        return NotAdmitted(Disabled(config.disabled_by), ServerDisabled(config.name, config.disabled_by), config)
     if isinstance(config, Broken):
         words = f"{config.name} {config.problem.message} ({config.problem.path or 'as given'})."
-        return Refused(Failed(config.problem.message), ConfigError(words), config)
+        return NotAdmitted(Failed(config.problem.message), ConfigError(words), config)
     approved = trust.admit(inventory.ledger, inventory.root, config)
     if approved is None:
         why = _WHY.get(choice.standing, "comes from the project and is not approved")
-        return Refused(Unapproved(choice.standing), NotApproved(config.name, why), config)
+        return NotAdmitted(Unapproved(choice.standing), NotApproved(config.name, why), config)
     return approved
 
 
@@ -118,7 +117,7 @@ def _twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) 
     return next((name for name in choice.aliases if name in wanted and wanted[name].same_program(approved)), None)
 
 
-def looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
+def looking(request: Viewpoint, servers: Given | None) -> Callable[[], Admitted]:
     """How to find out what is configured."""
     if servers is None:
         return lambda: _configured(request)
@@ -129,13 +128,13 @@ def looking(request: Request, servers: Given | None) -> Callable[[], Admitted]:
     return lambda: found
 
 
-def _configured(request: Request) -> Admitted:
+def _configured(request: Viewpoint) -> Admitted:
     from mooring.inventory.load import load  # not needed by a host that is given its servers
 
     return admit(load(request))
 
 
-def _understood(servers: Mapping[str, Any], request: Request) -> Admitted:
+def _understood(servers: Mapping[str, Any], request: Viewpoint) -> Admitted:
     from mooring.inventory.load import given as read
 
     return admit(read(servers, request))

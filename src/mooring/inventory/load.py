@@ -15,13 +15,13 @@ from mooring.core.config import Broken, Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
 from mooring.core.template import literal
-from mooring.core.where import Request, Where, here
+from mooring.core.where import Viewpoint, Where, here
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read as understood
 from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.scan import Definition, Scan, context, maps, scan
+from mooring.discovery.scan import RankedDefinition, Scan, context, maps, scan
 from mooring.errors import ConfigError, FileError, ParseError, UnknownServer
 from mooring.permissions import trust
 from mooring.settings import Settings
@@ -54,7 +54,7 @@ class Inventory(Struct, frozen=True):
             return found[0]
         raise UnknownServer(name, [choice.name for choice in folded] or self._near(name))
 
-    def standing(self, definition: Definition) -> Standing:
+    def standing(self, definition: RankedDefinition) -> Standing:
         return self.ledger.standing(self.root, definition.config)
 
     def _near(self, name: str) -> list[str]:
@@ -71,10 +71,10 @@ def discover(cwd: str | None = None) -> Inventory:
     Raises:
         ConfigError: the person's home folder is not known.
     """
-    return load(Request(here(os.environ), os.path.abspath(cwd or os.curdir)))
+    return load(Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)))
 
 
-def load(request: Request, *, remember: bool = True) -> Inventory:
+def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     """Read everything and decide. Starts nothing, expands nothing, opens nothing but configuration files.
 
     With `remember`, approvals that another tool recorded are bound to the definition as it is now.
@@ -98,7 +98,7 @@ def load(request: Request, *, remember: bool = True) -> Inventory:
     return Inventory(root, choices, tuple(problems), found.files, ledger, settings, looked)
 
 
-def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Request) -> Inventory:
+def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Viewpoint) -> Inventory:
     """Servers that a program gave, in the shape of `mcpServers` or as values, in place of all that is configured.
 
     Raises:
@@ -106,13 +106,13 @@ def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Request)
     """
     settings = load_settings(request.where, None)
     found, problems = _read_given(servers, request) if isinstance(servers, Mapping) else (tuple(servers), ())
-    definitions = [Definition(config, (0, 0, order)) for order, config in enumerate(found)]
+    definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
     choices = choose(definitions, lambda _: "own")
     return Inventory(request.cwd, choices, (*settings.problems, *problems), (), trust.Ledger(), settings)
 
 
 def _read_given(
-    servers: Mapping[str, Any], request: Request
+    servers: Mapping[str, Any], request: Viewpoint
 ) -> tuple[tuple[ServerConfig | Broken, ...], tuple[Problem, ...]]:
     place = Place("cli", "servers", literal=True)
     try:
@@ -132,7 +132,7 @@ def _wanted(settings: Settings) -> Iterable[Format]:
     return (format for format in FORMATS if settings["sources"].get(format.tool, True))
 
 
-def _command_line(request: Request) -> Iterable[Format]:
+def _command_line(request: Viewpoint) -> Iterable[Format]:
     for path in request.configs:
         absolute = os.path.abspath(os.path.join(request.cwd, path))
         _must_read(absolute, path)
@@ -151,12 +151,12 @@ def _must_read(path: str, written: str) -> None:
         raise ConfigError(f"{written}: the file {error.reason} (line {error.line or 1}).") from None
 
 
-def _demo(request: Request) -> Iterable[Definition]:
+def _demo(request: Viewpoint) -> Iterable[RankedDefinition]:
     if request.demo:
         # -I: neither the folder we stand in nor PYTHONPATH can put another program in its place.
         program = Stdio(literal(sys.executable), tuple(map(literal, ("-I", "-m", "mooring.demo"))))
         scope: Scope = "cli"
-        yield Definition(
+        yield RankedDefinition(
             ServerConfig(name="demo", origin=Origin("mooring", scope, None), connection=program), (0, 0, 0)
         )
 

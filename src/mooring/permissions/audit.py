@@ -23,7 +23,7 @@ from mooring.core.problem import Problem
 from mooring.core.result import Result
 from mooring.core.where import Where
 from mooring.errors import FileError
-from mooring.permissions.verdict import Call, Verdict
+from mooring.permissions.verdict import ProposedCall, Verdict
 
 Outcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
 
@@ -44,10 +44,10 @@ _DEPTH = 4
 _NUMBERS, _HOLDERS = (int, float), (dict, list, tuple)
 
 
-_Waiting: TypeAlias = tuple[float, Call, Verdict, Outcome, float]
+_Waiting: TypeAlias = tuple[float, ProposedCall, Verdict, Outcome, float]
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class AuditEntry(Struct, frozen=True, omit_defaults=True):
     """One call, as it stands in the log."""
 
     time: str
@@ -96,7 +96,7 @@ class Audit:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, call: Call, verdict: Verdict, outcome: Outcome, seconds: float = 0.0) -> None:
+    def add(self, call: ProposedCall, verdict: Verdict, outcome: Outcome, seconds: float = 0.0) -> None:
         """Put a call on record, soon. Never raises, never waits."""
         if len(self._waiting) >= MOST_WAITING:
             self._lose(1, "cannot keep up with so many calls")
@@ -107,7 +107,7 @@ class Audit:
         elif len(self._waiting) == PLENTY:
             self._hurry.set()
 
-    async def made(self, call: Call, verdict: Verdict, work: Awaitable[Result]) -> Result:
+    async def made(self, call: ProposedCall, verdict: Verdict, work: Awaitable[Result]) -> Result:
         """Do the work of a call that was let through, and put on record how it ended. Raises: what the work raises."""
         outcome: Outcome = "error"
         began = time.perf_counter()
@@ -158,9 +158,11 @@ class Audit:
             self._hurry.clear()
             self.flush()
 
-    def _line(self, at: float, call: Call, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1) -> bytes:
+    def _line(
+        self, at: float, call: ProposedCall, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1
+    ) -> bytes:
         def written(arguments: Any) -> bytes:
-            entry = Entry(
+            entry = AuditEntry(
                 self._time(at),
                 self._session,
                 None if call.server is None else _name(call.server),
@@ -230,7 +232,7 @@ def read(
     session: str | None = None,
     outcome: Outcome | None = None,
     since: str = "",
-) -> Iterator[Entry]:
+) -> Iterator[AuditEntry]:
     """The log, oldest first, or those of its lines that fit; `since` is a time as the lines have it.
 
     Raises:
@@ -287,8 +289,8 @@ def _portions(lines: list[bytes], most: int) -> Iterator[list[bytes]]:
         yield some
 
 
-def _entry(line: bytes) -> Entry | None:
+def _entry(line: bytes) -> AuditEntry | None:
     try:
-        return msgspec.json.decode(line, type=Entry)
+        return msgspec.json.decode(line, type=AuditEntry)
     except msgspec.DecodeError:
         return None

@@ -15,13 +15,13 @@ from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import Place
-from mooring.permissions.verdict import Call, Server, Verdict
+from mooring.permissions.verdict import ProposedCall, Server, Verdict
 
 
-class Log(Protocol):
+class RefusalLog(Protocol):
     """Where the gate says what it refused; `audit.Audit` is one."""
 
-    def add(self, call: Call, verdict: Verdict, outcome: Literal["denied"], seconds: float) -> None: ...
+    def add(self, call: ProposedCall, verdict: Verdict, outcome: Literal["denied"], seconds: float) -> None: ...
 
 
 class Keep(Protocol):
@@ -44,7 +44,7 @@ class Gate:
         ask: Ask | None = None,
         *,
         keep: Keep | None = None,
-        audit: Log | None = None,
+        audit: RefusalLog | None = None,
         tell: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         """Without `ask` nothing is asked, and what would have to be is denied; without `keep` no answer outlives
@@ -54,7 +54,7 @@ class Gate:
         self._keep = keep
         self._audit = audit
         self._tell = tell
-        self._answers: list[Call] = []
+        self._answers: list[ProposedCall] = []
         self._lines: dict[tuple[Server, str], _Line] = {}
 
     def use(self, policy: Policy) -> None:
@@ -63,7 +63,7 @@ class Gate:
             policy = _with_answer(policy, call)
         self.policy = policy
 
-    def recheck(self, call: Call) -> None:
+    def recheck(self, call: ProposedCall) -> None:
         """Let a call go on that was let through before, unless it is denied by now; nobody is asked again.
 
         Raises: Denied.
@@ -72,7 +72,7 @@ class Gate:
         if verdict.action == "deny":
             raise self._denied(call, verdict, _refusal(call, verdict))
 
-    async def pass_(self, call: Call) -> Verdict:
+    async def pass_(self, call: ProposedCall) -> Verdict:
         """Let the call through, and say what let it.
 
         Raises:
@@ -90,7 +90,7 @@ class Gate:
             raise self._denied(call, verdict, _refusal(call, verdict))
         return verdict
 
-    async def _asked(self, call: Call) -> Verdict | None:
+    async def _asked(self, call: ProposedCall) -> Verdict | None:
         """One question about a tool at a time; `None` where the policy is to be looked at again.
 
         Whoever waited looks again: the answer before theirs may have settled it.
@@ -107,7 +107,7 @@ class Gate:
             if not line.waiting:
                 self._lines.pop(pair, None)
 
-    async def _answered(self, call: Call, verdict: Verdict, line: "_Line") -> Verdict | None:
+    async def _answered(self, call: ProposedCall, verdict: Verdict, line: "_Line") -> Verdict | None:
         if self._ask is None:
             raise self._denied(call, Verdict("ask", "there was nobody to ask"), _nobody(call, verdict))
         scopes = _scopes(verdict, self._keep is not None)
@@ -124,7 +124,7 @@ class Gate:
             case _:
                 assert_never(answer)
 
-    async def _remember(self, call: Call, answer: Allow, scopes: tuple[Scope, ...]) -> None:
+    async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[Scope, ...]) -> None:
         self._answers.append(call)
         self.policy = _with_answer(self.policy, call)
         if answer.scope == "always" and "always" in scopes and self._keep is not None:
@@ -133,7 +133,7 @@ class Gate:
             except ConfigError as error:
                 self._tell(Problem(None, str(error), "until then the answer holds for this session", level="warning"))
 
-    def _denied(self, call: Call, verdict: Verdict, words: str) -> Denied:
+    def _denied(self, call: ProposedCall, verdict: Verdict, words: str) -> Denied:
         if self._audit is not None:
             self._audit.add(call, verdict, "denied", 0.0)
         return Denied(words)
@@ -145,20 +145,20 @@ class _Line:
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self.waiting = 0
-        self.refused: list[tuple[Call, No]] = []
+        self.refused: list[tuple[ProposedCall, No]] = []
 
-    def refusal(self, call: Call) -> No | None:
+    def refusal(self, call: ProposedCall) -> No | None:
         """What was answered to the very same call while this one waited: a no holds for both, a yes for one."""
         return next((no for other, no in self.refused if other == call), None)
 
 
-def _with_answer(policy: Policy, call: Call) -> Policy:
+def _with_answer(policy: Policy, call: ProposedCall) -> Policy:
     """Before what asks, and behind every deny of the session that could be meant for the tool."""
     server, tool = call.server, call.tool
     return policy.adding("session", rules.allowing(server, tool), lambda said: rules.behind(said, server, tool))
 
 
-def _question(call: Call, verdict: Verdict, scopes: tuple[Scope, ...]) -> Permission:
+def _question(call: ProposedCall, verdict: Verdict, scopes: tuple[Scope, ...]) -> Permission:
     return Permission(
         server=call.server,
         tool=call.tool,
@@ -180,25 +180,25 @@ def _scopes(verdict: Verdict, kept: bool) -> tuple[Scope, ...]:
     return ("once", "session", "always")
 
 
-def _silencing(call: Call) -> str:
+def _silencing(call: ProposedCall) -> str:
     return json.dumps(msgspec.to_builtins(rules.allowing(call.server, call.tool)), ensure_ascii=False)
 
 
-def _what(call: Call) -> str:
+def _what(call: ProposedCall) -> str:
     return call.tool if call.server is None else f"{call.tool} of {call.server}"
 
 
-def _refusal(call: Call, verdict: Verdict) -> str:
+def _refusal(call: ProposedCall, verdict: Verdict) -> str:
     way = "change that rule" if verdict.rule else "leave that mode"
     return f"{_what(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
 
 
-def _said_no(call: Call, answer: No) -> str:
+def _said_no(call: ProposedCall, answer: No) -> str:
     reason = f": {answer.reason}" if answer.reason else "."
     return f"{_what(call)} was not called; the person said no{reason}"
 
 
-def _nobody(call: Call, verdict: Verdict) -> str:
+def _nobody(call: ProposedCall, verdict: Verdict) -> str:
     if verdict.doubtful:
         way = "Mend that file first."
     elif verdict.level == "managed":

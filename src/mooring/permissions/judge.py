@@ -8,9 +8,9 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.result import Result
-from mooring.core.where import Request
+from mooring.core.where import Viewpoint
 from mooring.permissions.audit import Audit, session
-from mooring.permissions.verdict import Call, Mode, Rule, Verdict
+from mooring.permissions.verdict import Mode, ProposedCall, Rule, Verdict
 from mooring.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ class Said(Struct, frozen=True):
 class Judge:
     """Stands before the calls of a server that is configured nowhere, which a person typed: what is denied stays so."""
 
-    def __init__(self, request: Request, said: Said, tell: Callable[[Problem], None]) -> None:
+    def __init__(self, request: Viewpoint, said: Said, tell: Callable[[Problem], None]) -> None:
         """`tell` hears what went wrong beside the calls. Where nobody ever said anything no rules are loaded."""
         self._request, self._said = request, said
         self._audit = Audit(request.where, session(), tell=tell)
 
-    async def call(self, call: Call, work: Callable[[], Awaitable[Result]]) -> Result:
+    async def call(self, call: ProposedCall, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do the work, once the call is let through, and put it on record. Raises: Denied; what the work raises."""
         return await self._audit.made(call, await self._passed(call), work())
 
@@ -40,7 +40,7 @@ class Judge:
         """Write down what is to be on record."""
         self._audit.close()
 
-    async def _passed(self, call: Call) -> Verdict:
+    async def _passed(self, call: ProposedCall) -> Verdict:
         root = files.upwards(self._request.cwd)[-1] if self._request.project else None
         settings = load(self._request.where, root)
         if not _anything(settings, self._said):

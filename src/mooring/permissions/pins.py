@@ -40,7 +40,7 @@ class Key(Struct, frozen=True):
     digest: str
 
 
-class Pinned(Struct, frozen=True):
+class PinnedTool(Struct, frozen=True):
     """A tool as it was; its text where there was room for it."""
 
     digest: str
@@ -51,12 +51,12 @@ class Pin(Struct, frozen=True):
     """The tools of a server as they were approved."""
 
     key: Key
-    tools: Mapping[str, Pinned] = {}
+    tools: Mapping[str, PinnedTool] = {}
     at: str = ""
     version: int = 1
 
 
-class Change(Struct, frozen=True):
+class ToolChange(Struct, frozen=True):
     """A tool that is not what was approved; `old` is `None` where it is new, or where its text was not kept."""
 
     tool: str
@@ -73,11 +73,11 @@ class Change(Struct, frozen=True):
 class Held(Struct, frozen=True):
     """The tools that wait for the person's word."""
 
-    changed: tuple[Change, ...] = ()
-    new: tuple[Change, ...] = ()
+    changed: tuple[ToolChange, ...] = ()
+    new: tuple[ToolChange, ...] = ()
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[ToolChange, ...]:
         return (*self.changed, *self.new)
 
     @property
@@ -106,9 +106,9 @@ def compare(pin: Pin | None, tools: Iterable[Tool]) -> Held:
         text = definition(tool)
         known = pin.tools.get(tool.name)
         if known is None:
-            new.append(Change(tool.name, text))
+            new.append(ToolChange(tool.name, text))
         elif known.digest != _digest(text):
-            changed.append(Change(tool.name, text, known.text))
+            changed.append(ToolChange(tool.name, text, known.text))
     return Held(tuple(changed), tuple(new))
 
 
@@ -162,7 +162,7 @@ def first(where: Where, key: Key, tools: Iterable[Tool]) -> Pin:
         return _write(path, Pin(key), ((tool.name, definition(tool)) for tool in tools))
 
 
-def approve(where: Where, key: Key, changes: Iterable[Change]) -> Pin:
+def approve(where: Where, key: Key, changes: Iterable[ToolChange]) -> Pin:
     """Pin the tools as they were shown, which need not be what the server says by now.
 
     A record that cannot be read is replaced: all tools were held back, so that all of them were shown.
@@ -177,18 +177,18 @@ def approve(where: Where, key: Key, changes: Iterable[Change]) -> Pin:
 
 
 def _write(path: str, pin: Pin, tools: Iterable[tuple[str, str]]) -> Pin:
-    known = {**pin.tools, **{name: Pinned(_digest(text), text) for name, text in tools}}
+    known = {**pin.tools, **{name: PinnedTool(_digest(text), text) for name, text in tools}}
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     made = Pin(pin.key, dict(_fitting(known)), at)
     files.write(path, msgspec.json.encode(made) + b"\n")
     return made
 
 
-def _fitting(tools: Mapping[str, Pinned]) -> Iterator[tuple[str, Pinned]]:
+def _fitting(tools: Mapping[str, PinnedTool]) -> Iterator[tuple[str, PinnedTool]]:
     room = MOST_TEXT
     for name, pinned in tools.items():
         room -= len(pinned.text.encode()) if pinned.text else 0
-        yield name, pinned if room >= 0 else Pinned(pinned.digest)
+        yield name, pinned if room >= 0 else PinnedTool(pinned.digest)
 
 
 def _path(where: Where, key: Key) -> str:

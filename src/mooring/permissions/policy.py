@@ -25,7 +25,7 @@ from mooring.core.problem import Problem
 from mooring.core.tool import Hints
 from mooring.permissions.rule import Matcher, pair, spellings
 from mooring.permissions.values import Values
-from mooring.permissions.verdict import Action, Call, Level, Mode, Rule, Server, Verdict
+from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule, Server, Verdict
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` is the person's word about one project, kept outside of it."""
@@ -42,7 +42,7 @@ _WHOSE: Mapping[Level, str] = {
 }
 
 
-class Layer(Struct, frozen=True):
+class RuleLevel(Struct, frozen=True):
     """The rules of one level, in their order, and the file they stand in."""
 
     level: Level
@@ -70,7 +70,7 @@ class Policy:
 
     def __init__(
         self,
-        layers: Iterable[Layer] = (),
+        layers: Iterable[RuleLevel] = (),
         mode: Mode = "ask",
         trusted: Iterable[str] = (),
         doubts: Iterable[str] = (),
@@ -86,7 +86,7 @@ class Policy:
         self._matchers = [(layer.level, Matcher(rule)) for layer in self.layers for rule in _standing(layer)]
         self._known: dict[tuple[Server, str, bool], _Known] = {}
 
-    def decide(self, call: Call) -> Verdict:
+    def decide(self, call: ProposedCall) -> Verdict:
         """What becomes of a call."""
         key = (call.server, call.tool, call.hints is not None and _only_reads(call.hints))
         known = self._known.get(key)
@@ -95,7 +95,7 @@ class Policy:
         verdict = known.verdict or self._settle(call, known.hits, Values(call.arguments))
         return verdict if call.target is None else _stricter(verdict, self.decide(call.target))
 
-    def settled(self, call: Call) -> bool:
+    def settled(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
         self.decide(call)
         known = self._known.get((call.server, call.tool, call.hints is not None and _only_reads(call.hints)))
@@ -103,13 +103,13 @@ class Policy:
 
     def adding(self, level: Level, rule: Rule, behind: Callable[[Iterable[Rule]], int] = lambda _: 0) -> "Policy":
         """The same with one more rule, which stands before the others of its level, or `behind` so many of them."""
-        mine = next((layer for layer in self.layers if layer.level == level), Layer(level, ()))
+        mine = next((layer for layer in self.layers if layer.level == level), RuleLevel(level, ()))
         at = behind(mine.rules)
         more = replace(mine, rules=(*mine.rules[:at], rule, *mine.rules[at:]))
         layers = [more, *(layer for layer in self.layers if layer is not mine)]
         return Policy(layers, self.mode, self.trusted, self.doubts)
 
-    def _learn(self, call: Call, key: tuple[Server, str, bool]) -> _Known:
+    def _learn(self, call: ProposedCall, key: tuple[Server, str, bool]) -> _Known:
         hits = tuple(self._hits(call.server, call.tool))
         fixed = all(hit.matcher.pattern is None for hit in hits)
         known = _Known(self._settle(call, hits, Values({})) if fixed else None, hits)
@@ -125,7 +125,7 @@ class Policy:
             if exact or (matcher.rule.action != "allow" and matcher.loose(spelled)):
                 yield _Hit(level, matcher, exact)
 
-    def _settle(self, call: Call, hits: tuple[_Hit, ...], values: Values) -> Verdict:
+    def _settle(self, call: ProposedCall, hits: tuple[_Hit, ...], values: Values) -> Verdict:
         found = [(level, rule) for level in LEVELS if (rule := _first(hits, level, values))]
         for level, rule in found:
             if rule.action == "deny":
@@ -139,7 +139,7 @@ class Policy:
             return Verdict("ask", why, doubtful=True)
         return verdict
 
-    def _plain(self, call: Call, found: list[tuple[Level, Rule]]) -> Verdict:
+    def _plain(self, call: ProposedCall, found: list[tuple[Level, Rule]]) -> Verdict:
         """What becomes of a call that is not denied, if every rule can be read."""
         level, rule = found[0] if found else (None, None)
         if self.mode == "bypass" and (rule is None or rule.action == "ask"):
@@ -148,7 +148,7 @@ class Policy:
             return self._unspoken(call)
         return Verdict(rule.action, _because(level, rule), level, rule)
 
-    def _unspoken(self, call: Call) -> Verdict:
+    def _unspoken(self, call: ProposedCall) -> Verdict:
         """What the mode makes of a call that no rule speaks of."""
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
@@ -156,7 +156,7 @@ class Policy:
             return Verdict("allow", f"it only reads, says {call.server}, which you trust")
         return Verdict("ask", "no rule speaks of it")
 
-    def _reads(self, call: Call) -> bool:
+    def _reads(self, call: ProposedCall) -> bool:
         if call.server is None:
             return True
         return call.hints is not None and _only_reads(call.hints) and call.server in self.trusted
@@ -194,12 +194,12 @@ def _because(level: Level, rule: Rule) -> str:
     return f"{_WHOSE[level]} say: {rule}" if level in ("managed", "user", "project") else f"{_WHOSE[level]}: {rule}"
 
 
-def _standing(layer: Layer) -> Iterator[Rule]:
+def _standing(layer: RuleLevel) -> Iterator[Rule]:
     """The rules of a layer that count: a project can only take away."""
     return (rule for rule in layer.rules if layer.level != "project" or rule.action != "allow")
 
 
-def _problems(layers: Iterable[Layer]) -> Iterator[Problem]:
+def _problems(layers: Iterable[RuleLevel]) -> Iterator[Problem]:
     for layer in layers:
         for rule in layer.rules:
             if rule.action == "allow" and layer.level == "project":

@@ -94,24 +94,24 @@ class Matcher:
             return self._name is not None and self._name.matches(tool) is True
         return self._pair is not None and self._pair[0].matches(server) is self._pair[1].matches(tool) is True
 
-    def loose(self, spelled: "Spelled") -> bool:
+    def loose(self, spelled: "ToolSpellings") -> bool:
         """It could be meant for a tool that can be spelled so."""
         if self._loose.needle not in spelled.joined:
             return False
         return any(self._loose.matches(name) is not False for name in spelled.names)
 
 
-class Spelled(Struct, frozen=True):
+class ToolSpellings(Struct, frozen=True):
     """Every name by which a rule could mean a tool, folded; and all of them in one text, to be searched at once."""
 
     names: frozenset[str]
     joined: str
 
 
-def spellings(server: Server, tool: str) -> Spelled:
+def spellings(server: Server, tool: str) -> ToolSpellings:
     """How a tool can be spelled in a rule."""
     names = frozenset(map(folded, _spellings(server, tool)))
-    return Spelled(names, "\n".join(names))
+    return ToolSpellings(names, "\n".join(names))
 
 
 def _spellings(server: Server, tool: str) -> Iterator[str]:

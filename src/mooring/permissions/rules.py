@@ -14,7 +14,7 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.permissions.policy import MODES, Layer, Policy
+from mooring.permissions.policy import MODES, Policy, RuleLevel
 from mooring.permissions.rule import Matcher, exactly, spellings
 from mooring.permissions.trust import anew, identity, read_record
 from mooring.permissions.verdict import Level, Mode, Rule, Server
@@ -29,7 +29,7 @@ MOST = 4 * files.MIB
 _LEVELS: dict[str, Level] = {"managed": "managed", "user": "user", "project": "project"}
 
 
-class Kept(Struct, frozen=True):
+class ProjectRules(Struct, frozen=True):
     """What the person said about each project, by its folder."""
 
     version: int = 1
@@ -46,12 +46,12 @@ def policy(
     Never raises: a record that cannot be read is a doubt, and doubts ask.
     """
     layers = [
-        Layer(_LEVELS[value.level], tuple(msgspec.convert(rule, Rule) for rule in value.value), value.path)
+        RuleLevel(_LEVELS[value.level], tuple(msgspec.convert(rule, Rule) for rule in value.value), value.path)
         for value in settings.every("permissions")
     ]
-    mine, problem = local(where, project) if project is not None else (Layer("local", ()), None)
+    mine, problem = local(where, project) if project is not None else (RuleLevel("local", ()), None)
     doubts = (*settings.doubts, *([problem.path] if problem and problem.path else []))
-    now = Layer("session", tuple(said))
+    now = RuleLevel("session", tuple(said))
     return Policy([*layers, now, mine], mode(settings, wanted), settings["trustedServers"], doubts)
 
 
@@ -70,14 +70,14 @@ def mode(settings: Settings, wanted: Mode | None) -> Mode:
     return min(wanted, said, key=MODES.index)
 
 
-def local(where: Where, project: str) -> tuple[Layer, Problem | None]:
+def local(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
     """The person's rules for a project; a record that cannot be read counts as none, and is a problem."""
     path = _path(where)
     try:
-        return Layer("local", _read(path).projects.get(identity(project), ()), path), None
+        return RuleLevel("local", _read(path).projects.get(identity(project), ()), path), None
     except FileError as error:
         message = f"The record of rules for projects {error.reason}, so that everything is asked"
-        return Layer("local", (), path), Problem(path, message, anew(path))
+        return RuleLevel("local", (), path), Problem(path, message, anew(path))
 
 
 def allowing(server: Server, tool: str) -> Rule:
@@ -118,7 +118,7 @@ def _keep_local(where: Where, project: str, server: Server, tool: str) -> None:
         rules = kept.projects.get(name, ())
         at = behind(rules, server, tool)
         more = tuple(dict.fromkeys((*rules[:at], allowing(server, tool), *rules[at:])))
-        made = Kept(projects={**kept.projects, name: more})
+        made = ProjectRules(projects={**kept.projects, name: more})
         files.write(path, json.dumps(msgspec.to_builtins(made), indent=2).encode() + b"\n")
 
 
@@ -160,5 +160,5 @@ def _path(where: Where) -> str:
     return f"{where.state}/rules.json"
 
 
-def _read(path: str) -> Kept:
-    return read_record(path, Kept, MOST) or Kept()
+def _read(path: str) -> ProjectRules:
+    return read_record(path, ProjectRules, MOST) or ProjectRules()

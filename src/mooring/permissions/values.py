@@ -40,7 +40,7 @@ class Leaf(Struct, frozen=True):
     """Only the ends of it are here."""
 
 
-class Spelled(Struct, frozen=True):
+class ValueSpellings(Struct, frozen=True):
     """The ways to spell a value with and without its key: folded, and as they are where folding could tear them."""
 
     leaf: Leaf
@@ -59,14 +59,14 @@ class Values:
         self.cut = False
         self.leaves: list[Leaf] = []
         self._room = MOST_TEXT
-        self._spelled: list[Spelled] | None = None
+        self._spelled: list[ValueSpellings] | None = None
         self._joined: str | None = None
         for key, value in arguments.items():
             self._walk(str(key), value, _clear(key), 0)
             if not self.whole:
                 break
 
-    def spelled(self) -> list[Spelled]:
+    def spelled(self) -> list[ValueSpellings]:
         if self._spelled is None:
             self._spelled = list(map(_spelled, self.leaves))
         return self._spelled
@@ -129,7 +129,7 @@ class Pattern:
             return False
         return all(map(self._covers, values.leaves))
 
-    def _touches(self, value: Spelled) -> bool:
+    def _touches(self, value: ValueSpellings) -> bool:
         if value.leaf.cut and not self._loose.plain:
             return True
         return any(self._loose.matches(text) is not False for text in value.folded) or any(
@@ -144,10 +144,10 @@ class Pattern:
         )
 
 
-def _spelled(leaf: Leaf) -> Spelled:
+def _spelled(leaf: Leaf) -> ValueSpellings:
     last = leaf.path.rpartition(".")[2]
     ways = (leaf.text, f"{leaf.path}={leaf.text}", *([f"{last}={leaf.text}"] if last != leaf.path else []))
-    return Spelled(leaf, tuple(map(folded, ways)), tuple(way for way in ways if not way.isascii()))
+    return ValueSpellings(leaf, tuple(map(folded, ways)), tuple(way for way in ways if not way.isascii()))
 
 
 def _clear(key: Any) -> bool:

@@ -26,7 +26,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         return f"{self.action} {self.tool}" + (f" with {self.pattern}" if self.pattern else "")
 
 
-class Call(Struct, frozen=True, gc=False):
+class ProposedCall(Struct, frozen=True, gc=False):
     """A tool about to be called: the real pair and its arguments, and what is known of them."""
 
     server: Server
@@ -37,7 +37,7 @@ class Call(Struct, frozen=True, gc=False):
     hints: Hints | None = None
     origin: str = ""
     """Where the server comes from, in words."""
-    target: "Call | None" = None
+    target: "ProposedCall | None" = None
     """What one of Mooring's own tools would call in turn."""
 
 

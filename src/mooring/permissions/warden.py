@@ -15,7 +15,7 @@ from mooring.permissions.audit import Audit, session
 from mooring.permissions.gate import Gate, keeper
 from mooring.permissions.pins import Held, Pin
 from mooring.permissions.policy import Policy
-from mooring.permissions.verdict import Call, Mode, Rule, Verdict
+from mooring.permissions.verdict import Mode, ProposedCall, Rule, Verdict
 from mooring.settings import Settings
 
 
@@ -45,23 +45,23 @@ class Warden:
         self.gate.use(self._policy(settings))
         self._pins.clear()
 
-    def allows(self, call: Call) -> Verdict | None:
+    def allows(self, call: ProposedCall) -> Verdict | None:
         """What lets a call through, where nobody has to be asked."""
         verdict = self.gate.policy.decide(call)
         return verdict if verdict.action == "allow" else None
 
-    def always(self, call: Call) -> bool:
+    def always(self, call: ProposedCall) -> bool:
         """Whether the tool is let through whatever its arguments, until the rules change."""
         return self.gate.policy.settled(call) and self.allows(call) is not None
 
     def _policy(self, settings: Settings) -> Policy:
         return rules.policy(settings, self._where, self._project, self._mode, self._said)
 
-    async def passes(self, call: Call) -> Verdict:
+    async def passes(self, call: ProposedCall) -> Verdict:
         """Let a call through, asking where somebody has to be asked. Raises: Denied."""
         return self.allows(call) or await self.gate.pass_(call)
 
-    async def also(self, call: Call, let: Verdict) -> None:
+    async def also(self, call: ProposedCall, let: Verdict) -> None:
         """Hold a call that was let through to what is said of it under another name of its server: a deny counts, and
         a rule that asks, unless the person was asked already. Raises: Denied."""
         if let.level != "session" and self.gate.policy.decide(call).rule is not None:
@@ -69,7 +69,7 @@ class Warden:
         else:
             self.recheck(call)
 
-    def recheck(self, call: Call) -> None:
+    def recheck(self, call: ProposedCall) -> None:
         """Hold a call that was let through before to what is denied by now. Raises: Denied."""
         self.gate.recheck(call)
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from mooring.errors import GuardLost, MooringError
 from mooring.process.guard.tree import ERRAND
-from mooring.process.request import Request
+from mooring.process.request import Spawn
 from mooring.process.tail import Tail
 
 LOST: Final = 256
@@ -20,7 +20,7 @@ SLACK: Final = 2.0
 """How much longer the guard may take to say so than what it was asked to do."""
 
 
-class Keeper(Protocol):
+class ChildOwner(Protocol):
     """Who has the child ended, and is told when there is no more to hear of it."""
 
     def end(self, child: "Child", grace: float, term_grace: float) -> None: ...
@@ -36,7 +36,7 @@ class Child:
     `exited` is done. `stderr` is drained here, at every moment, so that a program never blocks on it.
     """
 
-    def __init__(self, keeper: Keeper, request: Request, tail: Tail) -> None:
+    def __init__(self, keeper: ChildOwner, request: Spawn, tail: Tail) -> None:
         self._loop = asyncio.get_running_loop()
         self.request = request
         self.pid = 0

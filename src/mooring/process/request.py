@@ -10,7 +10,7 @@ from mooring.errors import SpawnError
 from mooring.process.guard.container import Container, contained
 
 
-class Request(NamedTuple):
+class Spawn(NamedTuple):
     """A program to start, as the system wants it: in bytes."""
 
     number: int
@@ -32,7 +32,7 @@ class Request(NamedTuple):
         return _refused(reason.format(command=command, cwd=cwd, path=path, PATH=search), command, cwd, code)
 
 
-def request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> Request:
+def request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> Spawn:
     """Ask for this program.
 
     Raises:
@@ -53,7 +53,7 @@ def request(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str |
         reason = f"{command!r} cannot be started: its command, arguments, folder or environment hold half a character."
         raise _refused(reason, command, folder, errno.EINVAL) from None
     _check(command, folder, words, variables)
-    return Request(number, words, variables, os.fsencode(folder), container)
+    return Spawn(number, words, variables, os.fsencode(folder), container)
 
 
 def _check(command: str, cwd: str, words: list[bytes], variables: dict[bytes, bytes]) -> None:

@@ -18,7 +18,7 @@ from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client
 from mooring.wire.session.negotiate import negotiate
 from mooring.wire.session.session import Session
-from mooring.wire.stdio.pipes import Stdio
+from mooring.wire.stdio.pipes import StdioTransport
 
 LAST_LINES, LAST_CHARACTERS, LONGEST_LINE = 20, 4096, 300
 HASTE = 0.3
@@ -77,7 +77,7 @@ class _Line:
     async def start(self) -> Transport:
         await self.end()
         child = self._child = await self._spawn()
-        return Stdio(
+        return StdioTransport(
             child.stdout,
             child.stdin,
             server=self._server,

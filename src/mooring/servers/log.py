@@ -33,7 +33,7 @@ _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLO
 _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class Entry(Struct, frozen=True):
+class LogEntry(Struct, frozen=True):
     """One thing a server wrote; the time is UTC, in ISO form."""
 
     time: str
@@ -41,7 +41,7 @@ class Entry(Struct, frozen=True):
     text: str
 
 
-class Log:
+class ServerLog:
     """Keeps what servers write. Never an error: what cannot be kept is counted in `dropped`."""
 
     def __init__(self, where: Where, *, full: int = FULL) -> None:
@@ -75,13 +75,13 @@ def path(where: Where, server: str) -> str:
     return f"{_folder(where)}/{file_name(server)}.log"
 
 
-def read(where: Where, server: str, lines: int = LINES) -> list[Entry]:
+def read(where: Where, server: str, lines: int = LINES) -> list[LogEntry]:
     """The last entries of a server, oldest first."""
     with _Reader(path(where, server)) as reader:
         return _last(reader, lines)
 
 
-async def follow(where: Where, server: str, lines: int = LINES) -> AsyncIterator[Entry]:
+async def follow(where: Where, server: str, lines: int = LINES) -> AsyncIterator[LogEntry]:
     """The last entries of a server, then each as it is written, for as long as somebody listens."""
     import asyncio
 
@@ -147,15 +147,15 @@ def _bounded(body: bytes, *, cut: bool) -> bytes:
     return body + _CUT if cut else body
 
 
-def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+def _entries(lines: Iterable[bytes]) -> Iterator[LogEntry]:
     """What stands in lines; those that a full disk cut off too early hold nothing."""
     for line in lines:
         if found := re.fullmatch(_ENTRY, line.decode(errors="replace")):
             moment, level, text = found.groups()
-            yield Entry(moment, level, re.sub(_ESCAPED, lambda escape: _MEANT[escape[1]], text))
+            yield LogEntry(moment, level, re.sub(_ESCAPED, lambda escape: _MEANT[escape[1]], text))
 
 
-def _last(reader: "_Reader", lines: int) -> list[Entry]:
+def _last(reader: "_Reader", lines: int) -> list[LogEntry]:
     return list(_entries(deque(reader.all(), maxlen=max(lines, 0))))
 
 

@@ -14,7 +14,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
-from mooring.servers.launch.prepare import Context, Launch, Reach, prepare
+from mooring.servers.launch.prepare import Launch, LaunchContext, Reach, prepare
 from mooring.servers.shared import Shared
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
@@ -88,9 +88,9 @@ async def _reached(
     )
 
 
-def context(shared: Shared) -> Context:
+def context(shared: Shared) -> LaunchContext:
     """What all servers of a host are prepared with."""
-    return Context(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
+    return LaunchContext(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
 
 
 def installs(config: ServerConfig) -> bool:

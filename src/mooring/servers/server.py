@@ -34,7 +34,7 @@ from mooring.servers.launch.prepare import Launch, Reach
 from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, installs, limits_of
 from mooring.servers.shared import Shared
-from mooring.servers.supervisor import Keeper
+from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, List
 from mooring.wire.session.session import Session
 
@@ -57,7 +57,7 @@ class Server:
         self.limits: Limits = limits_of(approved.config, shared.limits)
         self._shared = shared
         self._loop = asyncio.get_running_loop()
-        self._keeper = Keeper(self, shared.chance)
+        self._keeper = Supervisor(self, shared.chance)
         self._listeners: set[Callable[[str], None]] = set()
         self._redacted: Callable[[str], str] = str
         """Strikes out the secrets that it was given."""

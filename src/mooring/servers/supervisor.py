@@ -41,7 +41,7 @@ from mooring.servers.use import Use
 from mooring.wire.session.session import Session
 
 
-class Kept(Protocol):
+class SupervisedServer(Protocol):
     """The server, as far as its keeper knows it."""
 
     limits: Limits
@@ -77,10 +77,10 @@ class Kept(Protocol):
     def logged(self, message: LogMessage) -> None: ...
 
 
-class Keeper:
+class Supervisor:
     """Keeps one server. `chance` spreads the pauses between two attempts."""
 
-    def __init__(self, server: Kept, chance: Callable[[], float]) -> None:
+    def __init__(self, server: SupervisedServer, chance: Callable[[], float]) -> None:
         self.session: Session | None = None
         """The connection, while there is one."""
         self.status: Status = Idle()

@@ -7,15 +7,18 @@ with one fault, and needs nothing but the standard library.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mooring.testing.memory import Call, Refused, Server
+    from mooring.testing.memory import Call, Refused
+    from mooring.testing.memory import MemoryServer as Server
 
 __all__ = ["Call", "Refused", "Server"]
+
+_CLASSES = {"Call": "Call", "Refused": "Refused", "Server": "MemoryServer"}
 
 
 def __getattr__(name: str) -> Any:
     # The faulty server must start fast and alone, so what it does not need is loaded when named.
-    if name in __all__:
-        from mooring.testing import memory
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mooring.testing import memory
 
-        return getattr(memory, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(memory, _CLASSES[name])

@@ -20,7 +20,7 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 
-class Server:
+class FaultyServer:
     """Answers as it should, but for the methods a fault replaces. `size` is how much of it there is."""
 
     def __init__(self, size: int | None = None) -> None:
@@ -88,61 +88,61 @@ def hang(*_: Any) -> NoReturn:
         signal.pause()
 
 
-class ExitAtOnce(Server):
+class ExitAtOnce(FaultyServer):
     def start(self) -> None:
         sys.stderr.write("fatal: no such table: widgets\n")
         sys.exit(3)
 
 
-class SlowStart(Server):
+class SlowStart(FaultyServer):
     def start(self) -> None:
         time.sleep((self.size or 25_000) / 1000)
 
 
-class HangInit(Server):
+class HangInit(FaultyServer):
     def initialize(self, message: dict[str, Any]) -> None: ...
 
 
-class HalfLineInit(Server):
+class HalfLineInit(FaultyServer):
     def initialize(self, message: dict[str, Any]) -> None:
         self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
 
 
-class WrongVersion(Server):
+class WrongVersion(FaultyServer):
     def initialize(self, message: dict[str, Any]) -> None:
         self.answer(message, {"protocolVersion": "1999-01-01", "capabilities": {}})
 
 
-class HangList(Server):
+class HangList(FaultyServer):
     def list(self, message: dict[str, Any]) -> None: ...
 
 
-class OneBadTool(Server):
+class OneBadTool(FaultyServer):
     def list(self, message: dict[str, Any]) -> None:
         good = [{"name": f"tool{i}", "inputSchema": {"type": "object"}} for i in range(99)]
         self.answer(message, {"tools": [*good[:50], {"name": "bad", "inputSchema": "a string"}, *good[50:]]})
 
 
-class EndlessPages(Server):
+class EndlessPages(FaultyServer):
     def list(self, message: dict[str, Any]) -> None:
         page = int(message.get("params", {}).get("cursor", 0))
         tool = {"name": f"tool{page}", "inputSchema": {"type": "object"}}
         self.answer(message, {"tools": [tool], "nextCursor": str(page + 1)})
 
 
-class RepeatedCursor(Server):
+class RepeatedCursor(FaultyServer):
     def list(self, message: dict[str, Any]) -> None:
         self.answer(message, {"tools": TOOLS, "nextCursor": "again"})
 
 
-class Kill9Midcall(Server):
+class Kill9Midcall(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         sys.stderr.write("about to be killed\n")
         sys.stderr.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class LastWords(Server):
+class LastWords(FaultyServer):
     """Answers without a newline, and ends."""
 
     def fault(self, message: dict[str, Any]) -> None:
@@ -150,21 +150,21 @@ class LastWords(Server):
         sys.exit(0)
 
 
-class ExitMidcall(Server):
+class ExitMidcall(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         sys.exit(0)
 
 
-class HangCall(Server):
+class HangCall(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None: ...
 
 
-class HalfLine(Server):
+class HalfLine(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
 
 
-class StdoutNoise(Server):
+class StdoutNoise(FaultyServer):
     def start(self) -> None:
         self.put(b'Listening on stdio\n\n\r\n[]\nnull\n42\n"text"\n{}\n{"level":"info"}\n\0\0\n\x1b[31mred\x1b[0m\n')
 
@@ -173,87 +173,87 @@ class StdoutNoise(Server):
         self.reply(message, "after noise")
 
 
-class BadUtf8(Server):
+class BadUtf8(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xffb"}]}}\n' % message["id"])
 
 
-class BigLine(Server):
+class BigLine(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.reply(message, "x" * (self.size or 100_000_000))
 
 
-class EndlessLine(Server):
+class EndlessLine(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         for _ in range((self.size or 200_000_000) // 65536):
             self.put(b"x" * 65536)
         self.put(b"\n")
 
 
-class DeepJson(Server):
+class DeepJson(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         depth = self.size or 200_000
         self.put(b'{"jsonrpc":"2.0","id":%d,"result":%b%b}\n' % (message["id"], b"[" * depth, b"]" * depth))
 
 
-class LongNumber(Server):
+class LongNumber(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         digits = b"9" * (self.size or 100_000)
         self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"structuredContent":{"n":%b}}}\n' % (message["id"], digits))
 
 
-class LoneSurrogate(Server):
+class LoneSurrogate(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.reply(message, "a\ud800b")
 
 
-class WrongId(Server):
+class WrongId(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         for wrong in (message["id"] + 1000, -1, "x", True, {"a": 1}, [1], 1.5):
             self.write({"id": wrong, "result": result("wrong")})
         self.reply(message, "right")
 
 
-class StringId(Server):
+class StringId(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.write({"id": str(message["id"]), "result": result("by string")})
 
 
-class NullIdError(Server):
+class NullIdError(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.write({"id": None, "error": {"code": -32700, "message": "Parse error"}})
 
 
-class ResultAndError(Server):
+class ResultAndError(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         error = {"code": -32000, "message": "both"}
         self.write({"id": message["id"], "result": result("both"), "error": error})
 
 
-class Neither(Server):
+class Neither(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.write({"id": message["id"]})
 
 
-class DuplicateReply(Server):
+class DuplicateReply(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         self.reply(message, "first")
         self.reply(message, "second")
 
 
-class Batch(Server):
+class Batch(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         answer = {"jsonrpc": "2.0", "id": message["id"], "result": result("in a batch")}
         note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "note"}}
         self.put(json.dumps([note, answer]).encode() + b"\n")
 
 
-class Crlf(Server):
+class Crlf(FaultyServer):
     def put(self, data: bytes) -> None:
         super().put(data.replace(b"\n", b"\r\n"))
 
 
-class LogFlood(Server):
+class LogFlood(FaultyServer):
     """`size` notifications at once, then the answer."""
 
     def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
@@ -286,33 +286,33 @@ class RequestFlood(LogFlood):
         return {"id": i, "method": "roots/list"}
 
 
-class NeverReadsStdin(Server):
+class NeverReadsStdin(FaultyServer):
     def list(self, message: dict[str, Any]) -> None:
         super().list(message)
         hang()
 
 
-class StderrFlood(Server):
+class StderrFlood(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         for i in range((self.size or 50_000_000) // 50):
             sys.stderr.write(f"{i:049}\n")
         self.reply(message, "after the flood")
 
 
-class CloseStdout(Server):
+class CloseStdout(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         os.close(1)
         hang()
 
 
-class CloseStdin(Server):
+class CloseStdin(FaultyServer):
     def fault(self, message: dict[str, Any]) -> None:
         os.close(0)
         self.reply(message, "deaf from now on")
         hang()
 
 
-class IgnoreEofTerm(Server):
+class IgnoreEofTerm(FaultyServer):
     def start(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
@@ -320,7 +320,7 @@ class IgnoreEofTerm(Server):
         hang()
 
 
-class Grandchild(Server):
+class Grandchild(FaultyServer):
     """Leaves a child behind; its process id is what the tool `fault` tells."""
 
     session = False
@@ -334,7 +334,7 @@ class Grandchild(Server):
         self.reply(message, str(self.child))
 
 
-class PipeGrandchild(Server):
+class PipeGrandchild(FaultyServer):
     """Ends in a call, leaving a child that holds its output open."""
 
     def fault(self, message: dict[str, Any]) -> None:
@@ -347,17 +347,17 @@ class SetsidGrandchild(Grandchild):
     session = True
 
 
-class Plain(Server):
+class Plain(FaultyServer):
     """No fault at all."""
 
 
-def _faults(kind: type[Server]) -> Iterator[type[Server]]:
+def _faults(kind: type[FaultyServer]) -> Iterator[type[FaultyServer]]:
     for fault in kind.__subclasses__():
         yield fault
         yield from _faults(fault)
 
 
-FAULTS = {re.sub(r"(?<!^)([A-Z])", r"_\1", fault.__name__).lower(): fault for fault in _faults(Server)}
+FAULTS = {re.sub(r"(?<!^)([A-Z])", r"_\1", fault.__name__).lower(): fault for fault in _faults(FaultyServer)}
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ class Refused(Exception):
 class Call:
     """A request under way, as the server sees it. A tool that has a parameter `call` is given it."""
 
-    def __init__(self, server: "Server", params: dict[str, Any]) -> None:
+    def __init__(self, server: "MemoryServer", params: dict[str, Any]) -> None:
         self.server = server
         self.params = params
 
@@ -45,7 +45,7 @@ class Call:
             self.server.notify("notifications/progress", step)
 
 
-class Server:
+class MemoryServer:
     """Speaks to one client at a time. `received` holds every message that came from it, in order."""
 
     def __init__(self, name: str = "memory") -> None:
@@ -178,7 +178,7 @@ class Server:
 class Wire:
     """The transport between a client and a server in the same loop."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: MemoryServer) -> None:
         self.mirrors = None
         self._server = server
         self._open = True

@@ -13,11 +13,11 @@ from msgspec.json import decode, encode
 
 from mooring.testing.memory import Refused
 
-Respond: TypeAlias = Callable[["Heard"], Any]
+Respond: TypeAlias = Callable[["ReceivedRequest"], Any]
 """Answers what was heard: a result, an HTTP response, or an awaitable of either; `Refused` is raised."""
 
 
-class Heard:
+class ReceivedRequest:
     """One request as the server got it; `message` is empty where there was none."""
 
     def __init__(self, request: web.BaseRequest, message: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ class Site:
     """
 
     def __init__(self, *, stateless: bool = False, session: str = "", path: str = "/mcp", socket: str = "") -> None:
-        self.heard: list[Heard] = []
+        self.heard: list[ReceivedRequest] = []
         self.stateless = stateless
         self.session = session
         self.path = path
@@ -83,11 +83,11 @@ class Site:
     def origin(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    def said(self, method: str) -> list[Heard]:
+    def said(self, method: str) -> list[ReceivedRequest]:
         """All that was heard of one method."""
         return [heard for heard in self.heard if heard.method == method]
 
-    def initialize(self, heard: Heard) -> web.Response:
+    def initialize(self, heard: ReceivedRequest) -> web.Response:
         result = {
             "protocolVersion": heard.params["protocolVersion"],
             "capabilities": self.capabilities,
@@ -96,7 +96,7 @@ class Site:
         headers = {"Mcp-Session-Id": self.session} if self.session else {}
         return web.Response(body=heard.result(result), content_type="application/json", headers=headers)
 
-    def discover(self, heard: Heard) -> dict[str, Any]:
+    def discover(self, heard: ReceivedRequest) -> dict[str, Any]:
         info = {"io.modelcontextprotocol/serverInfo": {"name": "site", "version": "1"}}
         return {
             "resultType": "complete",
@@ -124,13 +124,13 @@ class Site:
             await self._runner.cleanup()
 
     async def _take(self, request: web.BaseRequest) -> web.StreamResponse:
-        heard = Heard(request, await _message(request))
+        heard = ReceivedRequest(request, await _message(request))
         self.heard.append(heard)
         with suppress(asyncio.CancelledError, ConnectionError):
             return await self._answer(heard)
         return web.Response(status=500)
 
-    async def _answer(self, heard: Heard) -> web.StreamResponse:
+    async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
         if heard.request.path != self.path:
             return web.Response(status=404)
         if (heard.message and "id" not in heard.message) or heard.method == "reply":
@@ -146,7 +146,7 @@ class Site:
             return answer
         return web.Response(body=heard.result(answer), content_type="application/json")
 
-    def _refuse(self, heard: Heard, refused: Refused) -> web.Response:
+    def _refuse(self, heard: ReceivedRequest, refused: Refused) -> web.Response:
         status = (404 if refused.error["code"] == -32601 else 400) if self.stateless else 200
         body = encode({"jsonrpc": "2.0", "id": heard.message.get("id"), "error": refused.error})
         return web.Response(body=body, content_type="application/json", status=status)

@@ -14,17 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.core import tool as offered
 from mooring.core.call import Definition, ToolName
 from mooring.core.result import Result
-from mooring.core.tool import Pair
+from mooring.core.tool import Pair, Tool
 from mooring.errors import ProtocolError, UnknownTool
-from mooring.tools.catalog.catalog import Entry
+from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.cost import defer
 from mooring.tools.results.outcome import data
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
-from mooring.tools.tool import Arguments, House, Own
+from mooring.tools.tool import Arguments, OwnTool, ToolHost
 
 CONTEXT = 200_000
 """Tokens a model can hold, where nobody says."""
@@ -36,26 +35,26 @@ PATIENCE = 2.0
 _SERVERS_NAMED = 40
 
 
-class Shelf:
+class Deferral:
     """The tools of servers in one conversation."""
 
     def __init__(
-        self, entries: Iterable[Entry], budget: int, always: Iterable[str] = (), meaning: Meaning | None = None
+        self, entries: Iterable[CatalogEntry], budget: int, always: Iterable[str] = (), meaning: Meaning | None = None
     ) -> None:
         self._meaning = meaning
         self._entries = {(entry.server, entry.tool): entry for entry in entries}
         shown, deferred = defer({pair: entry.definition for pair, entry in self._entries.items()}, budget, always)
         self.shown = tuple(self._entries[pair] for pair in shown)
-        self._deferred: Mapping[Pair, offered.Tool] = deferred
+        self._deferred: Mapping[Pair, Tool] = deferred
         self._loaded: dict[Pair, None] = {}
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[CatalogEntry, ...]:
         """All of them, whether they are shown or not."""
         return tuple(self._entries.values())
 
     @property
-    def offered(self) -> tuple[Entry, ...]:
+    def offered(self) -> tuple[CatalogEntry, ...]:
         """What a model is shown by now."""
         return (*self.shown, *(self._entries[pair] for pair in self._loaded))
 
@@ -83,12 +82,12 @@ class Shelf:
             if by_name.get(name) in self._deferred:
                 self._loaded.setdefault(by_name[name])
 
-    def waits(self, entry: Entry) -> bool:
+    def waits(self, entry: CatalogEntry) -> bool:
         """Whether a tool has to be searched for before it can be called."""
         pair = entry.server, entry.tool
         return pair in self._deferred and pair not in self._loaded
 
-    def search(self, words: str, limit: int = FOUND) -> list[Entry]:
+    def search(self, words: str, limit: int = FOUND) -> list[CatalogEntry]:
         """The tools that fit best, the best first; they are shown from now on."""
         found = [self._entries[pair] for pair in self._index.search(words, limit)]
         self.load(entry.name for entry in found)
@@ -117,7 +116,7 @@ class Shelf:
         return ", ".join(named[:_SERVERS_NAMED]) + more
 
 
-def definition(name: str, tool: offered.Tool) -> Definition:
+def definition(name: str, tool: Tool) -> Definition:
     """A tool as a model is shown it; a schema that cannot be read says nothing."""
     try:
         schema = tool.schema
@@ -126,7 +125,7 @@ def definition(name: str, tool: offered.Tool) -> Definition:
     return Definition(ToolName(name), tool.description or tool.title or "", schema)
 
 
-def searching(house: House, shelf: Callable[[], Shelf]) -> Own:
+def searching(house: ToolHost, shelf: Callable[[], Deferral]) -> OwnTool:
     """The tool by which a model finds others."""
 
     async def search(given: Arguments) -> Result:
@@ -135,7 +134,7 @@ def searching(house: House, shelf: Callable[[], Shelf]) -> Own:
         return data([_told(definition(entry.name, entry.definition)) for entry in found])
 
     servers = shelf().servers()
-    return Own(
+    return OwnTool(
         house,
         "ToolSearch",
         f"Find tools of MCP servers by what they do; those it gives can be called from then on. Servers: {servers}.",
@@ -156,7 +155,7 @@ class Scope(Struct, frozen=True):
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
 
-    def tool(self, entry: Entry) -> bool:
+    def tool(self, entry: CatalogEntry) -> bool:
         return self._permits(f"{entry.server}.{entry.tool}", entry.name)
 
     def server(self, name: str) -> bool:

@@ -14,7 +14,7 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
 from mooring.tools.results.outcome import Media, data, viewable
 from mooring.tools.results.store import Store
-from mooring.tools.tool import Arguments, House, Own, Watched
+from mooring.tools.tool import Arguments, OwnTool, ToolHost, Watched
 
 LEAST, USUAL = 1_000, 5_000
 """Milliseconds between two looks: the least, and what is meant where nothing is said."""
@@ -31,7 +31,7 @@ _REASON = {"type": "string", "description": "What it is watched for."}
 _ID = {"type": "string", "description": "As it was given when the watch began."}
 
 
-class Listed(Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ListedResource(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One resource, as `ListMcpResources` gives it."""
 
     uri: str
@@ -50,7 +50,7 @@ class Contents(Struct, frozen=True, omit_defaults=True, rename="camel"):
     blob_saved_to: str | None = None
 
 
-class Polling(Struct, frozen=True, rename="camel"):
+class PollingRequest(Struct, frozen=True, rename="camel"):
     """What `SubscribePolling` takes."""
 
     type: Literal["tool", "resource"]
@@ -74,7 +74,7 @@ class Manage:
 
     def __init__(
         self,
-        house: House,
+        house: ToolHost,
         store: Store,
         has: Callable[[str], bool],
         raw: Callable[[str, str], str],
@@ -95,15 +95,15 @@ class Manage:
         for id in tuple(self.watched):
             await self._end(id)
 
-    def _tools(self) -> list[Own]:
+    def _tools(self) -> list[OwnTool]:
         def tool(
             name: str,
             description: str,
             work: Callable[[Any], Awaitable[Result]],
             required: tuple[str, ...] = (),
             **properties: Mapping[str, Any],
-        ) -> Own:
-            return Own(self._house, name, description, work, required, **properties)
+        ) -> OwnTool:
+            return OwnTool(self._house, name, description, work, required, **properties)
 
         return [
             tool(
@@ -143,7 +143,7 @@ class Manage:
         found = await self._house.resources(self._server(given["server"]) if "server" in given else None)
         return data(
             [
-                Listed(
+                ListedResource(
                     each.item.uri,
                     each.item.name or each.item.title or each.item.uri,
                     each.server,
@@ -183,7 +183,7 @@ class Manage:
         return self._began(Mine(watch, "subscription"))
 
     async def _poll(self, given: Arguments) -> Result:
-        wanted = convert(dict(given), Polling)
+        wanted = convert(dict(given), PollingRequest)
         parameter = "toolName" if wanted.type == "tool" else "uri"
         if not given.get(parameter):
             raise _bad("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {wanted.type}")
@@ -235,8 +235,8 @@ def _bad(tool: str, parameter: str, reason: str) -> BadArguments:
 
 
 def reading_on(
-    house: House, store: Store, ended: Callable[[str], Awaitable[Result | None]], most: int = PORTION
-) -> Own:
+    house: ToolHost, store: Store, ended: Callable[[str], Awaitable[Result | None]], most: int = PORTION
+) -> OwnTool:
     """The tool that reads results which were too long, or which came when the conversation had gone on."""
 
     async def read(given: Arguments) -> Result:
@@ -247,7 +247,7 @@ def reading_on(
         more = "" if portion.next is None else f"\n\n[It goes on at offset {portion.next} of {portion.size}.]"
         return Result((Text(f"{portion.text}{more}"),))
 
-    return Own(
+    return OwnTool(
         house,
         "ToolResult",
         "Read a result that was too long to give at once, or one of a call that went on in the background.",

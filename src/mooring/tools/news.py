@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from mooring.core.call import Heard, Update
+from mooring.core.call import Update, WatchNews
 from mooring.core.content import Text
 from mooring.core.event import Updated
 from mooring.core.outcome import Outcome
 from mooring.core.result import Reading, Result
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import as_result
-from mooring.tools.tool import House
+from mooring.tools.tool import ToolHost
 
 EVERY = 5.0
 """Seconds between two tellings."""
@@ -22,10 +22,10 @@ class News:
 
     def __init__(
         self,
-        house: House,
+        house: ToolHost,
         watched: MutableMapping[str, Any],
         delivery: Delivery,
-        tell: Callable[[Heard], None],
+        tell: Callable[[WatchNews], None],
         every: float = EVERY,
     ) -> None:
         self._house, self._watched, self._delivery, self._tell = house, watched, delivery, tell
@@ -60,7 +60,7 @@ class News:
         """Tell what waits, and then hold one's peace for a while."""
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            self._tell(Heard(tuple([await self._update(event) for event in waiting.values()])))
+            self._tell(WatchNews(tuple([await self._update(event) for event in waiting.values()])))
             await asyncio.sleep(self._every)
 
     async def _update(self, event: Updated) -> Update:

@@ -14,25 +14,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
     CallId,
+    CallPending,
+    CallProcessing,
     Definition,
-    Done,
-    Failed,
     Happening,
-    Moved,
-    Pending,
-    Processing,
-    Request,
+    Invocation,
     ToolName,
 )
 from mooring.core.content import Text
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
-from mooring.tools.arguments.form import Form
+from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
-from mooring.tools.catalog.catalog import Entry, plain, spellings
-from mooring.tools.deferral import CONTEXT, FOUND, PERCENT, Scope, Shelf, definition, searching
+from mooring.tools.catalog.catalog import CatalogEntry, plain, spellings
+from mooring.tools.deferral import CONTEXT, FOUND, PERCENT, Deferral, Scope, definition, searching
 from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
 from mooring.tools.news import EVERY, News
 from mooring.tools.results.deliver import Delivery, Tokens
@@ -40,7 +40,7 @@ from mooring.tools.results.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
 from mooring.tools.results.store import Store
 from mooring.tools.running import Background, Running, Steps
 from mooring.tools.search.meaning import Meaning
-from mooring.tools.tool import Arguments, House, Remote, Tool
+from mooring.tools.tool import Arguments, ModelTool, ServerTool, ToolHost
 
 PATIENCE = 120.0
 """Seconds after which a call goes on in the background."""
@@ -77,12 +77,12 @@ class Registry:
 
     def __init__(
         self,
-        house: House,
-        entries: Iterable[Entry],
+        house: ToolHost,
+        entries: Iterable[CatalogEntry],
         store: Store,
         terms: Terms | None = None,
         *,
-        more: Iterable[Tool] = (),
+        more: Iterable[ModelTool] = (),
         tell: Tell = lambda happening: None,
         meaning: Meaning | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class Registry:
 
     # --- what there is --------------------------------------------------------------------------------------------
 
-    def use(self, entries: Iterable[Entry], loaded: Iterable[str] | None = None) -> None:
+    def use(self, entries: Iterable[CatalogEntry], loaded: Iterable[str] | None = None) -> None:
         """Take another snapshot of the catalog; what was found stays found, where it is still there.
 
         Raises: ConfigError where a name is taken.
@@ -128,12 +128,12 @@ class Registry:
         terms = self._terms
         mine = [entry for entry in entries if self._scope.tool(entry)]
         found = tuple(self.loaded if loaded is None else loaded)
-        self._shelf = Shelf(mine, round(terms.context * terms.percent / 100), terms.always, self._meaning)
+        self._shelf = Deferral(mine, round(terms.context * terms.percent / 100), terms.always, self._meaning)
         self._shelf.load(found)
         self._search = searching(self._house, lambda: self._shelf)
         self._own = self._owned()
-        self._remote = {entry.name: Remote(entry, self._house) for entry in self._shelf.entries}
-        self._forms: dict[str, Form] = {}
+        self._remote = {entry.name: ServerTool(entry, self._house) for entry in self._shelf.entries}
+        self._forms: dict[str, ArgumentForm] = {}
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -172,17 +172,17 @@ class Registry:
         """Begin to find out what the tools mean, for somebody who is going to search."""
         self._shelf.learn()
 
-    def _shown(self, tool: Tool) -> Definition:
+    def _shown(self, tool: ModelTool) -> Definition:
         self._shelf.load([tool.name])
         return definition(tool.name, tool.definition)
 
-    def _worth(self, tool: Tool) -> bool:
+    def _worth(self, tool: ModelTool) -> bool:
         return tool is not self._search or self._shelf.hides
 
-    def _owned(self) -> dict[str, Tool]:
+    def _owned(self) -> dict[str, ModelTool]:
         """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
         reading = reading_on(self._house, self._store, self._later, self._portion())
-        own: dict[str, Tool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
+        own: dict[str, ModelTool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
         own |= {alias: tool for tool in self._manage.tools for alias in tool.aliases}
         for tool in self._more:
             if tool.name in own:
@@ -204,7 +204,7 @@ class Registry:
         tool = self._find(name)
         given = _read(arguments)
         request = self._request(name, tool, given if isinstance(given, Mapping) else {}, id)
-        self._tell(Moved(request, Pending()))
+        self._tell(CallChanged(request, CallPending()))
         running = Running(lambda running: self._run(request, tool, given, running), self._terms.patience)
         self._under_way[request.id] = running
         try:
@@ -228,7 +228,9 @@ class Registry:
         """How a call ended that went on in the background; `None` where it has not, or is long forgotten."""
         return self._background.outcome(id)
 
-    async def _run(self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running) -> Outcome:
+    async def _run(
+        self, request: Invocation, tool: ModelTool | None, given: Given | BadArguments, running: Running
+    ) -> Outcome:
         about = _about(request, tool)
         try:
             outcome = await self._answer(request, tool, given, running, about)
@@ -239,18 +241,18 @@ class Registry:
             raise
         if running.background:
             self._background.keep(request.id, outcome)
-        self._tell(Moved(request, Failed(outcome) if outcome.is_error else Done(outcome)))
+        self._tell(CallChanged(request, CallFailed(outcome) if outcome.is_error else CallDone(outcome)))
         return outcome
 
-    def _broken_off(self, request: Request, about: Outcome, error: BaseException) -> None:
+    def _broken_off(self, request: Invocation, about: Outcome, error: BaseException) -> None:
         """An abort, or an agent's own tool that raised what no tool should: it ends for whoever looks on, too."""
         aborted = isinstance(error, asyncio.CancelledError)
         words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
         self._background.calls.pop(request.id, None)
-        self._tell(Moved(request, Failed(replace(about, parts=(Text(words),), is_error=True), aborted)))
+        self._tell(CallChanged(request, CallFailed(replace(about, parts=(Text(words),), is_error=True), aborted)))
 
     async def _answer(
-        self, request: Request, tool: Tool | None, given: Given | BadArguments, running: Running, about: Outcome
+        self, request: Invocation, tool: ModelTool | None, given: Given | BadArguments, running: Running, about: Outcome
     ) -> Outcome:
         if tool is None:
             raise self._unknown(request.name)
@@ -258,29 +260,29 @@ class Registry:
             raise given
         self._wait_for_search(tool)
         arguments, notes = self._fitted(tool, request.arguments)
-        steps = Steps(lambda state: self._tell(Moved(request, state)), running)
+        steps = Steps(lambda state: self._tell(CallChanged(request, state)), running)
         result = await tool.call(arguments, steps.begun, steps.progress)
         way = replace(self._delivery, tokens=PORTION) if tool.name == "ToolResult" else self._delivery
         return await way.of(result, replace(about, notes=notes))
 
-    def _fitted(self, tool: Tool, given: Arguments) -> tuple[Arguments, tuple[str, ...]]:
+    def _fitted(self, tool: ModelTool, given: Arguments) -> tuple[Arguments, tuple[str, ...]]:
         """The arguments as they were certainly meant. Raises: BadArguments."""
-        form = self._forms.setdefault(tool.name, Form(tool.definition))
+        form = self._forms.setdefault(tool.name, ArgumentForm(tool.definition))
         arguments, notes = form.repair(given)
         form.check(tool.server or "Mooring", arguments)
         return arguments, notes
 
-    def _wait_for_search(self, tool: Tool) -> None:
+    def _wait_for_search(self, tool: ModelTool) -> None:
         """A tool that was never shown is not called: its arguments would be guesses. It is shown now."""
-        if isinstance(tool, Remote) and self._shelf.waits(tool.entry):
+        if isinstance(tool, ServerTool) and self._shelf.waits(tool.entry):
             self._shelf.load([tool.entry.name])
             schema = bytes(tool.definition.input_schema).decode(errors="replace")
             words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
             raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
 
-    def _goes_on(self, request: Request, running: Running) -> Outcome:
+    def _goes_on(self, request: Invocation, running: Running) -> Outcome:
         self._background.calls[request.id] = running
-        self._tell(Moved(request, Processing(background=True)))
+        self._tell(CallChanged(request, CallProcessing(background=True)))
         how = f'ToolResult with {{"id": "{request.id}"}} gives its result then.'
         words = f"It goes on in the background. You will hear when it has ended; {how}"
         return replace(_about(request, self._find(request.name)), parts=(Text(words),), continues=request.id)
@@ -293,7 +295,7 @@ class Registry:
 
     # --- names ----------------------------------------------------------------------------------------------------
 
-    def _find(self, name: str) -> Tool | None:
+    def _find(self, name: str) -> ModelTool | None:
         """The tool of that name; a misspelt one only if exactly one fits, and one of ours before any server's."""
         exact = self._own.get(name) or self._remote.get(name)
         if exact is not None:
@@ -311,17 +313,17 @@ class Registry:
         finding = "; ToolSearch finds those there are" if self._shelf.hides else ""
         return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
 
-    def _request(self, name: str, tool: Tool | None, given: Arguments, id: str | None) -> Request:
+    def _request(self, name: str, tool: ModelTool | None, given: Arguments, id: str | None) -> Invocation:
         number = next(self._numbers)
         key = CallId(id or f"call-{number}")
         if key in self._under_way or key in self._background.calls:
             key = CallId(f"{key}-{number}")
         if tool is None:
-            return Request(key, ToolName(name), given)
-        return Request(key, tool.name, given, tool.server, tool.definition.name)
+            return Invocation(key, ToolName(name), given)
+        return Invocation(key, tool.name, given, tool.server, tool.definition.name)
 
 
-def _about(request: Request, tool: Tool | None) -> Outcome:
+def _about(request: Invocation, tool: ModelTool | None) -> Outcome:
     return Outcome(server=request.server, tool=request.tool or request.name, origin=tool.origin if tool else "")
 
 
@@ -337,5 +339,5 @@ def _read(given: Given) -> Mapping[str, Any] | BadArguments:
     return BadArguments("Mooring", "tools/call", "no object", words="The arguments are not a JSON object.")
 
 
-def _spellings(tool: Tool) -> tuple[str, ...]:
+def _spellings(tool: ModelTool) -> tuple[str, ...]:
     return (plain(tool.name),) if tool.server is None else spellings(tool.name, tool.server, tool.definition.name)

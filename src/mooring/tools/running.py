@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from mooring.core.call import CallId, Processing, State
+from mooring.core.call import CallId, CallProcessing, CallState
 from mooring.core.outcome import Outcome
 from mooring.core.result import Progress
 
@@ -61,20 +61,20 @@ class Running:
 class Steps:
     """How far a call has come, told not too often."""
 
-    def __init__(self, tell: Callable[[State], None], running: Running) -> None:
+    def __init__(self, tell: Callable[[CallState], None], running: Running) -> None:
         self._tell, self._running = tell, running
         self._loop = asyncio.get_running_loop()
         self._last = 0.0
 
     def begun(self) -> None:
         self._running.begun()
-        self._tell(Processing(background=self._running.background))
+        self._tell(CallProcessing(background=self._running.background))
 
     def progress(self, step: Progress) -> None:
         now = self._loop.time()
         if now - self._last >= STEP:
             self._last = now
-            self._tell(Processing(step, self._running.background))
+            self._tell(CallProcessing(step, self._running.background))
 
 
 class Background:

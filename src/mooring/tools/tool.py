@@ -5,11 +5,11 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, json
 
-from mooring.core import tool as offered
 from mooring.core.call import ToolName
 from mooring.core.event import Event
 from mooring.core.result import Progress, Reading, Result
-from mooring.tools.catalog.catalog import Entry
+from mooring.core.tool import Tool
+from mooring.tools.catalog.catalog import CatalogEntry
 
 Arguments: TypeAlias = Mapping[str, Any]
 OnProgress: TypeAlias = Callable[[Progress], None]
@@ -17,7 +17,7 @@ Begun: TypeAlias = Callable[[], None]
 """Called when a call has been let through and is under way."""
 
 
-class Tool(Protocol):
+class ModelTool(Protocol):
     """Anything that a model can call. Whether it may is not for the tool to say: its call passes the gate."""
 
     @property
@@ -28,7 +28,7 @@ class Tool(Protocol):
         """`None` for one of Mooring's own."""
 
     @property
-    def definition(self) -> offered.Tool:
+    def definition(self) -> Tool:
         """Its raw name, its description and the schema of its arguments."""
 
     @property
@@ -39,7 +39,7 @@ class Tool(Protocol):
         """Do it. What it says of its own failure is a result. Raises: MooringError."""
 
 
-class Named(Protocol):
+class NamedServer(Protocol):
     """A server, under the name that it really has."""
 
     @property
@@ -59,7 +59,7 @@ class Watched(Protocol):
     def target(self) -> str: ...
 
 
-class Listed(Protocol):
+class ServerResource(Protocol):
     """A resource, and the server that has it."""
 
     @property
@@ -69,10 +69,12 @@ class Listed(Protocol):
     def item(self) -> Any: ...
 
 
-class House(Protocol):
+class ToolHost(Protocol):
     """What tools need of whoever holds the servers; the host is one. Every call passes its gate and its log."""
 
-    async def call(self, name: Entry, arguments: Arguments, *, on_start: Begun, on_progress: OnProgress) -> Result: ...
+    async def call(
+        self, name: CatalogEntry, arguments: Arguments, *, on_start: Begun, on_progress: OnProgress
+    ) -> Result: ...
 
     async def own(
         self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]], *, also: Sequence[str] = ()
@@ -82,14 +84,14 @@ class House(Protocol):
         Raises: Denied; what the work raises.
         """
 
-    def server(self, name: str) -> Named:
+    def server(self, name: str) -> NamedServer:
         """The server of that name, however it is written, or by another name that it has. Raises: UnknownServer."""
 
     def origin(self, server: str) -> str: ...
 
     def events(self) -> AsyncIterator[Event]: ...
 
-    async def resources(self, server: str | None = None) -> Sequence[Listed]: ...
+    async def resources(self, server: str | None = None) -> Sequence[ServerResource]: ...
 
     async def read(self, server: str, uri: str) -> Reading: ...
 
@@ -109,10 +111,10 @@ class House(Protocol):
     async def unsubscribe(self, id: str) -> bool: ...
 
 
-class Remote:
+class ServerTool:
     """A server's tool, bound to the very server that it was listed by."""
 
-    def __init__(self, entry: Entry, house: House) -> None:
+    def __init__(self, entry: CatalogEntry, house: ToolHost) -> None:
         self.entry = entry
         self._house = house
 
@@ -125,7 +127,7 @@ class Remote:
         return self.entry.server
 
     @property
-    def definition(self) -> offered.Tool:
+    def definition(self) -> Tool:
         return self.entry.definition
 
     @property
@@ -136,7 +138,7 @@ class Remote:
         return await self._house.call(self.entry, arguments, on_start=begun, on_progress=on_progress)
 
 
-class Own:
+class OwnTool:
     """One of Mooring's own tools: a name, what it takes, and what it does."""
 
     server = None
@@ -146,7 +148,7 @@ class Own:
 
     def __init__(
         self,
-        house: House,
+        house: ToolHost,
         name: str,
         description: str,
         work: Callable[[Any], Awaitable[Result]],
@@ -160,7 +162,7 @@ class Own:
             "additionalProperties": False,
         }
         self.name = ToolName(name)
-        self.definition = offered.Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
+        self.definition = Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
         self._house, self._work = house, work
 
     async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:

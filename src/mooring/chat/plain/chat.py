@@ -14,22 +14,28 @@ from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.chat.servers import counted, stands
 from mooring.core.approved import Approved
-from mooring.core.call import Definition, Done, Failed, Happening, Heard, Moved, Processing
-from mooring.core.call import Request as Call
+from mooring.core.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
+    CallProcessing,
+    Definition,
+    Happening,
+    Invocation,
+    WatchNews,
+)
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
-from mooring.core.status import Connected, Connecting, Disabled, NeedsAuth, Unapproved
-from mooring.core.status import Failed as Broken
+from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Unapproved
 from mooring.core.turn import Backend
-from mooring.core.where import Request
+from mooring.core.where import Viewpoint
 from mooring.display.lines import event as told
 from mooring.display.lines import happening, label, renderer
 from mooring.display.text import brief, held_back, held_ways, problem_line, safe, safe_text
-from mooring.errors import Disabled as SwitchedOff
-from mooring.errors import MooringError, UnknownTool
+from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
-from mooring.host.options import Charter
-from mooring.inventory.admit import Admitted, Refused, looking
+from mooring.host.options import HostOptions
+from mooring.inventory.admit import Admitted, NotAdmitted, looking
 from mooring.permissions.judge import Said
 from mooring.process.programs import Guard
 
@@ -54,7 +60,7 @@ class Chat:
     host: Host
     registry: "Registry"
 
-    def __init__(self, request: Request, said: Said, guard: Guard | None = None) -> None:
+    def __init__(self, request: Viewpoint, said: Said, guard: Guard | None = None) -> None:
         self.request, self.most = request, SHOWN
         self._said, self._guard = said, guard
         self._terminal = Terminal()
@@ -72,7 +78,7 @@ class Chat:
         self._terminal.run(self._opened())
 
     async def _opened(self) -> None:
-        charter = Charter(
+        charter = HostOptions(
             request=self.request,
             ask=Questions(self._terminal, project=self.request.project),
             policy=self._said.mode,
@@ -105,7 +111,7 @@ class Chat:
         self._missed = {
             name: told(StatusChanged(name, status))
             for name, status in standing.items()
-            if isinstance(status, Connecting | Broken)
+            if isinstance(status, Connecting | Failed)
         }
         count = f"{counted(len(standing), 'server')}, {counted(len(self.host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
@@ -150,7 +156,7 @@ class Chat:
                 line = str(instead)
             except (Interrupted, Ended):
                 self.dim("Left.")
-            except SwitchedOff as error:
+            except ServerDisabled as error:
                 self._warn(f'Server "{error.server}" is disabled. Run /mcp enable {error.server} first.')
             except MooringError as error:
                 self._warn(str(error))
@@ -260,21 +266,21 @@ class Chat:
     def _happened(self, happened: Happening) -> None:
         """What happens to the tools of the conversation."""
         match happened:
-            case Moved(state=Processing(background=False)):
+            case CallChanged(state=CallProcessing(background=False)):
                 self._terminal.step(f"{happening(happened, self.registry.pairs)[0]} · Ctrl+C ends it")
-            case Moved(request, Processing(background=True)):
+            case CallChanged(request, CallProcessing(background=True)):
                 name = label(request.name, self.registry.pairs)
                 self.dim(f"{name} goes on in the background; its result will be shown.")
-            case Moved(state=Failed(aborted=True)):
+            case CallChanged(state=CallFailed(aborted=True)):
                 pass  # whoever stopped it says so
-            case Moved(request, Done(outcome) | Failed(outcome)):
+            case CallChanged(request, CallDone(outcome) | CallFailed(outcome)):
                 self._ended(request, outcome)
-            case Heard():
+            case WatchNews():
                 self.say(*happening(happened, self.registry.pairs))
-            case Moved():
+            case CallChanged():
                 pass
 
-    def _ended(self, request: Call, outcome: Outcome) -> None:
+    def _ended(self, request: Invocation, outcome: Outcome) -> None:
         known = dict(self.registry.pairs)
         if request.server is not None:
             known[request.name] = (request.server, request.tool)
@@ -303,7 +309,7 @@ class Chat:
                 if self._missed.pop(server, None) is not None:
                     tools = sum(entry.server == server for entry in self.host.tools)
                     self._news(f"{safe(server)} is there now: {counted(tools, 'tool')}")
-            case StatusChanged(server, Broken() | NeedsAuth()):
+            case StatusChanged(server, Failed() | NeedsAuth()):
                 if self._missed.get(server) != (words := told(event)):
                     self._missed[server] = words
                     self._news(words)
@@ -334,6 +340,6 @@ def _short(value: Any) -> Any:
     return f"{value[:LONGEST]}… ({len(value):,} characters)"
 
 
-def _switched_off(name: str, approved: Approved | None) -> Refused:
+def _switched_off(name: str, approved: Approved | None) -> NotAdmitted:
     by, config = "in this chat", None if approved is None else approved.config
-    return Refused(Disabled(by), SwitchedOff(name, by), config)
+    return NotAdmitted(Disabled(by), ServerDisabled(name, by), config)

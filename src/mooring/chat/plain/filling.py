@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.chat.field import Field, fields, form, one
+from mooring.chat.field import FormField, fields, form, one
 from mooring.chat.plain.terminal import Terminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
@@ -35,14 +35,14 @@ class Filling:
                 return self._made
             waiting = [field for field in self._fields if field.name == wrong] or [await self._in_full()]
 
-    async def _ask_all(self, waiting: list[Field]) -> None:
+    async def _ask_all(self, waiting: list[FormField]) -> None:
         for field in waiting:
             for line in field.lines:
                 self._hint(line)
             if not await self._asked(field):
                 return
 
-    async def _asked(self, field: Field) -> bool:
+    async def _asked(self, field: FormField) -> bool:
         """Whether there is more to ask for."""
         while True:
             text = (await self._terminal.line(f"  {field.prompt}", secret=field.secret)).strip()
@@ -61,7 +61,7 @@ class Filling:
             if self._fits(field, field.value(text)):
                 return True
 
-    def _fits(self, field: Field, value: Any) -> bool:
+    def _fits(self, field: FormField, value: Any) -> bool:
         try:
             one(self._schema, field.name).check(self._owner, {field.name: value})
         except BadArguments as error:
@@ -91,10 +91,10 @@ class Filling:
             return name
         return None
 
-    async def _in_full(self) -> Field:
+    async def _in_full(self) -> FormField:
         """What is wrong is no single field: all of it has to be written."""
         self._made.clear()
-        return Field("all of it", frozenset({"array"}), True, "As JSON: {…}")
+        return FormField("all of it", frozenset({"array"}), True, "As JSON: {…}")
 
     def _wrong(self, error: BadArguments) -> None:
         self._terminal.say(self._terminal.style(f"  {safe(error.reason)}", "yellow"))

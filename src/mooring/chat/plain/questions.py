@@ -10,12 +10,12 @@ from mooring.core.question import (
     Allow,
     Answer,
     Form,
+    MissingValue,
     No,
     Permission,
     Question,
     Sampling,
     Scope,
-    Value,
     Visit,
     Yes,
 )
@@ -55,7 +55,7 @@ class Questions:
                 return await self._visit()
             case Sampling():
                 return await self._sampling(asked)
-            case Value():
+            case MissingValue():
                 return await self._value(asked)
 
     # --- may it be called? ----------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Questions:
         written = {"role": "assistant", "content": content, "model": "person", "stopReason": "endTurn"}
         return Yes(written) if text else No("The person wrote nothing.")
 
-    async def _value(self, asked: Value) -> Answer:
+    async def _value(self, asked: MissingValue) -> Answer:
         default = "" if asked.default is None else " (Enter for the default)" if asked.secret else f" [{asked.default}]"
         text = (await self._terminal.line(f"{safe(asked.id)}{safe(default)}: ", secret=asked.secret)).strip()
         if not text:

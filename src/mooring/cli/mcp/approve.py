@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import click
 
-from mooring.actions.approve import Question, decide, questions
+from mooring.actions.approve import ApprovalQuestion, decide, questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
 from mooring.display.text import argument, columns, command_line, safe, short_path
 from mooring.inventory.load import Inventory
@@ -45,7 +45,9 @@ def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None
     _decide(options, inventory, _asked(options, inventory, names, everything), False)
 
 
-def _asked(options: Globals, inventory: Inventory, names: tuple[str, ...], everything: bool) -> tuple[Question, ...]:
+def _asked(
+    options: Globals, inventory: Inventory, names: tuple[str, ...], everything: bool
+) -> tuple[ApprovalQuestion, ...]:
     if bool(names) == everything:
         raise click.UsageError("Name the servers to decide about, or give --all.")
     asked = questions(inventory, names, options.request().where)
@@ -61,7 +63,7 @@ def _mode(named: bool, yes: bool) -> Mode:
     return "ask" if sys.stdin.isatty() and sys.stderr.isatty() else "nobody"
 
 
-def _agreed(options: Globals, question: Question, mode: Mode) -> bool:
+def _agreed(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
     home = options.request().where.home
     click.echo(click.style(f"{safe(question.name)}, asked for by this project", bold=True), err=True)
     for line in columns([(f"  {label}", text) for label, text in _lines(question, home)]):
@@ -71,7 +73,7 @@ def _agreed(options: Globals, question: Question, mode: Mode) -> bool:
     return mode == "decided" or (mode == "ask" and click.confirm("Let it be started?", default=False, err=True))
 
 
-def _lines(question: Question, home: str) -> Iterator[tuple[str, str]]:
+def _lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
     if question.command:
         yield "runs", command_line(question.command)
     if question.url is not None:
@@ -102,7 +104,7 @@ def _which(target: str | None) -> str:
     return "nothing yet; you are asked again when it is something" if target == UNRESOLVED else safe(target)
 
 
-def _decide(options: Globals, inventory: Inventory, asked: Sequence[Question], approved: bool) -> None:
+def _decide(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], approved: bool) -> None:
     names = decide(inventory, asked, options.request().where, approved) if asked else ()
     word = "approved" if approved else "rejected"
     if options.json:

@@ -6,7 +6,7 @@ from os import get_terminal_size
 
 import click
 
-from mooring.actions.list import Listing, Row, list_servers
+from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, current, print_json
 from mooring.display.text import argument, columns, cut, problem_line, safe, short_path, width
 
@@ -39,7 +39,7 @@ def show(options: Globals) -> None:
     print_listing(options, list_servers(options.inventory()))
 
 
-def print_listing(options: Globals, listing: Listing) -> None:
+def print_listing(options: Globals, listing: ServerListing) -> None:
     """Rows on stdout, what a person should know besides on stderr."""
     if options.json:
         print_json(as_json(listing))
@@ -51,7 +51,7 @@ def print_listing(options: Globals, listing: Listing) -> None:
             click.echo(line, err=True)
 
 
-def _show_checked(options: Globals, listing: Listing, timeout: float | None) -> int:
+def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
     """Connect to every server and print what became of it; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
     import asyncio
@@ -70,13 +70,13 @@ def _show_checked(options: Globals, listing: Listing, timeout: float | None) -> 
     return OK if healthy(live) else UNHEALTHY
 
 
-def as_json(listing: Listing) -> dict[str, object]:
+def as_json(listing: ServerListing) -> dict[str, object]:
     keys = ("path", "server", "line", "message", "hint")
     problems = [{key: getattr(problem, key) or None for key in keys} for problem in listing.problems]
     return {"version": listing.version, "servers": listing.servers, "problems": problems}
 
 
-def _print_rows(listing: Listing, home: str) -> None:
+def _print_rows(listing: ServerListing, home: str) -> None:
     if not listing.servers:
         click.echo(NOTHING)
         return
@@ -107,7 +107,7 @@ def _cells(row: Row, home: str) -> tuple[str, ...]:
     return mark, safe(row.name), status, row.transport or "–", tools, origin
 
 
-def notes(listing: Listing, home: str) -> Iterator[str]:
+def notes(listing: ServerListing, home: str) -> Iterator[str]:
     """What a person should know below the list: proposals, approvals to give, problems."""
     for row in listing.servers:
         if row.proposed and row.proposed.source.path:

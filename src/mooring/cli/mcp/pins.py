@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from mooring.actions.pins import Pinned, approve, pinned
+from mooring.actions.pins import PinnedServer, approve, pinned
 from mooring.cli.base import Command, Globals, complete_server, current, print_json
 from mooring.display.text import argument, safe
 from mooring.host.open import open
@@ -39,7 +39,7 @@ async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool
         _show(rows)
 
 
-def _show(rows: tuple[Pinned, ...], err: bool = False) -> None:
+def _show(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
     if not rows:
         click.echo("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
     for row in rows:

@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from mooring.actions.reload import Change, reload
+from mooring.actions.reload import ServerChange, reload
 from mooring.cli.adhoc import opening, timeout_option
 from mooring.cli.base import UNHEALTHY, Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
@@ -36,7 +36,7 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
     ctx.exit(UNHEALTHY if failed else 0)
 
 
-def _words(change: Change) -> str:
+def _words(change: ServerChange) -> str:
     count = f"{change.tools} tool{'' if change.tools == 1 else 's'}"
     if not change.known:
         return f"{count}, not known before"

@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from mooring.discovery.dialect import PLUGIN
-from mooring.discovery.format import Context, Entry, Format, Place, Sheet, fields
+from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet, fields
 from mooring.discovery.formats import claude_plugins, codex_plugins, omp_plugins
 from mooring.discovery.scan import maps
-from mooring.discovery.values import NoServer, Refused
+from mooring.discovery.values import EntryRefused, NoServer
 from mooring.syntax import Document
 
 _SCHEMAS = "https://agent-plugins.org/schemas/"
@@ -26,7 +26,7 @@ _SAFE = (
 )
 
 
-def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     for entry in maps(
         format, tuple(sheet for sheet in sheets if _schema(sheet.document).startswith(_SCHEMAS)), context
     ):
@@ -47,25 +47,29 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return raw
     known = _KEYS["stdio" if raw.get("type") == "stdio" else "remote"]
     if unknown := sorted(map(str, raw.keys() - known)):
-        raise Refused(f"has `{unknown[0]}`, which such a plugin cannot have", "remove it", unknown[0])
+        raise EntryRefused(f"has `{unknown[0]}`, which such a plugin cannot have", "remove it", unknown[0])
     if raw.get("type") == "stdio":
         _check_program(raw)
     elif isinstance(url := raw.get("url"), str) and not re.match(_SAFE, url):
-        raise Refused("`url` is not https, or holds a login or a fragment", "a plugin reaches others by https", "url")
+        raise EntryRefused(
+            "`url` is not https, or holds a login or a fragment", "a plugin reaches others by https", "url"
+        )
     return raw
 
 
 def _check_program(raw: Mapping[str, Any]) -> None:
     command, cwd, env = raw.get("command"), raw.get("cwd"), raw.get("env")
     if isinstance(command, str) and not command.startswith("./") and re.search(r"[/\\]", command):
-        raise Refused("`command` is neither a bare name nor a path in the plugin", "begin it with `./`", "command")
+        raise EntryRefused("`command` is neither a bare name nor a path in the plugin", "begin it with `./`", "command")
     for path in (command, cwd):
         if isinstance(path, str) and ".." in re.split(r"[/\\]", path):
-            raise Refused("leads out of the plugin", "name what lies in it", "cwd" if path is cwd else "command")
+            raise EntryRefused("leads out of the plugin", "name what lies in it", "cwd" if path is cwd else "command")
     if isinstance(cwd, str) and not re.match(_FOLDER, cwd):
-        raise Refused("`cwd` is not in the plugin", "begin it with `./`, `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`", "cwd")
+        raise EntryRefused(
+            "`cwd` is not in the plugin", "begin it with `./`, `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`", "cwd"
+        )
     if isinstance(env, Mapping) and (own := {"PLUGIN_ROOT", "PLUGIN_DATA"} & env.keys()):
-        raise Refused(f"sets {min(own)}, which is not its own to set", "remove it", "env")
+        raise EntryRefused(f"sets {min(own)}, which is not its own to set", "remove it", "env")
 
 
 FORMAT = Format(

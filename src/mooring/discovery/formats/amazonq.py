@@ -6,11 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.discovery.dialect import ENV
-from mooring.discovery.format import COMMON, Context, Entry, Format, Sheet, fields, project, user
+from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project, user
 from mooring.discovery.scan import maps
 
 
-def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     for entry in maps(format, sheets, context):
         tools = entry.document.data.get("tools")
         listed = isinstance(tools, list) and isinstance(entry.raw, Mapping)

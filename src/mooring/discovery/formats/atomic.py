@@ -5,13 +5,13 @@ from typing import Any
 
 from mooring.discovery.dialect import ATOMIC
 from mooring.discovery.format import MINUTES, Field, Format, fields, project, user, without
-from mooring.discovery.values import Refused
+from mooring.discovery.values import EntryRefused
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """`auth` names a way to log in or forbids it; the client stands in `oauth`."""
     if isinstance(limit := raw.get("timeoutMs"), int | float) and limit <= 0:
-        raise Refused(
+        raise EntryRefused(
             "`timeoutMs` is not above 0, which Atomic does not take", "remove it, or write how long", "timeoutMs"
         )
     return {**raw, "oauth": False} if raw.get("auth") is False else {**raw, "auth": None}

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from mooring.discovery.format import COMMON, PROJECT, Format, Place, Switch, fields, project, system, user
-from mooring.discovery.values import Refused
+from mooring.discovery.values import EntryRefused
 
 HOME = "${CLAUDE_CONFIG_DIR:-~/.claude}"
 STATE = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
@@ -71,9 +71,11 @@ def _project(raw: Raw) -> Any:
 def _managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a machine's settings hand out are addresses alone, reached safely and with nothing to fill in."""
     if "command" in raw or not str(raw.get("url")).lower().startswith("https://"):
-        raise Refused("is no https address, and Claude Code takes nothing else here", "use managed-mcp.json", "url")
+        raise EntryRefused(
+            "is no https address, and Claude Code takes nothing else here", "use managed-mcp.json", "url"
+        )
     if "${" in str(raw):
-        raise Refused("holds `${`, and Claude Code fills nothing in here", "write what is meant")
+        raise EntryRefused("holds `${`, and Claude Code fills nothing in here", "write what is meant")
     return raw
 
 

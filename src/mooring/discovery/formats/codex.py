@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.discovery.dialect import PLAIN
 from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, Unreadable, fields, project, system, user
-from mooring.discovery.values import Refused
+from mooring.discovery.values import EntryRefused
 
 _HOME = "${CODEX_HOME:-~/.codex}"
 CONFIG = user(f"{_HOME}/config.toml")
@@ -19,10 +19,10 @@ _HTTP_ONLY = frozenset(
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "bearer_token" in raw:
         hint = "put the token into an environment variable and name it in `bearer_token_env_var`"
-        raise Refused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
+        raise EntryRefused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
     foreign = _HTTP_ONLY if "command" in raw else _STDIO_ONLY if "url" in raw else frozenset()
     if mixed := sorted(foreign & raw.keys()):
-        raise Refused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
+        raise EntryRefused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
     return raw
 
 

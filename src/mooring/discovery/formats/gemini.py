@@ -9,11 +9,11 @@ from mooring.discovery.documents import dig
 from mooring.discovery.format import (
     COMMON,
     NO_SERVER,
-    Context,
-    Entry,
     Format,
     Place,
+    RawEntry,
     Remark,
+    ScanContext,
     Sheet,
     Switch,
     fields,
@@ -42,7 +42,7 @@ def machine(linux: str, darwin: str, variable: str) -> tuple[tuple[Place, ...], 
     return file("managed", "settings.json", "SYSTEM_SETTINGS"), file("user", "system-defaults.json", "SYSTEM_DEFAULTS")
 
 
-def gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+def gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     """The usual maps, and the older `mcp.serverCommand`: one command line for one server."""
     yield from maps(format, sheets, context)
     for order, sheet in enumerate(sheets):
@@ -50,7 +50,7 @@ def gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Itera
             if isinstance(line, str) and line.split():
                 program, *args = line.split()
                 origin = Origin(format.tool, sheet.place.scope, sheet.path, key)
-                yield Entry("mcp", {"command": program, "args": args}, origin, sheet.document, order)
+                yield RawEntry("mcp", {"command": program, "args": args}, origin, sheet.document, order)
 
 
 def switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.core.template import Secret
+from mooring.core.template import SecretPart
 from mooring.discovery.dialect import NAMED
 from mooring.discovery.format import SECONDS, Field, Format, Place, fields, system, user
-from mooring.discovery.values import Refused, mapping, variable_names
+from mooring.discovery.values import EntryRefused, mapping, variable_names
 
 _ROOT = "GOOSE_PATH_ROOT"
 _REFUSED = frozenset(
@@ -22,10 +22,10 @@ _REFUSED = frozenset(
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if raw.get("type") in ("stdio", "streamable_http") and "enabled" not in raw:
-        raise Refused("has no `enabled`, which Goose requires", "add `enabled: true` or `enabled: false`")
+        raise EntryRefused("has no `enabled`, which Goose requires", "add `enabled: true` or `enabled: false`")
     envs = raw.get("envs")
     if taken := sorted(name for name in envs if str(name).upper() in _REFUSED) if isinstance(envs, Mapping) else ():
-        raise Refused(f"sets {taken[0]}, which Goose lets no extension set", "remove it", "envs")
+        raise EntryRefused(f"sets {taken[0]}, which Goose lets no extension set", "remove it", "envs")
     return {**raw, "available_tools": raw.get("available_tools") or None, **_socket(raw)}
 
 
@@ -36,16 +36,16 @@ def _socket(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         case (None | "", _):
             return {}
         case _:
-            raise Refused("is reached over a socket that has no path", "name a socket by its full path", "socket")
+            raise EntryRefused("is reached over a socket that has no path", "name a socket by its full path", "socket")
 
 
-def _fixed(raw: Mapping[str, Any]) -> Mapping[str, str | Secret]:
+def _fixed(raw: Mapping[str, Any]) -> Mapping[str, str | SecretPart]:
     """What `$NAME` in a header stands for."""
     if raw.get("type") != "streamable_http":
         return {}
     kept = variable_names(raw["env_keys"]) if isinstance(raw.get("env_keys"), list) else ()
     given = mapping(raw["envs"]) if isinstance(raw.get("envs"), Mapping) else {}
-    return {**{name: Secret(name, "goose", variable=True) for name in kept}, **given}
+    return {**{name: SecretPart(name, "goose", variable=True) for name in kept}, **given}
 
 
 _FIELDS = fields(

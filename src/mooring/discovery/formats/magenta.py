@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.discovery.dialect import PLAIN
 from mooring.discovery.format import NO_SERVER, Format, Unreadable, fields, project, user
-from mooring.discovery.values import NoServer, Refused
+from mooring.discovery.values import EntryRefused, NoServer
 
 _LUA = ("{xdg}/nvim/init.lua", "{xdg}/nvim/lua/*.lua", "{xdg}/nvim/lua/plugins/*.lua", "{xdg}/nvim/plugin/*.lua")
 
@@ -16,7 +16,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "url" in raw:
         return {**raw, "command": None}
     if "command" in raw and not isinstance(raw.get("args"), list):
-        raise Refused("has no list of `args`, which magenta.nvim requires", 'add "args": []')
+        raise EntryRefused("has no list of `args`, which magenta.nvim requires", 'add "args": []')
     return raw
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from mooring.discovery.dialect import STRICT
 from mooring.discovery.format import Format, Slot, fields, project, user, without
-from mooring.discovery.values import Refused
+from mooring.discovery.values import EntryRefused
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if {"allowedTools", "allowed_tools"} & raw.keys() and {"blockedTools", "blocked_tools"} & raw.keys():
-        raise Refused("names both allowed and blocked tools", "keep one of the two lists", "blockedTools")
+        raise EntryRefused("names both allowed and blocked tools", "keep one of the two lists", "blockedTools")
     lifecycle = raw.get("lifecycle")
     entry = {**raw, "auth": None, "lifecycle": lifecycle if lifecycle == "keep-alive" else None}
     match entry.get("command"):
@@ -28,7 +28,7 @@ def _words(line: str) -> dict[str, Any]:
     try:
         program, *rest = split(line)
     except ValueError:
-        raise Refused("`command` has a quote that does not end", "close it", "command") from None
+        raise EntryRefused("`command` has a quote that does not end", "close it", "command") from None
     return {"command": program, "args": rest}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.core.config import Origin, Scope
 from mooring.discovery.dialect import CURLY
-from mooring.discovery.format import COMMON, Context, Entry, Format, Place, Sheet, fields, project, system, user
+from mooring.discovery.format import COMMON, Format, Place, RawEntry, ScanContext, Sheet, fields, project, system, user
 
 
 def _both(make: Any, stem: str) -> tuple[Place, Place]:
@@ -45,7 +45,7 @@ _SEEN: Mapping[Scope, frozenset[Scope]] = {
 """Whose layers make up a definition of each scope. No text of a project becomes part of what needs no approval."""
 
 
-def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iterator[Entry]:
+def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     without_project = context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true")
     pile = sorted(sheets, key=lambda sheet: _height(sheet, context))
     layers = [(s, *_servers(s)) for s in pile if not (without_project and s.place.scope == "project")]
@@ -71,10 +71,10 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: Context) -> Iter
                 raw = _merge({"timeout": limit}, merged[name]) if limit is not None else merged[name]
                 if tools and isinstance(raw, Mapping) and (denied := _denied(name, tools)):
                     raw = {**raw, "denied": denied}
-                yield Entry(name, raw, origin, sheet.document, 0)
+                yield RawEntry(name, raw, origin, sheet.document, 0)
 
 
-def _height(sheet: Sheet, context: Context) -> tuple[int, int, int]:
+def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
     """Where a layer stands in OpenCode's pile: of plain files the nearer is higher, of `.opencode` the farther."""
     index = _PLACES.index(sheet.place)
     distance = next((at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/")), 0)

@@ -5,7 +5,7 @@ import sys
 from .halves import os, signal, socket
 from .line import Line
 from .proc import tried
-from .watch import Watch
+from .watch import GuardLoop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def main(host: int, mark: str, portable: bool) -> None:
         signal.signal(number, signal.SIG_IGN)
     line = Line(socket.socket(fileno=0))
     sys.excepthook = lambda kind, error, _: line.send(("crash", f"{kind.__name__}: {error}"))
-    Watch(line, _kin(mark, portable), mark).run(host)
+    GuardLoop(line, _kin(mark, portable), mark).run(host)
     os._exit(0)
 
 

@@ -23,7 +23,7 @@ LEFTOVERS = 0.0, 0.5
 """The same for what a child leaves behind when it exits."""
 
 
-class Watch:
+class GuardLoop:
     """Sleeps until the host speaks or ends, a child changes, or a step towards the end of a tree is due."""
 
     def __init__(self, line: Line, kin: "Kin", mark: str) -> None:

@@ -7,15 +7,26 @@ from typing import NoReturn
 
 from mooring import files
 from mooring.core.approved import Approved
-from mooring.core.question import Ask, Value, Yes
-from mooring.core.template import Command, File, Foreign, Input, Known, Part, Secret, Template, Text, Variable
+from mooring.core.question import Ask, MissingValue, Yes
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    ForeignPart,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    VariablePart,
+)
 from mooring.core.where import Where
 from mooring.display.text import bare_name, safe
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import Omission, harmless
-from mooring.servers.launch.expand import AsWritten, Filled, Found, Gap, expand
+from mooring.servers.launch.expand import AsWritten, Expanded, Found, Gap, expand
 from mooring.servers.launch.secrets import Secrets
-from mooring.servers.launch.shell import Failed
+from mooring.servers.launch.shell import CommandFailed
 from mooring.servers.launch.stores import kept
 
 MOST = 64 * 1024
@@ -36,7 +47,7 @@ class Blanks:
         *,
         secrets: Secrets,
         ask: Ask | None,
-        run: Callable[[str], Awaitable[str | Failed]],
+        run: Callable[[str], Awaitable[str | CommandFailed]],
     ) -> None:
         self._approved = approved
         self._where = where
@@ -53,7 +64,7 @@ class Blanks:
             part: template
             for template in templates
             for part in template.parts
-            if isinstance(part, Command | Input) and part not in self._fetched
+            if isinstance(part, CommandPart | InputPart) and part not in self._fetched
         }
         if wanted:
             found = await asyncio.gather(*(self._fetch(part, template) for part, template in wanted.items()))
@@ -77,7 +88,7 @@ class Blanks:
             Unresolved: its dialect says that this stops the start, or only the person could have filled it in.
         """
         filled = await self._fill(template)
-        if isinstance(filled, Filled):
+        if isinstance(filled, Expanded):
             return self._noted(filled)
         if filled.stops:
             self._stop(where, filled)
@@ -96,13 +107,13 @@ class Blanks:
     def _stop(self, where: str, gap: Gap) -> NoReturn:
         raise Unresolved(self._approved.name, where, gap.reason)
 
-    def _noted(self, filled: Filled) -> str:
+    def _noted(self, filled: Expanded) -> str:
         self.secrets += filled.secrets
         return filled.text
 
-    async def _fill(self, template: Template) -> Filled | Gap:
+    async def _fill(self, template: Template) -> Expanded | Gap:
         if (plain := template.plain) is not None:
-            return Filled(plain)
+            return Expanded(plain)
         await self.fetch([template])
         filled = expand(template, self._look_up)
         if isinstance(filled, Gap) and bare_name(template):
@@ -113,36 +124,36 @@ class Blanks:
 
     def _look_up(self, part: Part) -> Found:
         match part:
-            case Text(text):
-                return Filled(text)
-            case Variable():
+            case TextPart(text):
+                return Expanded(text)
+            case VariablePart():
                 return _variable(part, self._where)
-            case File(path):
+            case FilePart(path):
                 return self._file(path)
-            case Known():
-                return Filled(_place(part, self._where, self._approved.folder))
-            case Secret():
+            case KnownPart():
+                return Expanded(_place(part, self._where, self._approved.folder))
+            case SecretPart():
                 return self._secret(part)
-            case Foreign(text):
+            case ForeignPart(text):
                 return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
-            case Command() | Input():
+            case CommandPart() | InputPart():
                 return self._fetched[part]
 
-    def _secret(self, secret: Secret) -> Filled | Gap:
+    def _secret(self, secret: SecretPart) -> Expanded | Gap:
         given = self._where.env.get(secret.name) if secret.variable else None
         value = given or kept(secret, self._approved.config.origin.path)
         if value is not None:
-            return Filled(value, (value,))
+            return Expanded(value, (value,))
         way = "; set a variable of that name" if secret.variable else ""
         return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{way}")
 
-    def _file(self, path: str) -> Filled | Gap:
+    def _file(self, path: str) -> Expanded | Gap:
         """Beside the file that names it, as OpenCode has it, which is the one tool that says so."""
         folder = os.path.dirname(self._approved.config.origin.path or "")
         found = read(self.place(path, folder if os.path.isabs(folder) else self._approved.folder))
-        if isinstance(found, Failed):
+        if isinstance(found, CommandFailed):
             return Gap(f"needs the file {safe(path)}, which {found.how}")
-        return Filled(found.strip(), (found.strip(),))
+        return Expanded(found.strip(), (found.strip(),))
 
     def place(self, path: str, folder: str) -> str:
         """A path that may begin in the person's home, or else in a folder."""
@@ -154,26 +165,26 @@ class Blanks:
 
     # --- what has to be fetched -----------------------------------------------------------------------------
 
-    async def _fetch(self, part: Command | Input, template: Template) -> Found:
+    async def _fetch(self, part: CommandPart | InputPart, template: Template) -> Found:
         match part:
-            case Command(line):
+            case CommandPart(line):
                 return await self._command(Template(template.text.removeprefix("!"), line))
-            case Input():
+            case InputPart():
                 return await self._input(part)
 
-    async def _command(self, template: Template) -> Filled | Gap:
+    async def _command(self, template: Template) -> Expanded | Gap:
         line = await self._fill(template)
         if isinstance(line, Gap):
             return line
         folder = self._approved.folder
         value = await self._known.once(("command", line.text, folder), lambda: self._output(line.text))
-        return Filled(value, (value,)) if isinstance(value, str) else value
+        return Expanded(value, (value,)) if isinstance(value, str) else value
 
     async def _output(self, line: str) -> str | Gap:
         output = await self._run(line)
-        return Gap(f"comes from a command that {output.how}") if isinstance(output, Failed) else output
+        return Gap(f"comes from a command that {output.how}") if isinstance(output, CommandFailed) else output
 
-    async def _input(self, blank: Input) -> Filled | Gap:
+    async def _input(self, blank: InputPart) -> Expanded | Gap:
         value: str | Gap = Gap(_asked_for(blank, "and nobody can be asked here: run mooring in a terminal"), stops=True)
         if self._ask is not None:
             ask, key = self._ask, ("input", self._approved.config.origin.path, blank)
@@ -183,10 +194,12 @@ class Blanks:
         if isinstance(value, Gap):
             return value
         written = value == blank.default or value in blank.options  # in a file that others may read as well
-        return Filled(value, () if written and not blank.secret else (value,))
+        return Expanded(value, () if written and not blank.secret else (value,))
 
-    async def _answer(self, blank: Input, ask: Ask) -> str | Gap:
-        question = Value(self._approved.name, blank.id, blank.description, blank.default, blank.secret, blank.options)
+    async def _answer(self, blank: InputPart, ask: Ask) -> str | Gap:
+        question = MissingValue(
+            self._approved.name, blank.id, blank.description, blank.default, blank.secret, blank.options
+        )
         match await ask(question):
             case Yes(str(text)):
                 return text
@@ -194,19 +207,19 @@ class Blanks:
                 return Gap(_asked_for(blank, "which was not given: start it again to be asked again"), stops=True)
 
 
-def told(template: Template, where: Where, folder: str) -> Filled | Gap | None:
+def told(template: Template, where: Where, folder: str) -> Expanded | Gap | None:
     """What a template stands for where nothing has to be fetched for that; `None` where only its start can tell."""
-    if any(isinstance(part, Command | Input | File | Secret) for part in template.parts):
+    if any(isinstance(part, CommandPart | InputPart | FilePart | SecretPart) for part in template.parts):
         return None
 
     def look_up(part: Part) -> Found:
         match part:
-            case Text(text):
-                return Filled(text)
-            case Variable():
+            case TextPart(text):
+                return Expanded(text)
+            case VariablePart():
                 return _variable(part, where)
-            case Known():
-                return Filled(_place(part, where, folder))
+            case KnownPart():
+                return Expanded(_place(part, where, folder))
             case _:
                 return Gap("holds what only its own tool can fill in")
 
@@ -220,20 +233,20 @@ def placed(path: str, folder: str, home: str) -> str:
     return os.path.join(folder, path)
 
 
-def _variable(variable: Variable, where: Where) -> Found:
+def _variable(variable: VariablePart, where: Where) -> Found:
     value = where.env.get(variable.name, variable.default)
     if value is not None:
-        return Filled(value, () if harmless(variable.name, value) else (value,))
+        return Expanded(value, () if harmless(variable.name, value) else (value,))
     match variable.unset:
         case "literal":
             return AsWritten()
         case "empty":
-            return Filled("")
+            return Expanded("")
         case "omit" | "error" as unset:
             return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
 
 
-def _place(known: Known, where: Where, folder: str) -> str:
+def _place(known: KnownPart, where: Where, folder: str) -> str:
     match known.place:
         case "workspace":
             return folder
@@ -245,16 +258,16 @@ def _place(known: Known, where: Where, folder: str) -> str:
             return "\\" if where.platform == "win32" else "/"
 
 
-def _asked_for(blank: Input, but: str) -> str:
+def _asked_for(blank: InputPart, but: str) -> str:
     return f"asks for the input {safe(blank.id)!r}, {but}"
 
 
-def read(path: str) -> str | Failed:
+def read(path: str) -> str | CommandFailed:
     """The text of a file that is to be a value, or to hold some."""
     try:
         data = files.read(path, MOST)
-        return Failed("does not exist") if data is None else data.decode()
+        return CommandFailed("does not exist") if data is None else data.decode()
     except FileError as error:
-        return Failed(error.reason)
+        return CommandFailed(error.reason)
     except UnicodeDecodeError:
-        return Failed("is not text")
+        return CommandFailed("is not text")

@@ -18,17 +18,17 @@ from mooring.servers.launch import shell
 from mooring.servers.launch.blanks import Blanks, read
 from mooring.servers.launch.environment import Launch, Omission, harmless, launch, usual_path
 from mooring.servers.launch.secrets import Secrets
-from mooring.servers.launch.shell import Failed, Spawner
+from mooring.servers.launch.shell import CommandFailed, Spawner
 from mooring.servers.launch.target import UNRESOLVED, origin, steers, target
 from mooring.servers.redact import hidden, redacted
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import Kind
 
-__all__ = ["Context", "Launch", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
+__all__ = ["Launch", "LaunchContext", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
 
 
-class Context(Struct, frozen=True):
+class LaunchContext(Struct, frozen=True):
     """What a host has for all of its servers."""
 
     where: Where
@@ -67,7 +67,7 @@ class Reach(Struct, frozen=True):
         return f"<Reach {self.redacted(origin(self.url) or 'a socket')}>"
 
 
-async def prepare(approved: Approved, context: Context) -> Launch | Reach:
+async def prepare(approved: Approved, context: LaunchContext) -> Launch | Reach:
     """How to start or reach a server that was let through, with everything in its definition filled in.
 
     Nothing is fetched for one that no longer stands for what was approved.
@@ -94,7 +94,7 @@ async def prepare(approved: Approved, context: Context) -> Launch | Reach:
             return await _address(approved, http, context, blanks)
 
 
-def _printed(line: str, context: Context, cwd: str, **more: str) -> Awaitable[str | Failed]:
+def _printed(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
     """What a command prints that runs as if the person had typed it in that folder."""
     env = {**context.where.env, **context.env, "PATH": context.path, **more}
     return shell.printed(line, context.guard, env=env, cwd=cwd, seconds=context.seconds)
@@ -103,7 +103,7 @@ def _printed(line: str, context: Context, cwd: str, **more: str) -> Awaitable[st
 # --- programs -----------------------------------------------------------------------------------------------
 
 
-async def _program(approved: Approved, stdio: Stdio, context: Context, blanks: Blanks) -> Launch:
+async def _program(approved: Approved, stdio: Stdio, context: LaunchContext, blanks: Blanks) -> Launch:
     command = blanks.place(await blanks.needed("command", stdio.command), "")
     if not command:
         raise Unresolved(approved.name, "command", "is empty once it is filled in")
@@ -127,7 +127,7 @@ async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[
     """The variables in a definition's own file, which in a project nobody approved."""
     path = await blanks.wanted("envFile", template)
     text = read(blanks.place(path, approved.folder)) if path else ""
-    if isinstance(text, Failed):
+    if isinstance(text, CommandFailed):
         blanks.omit("envFile", text.how)
         return {}
     from mooring.servers.launch import dotenv  # few definitions have such a file
@@ -153,7 +153,7 @@ def _same(approved: Approved, now: str | None) -> None:
 # --- addresses ----------------------------------------------------------------------------------------------
 
 
-async def _address(approved: Approved, http: Http, context: Context, blanks: Blanks) -> Reach:
+async def _address(approved: Approved, http: Http, context: LaunchContext, blanks: Blanks) -> Reach:
     url = await blanks.needed("url", http.url)
     headers = await blanks.entries("headers", http.headers)
     if http.headers_helper:
@@ -164,7 +164,7 @@ async def _address(approved: Approved, http: Http, context: Context, blanks: Bla
 
 
 async def _helped(
-    approved: Approved, helper: Template, url: str, context: Context, blanks: Blanks
+    approved: Approved, helper: Template, url: str, context: LaunchContext, blanks: Blanks
 ) -> Mapping[str, str]:
     """The headers that a command prints: each time anew, for it is meant for what expires."""
     line = await blanks.wanted("headersHelper", helper)
@@ -173,19 +173,19 @@ async def _helped(
     # So that one helper can serve several servers: Claude Code's names.
     names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
     output = await _printed(line, context, approved.folder, **names)
-    headers = output if isinstance(output, Failed) else _headers(output)
-    if isinstance(headers, Failed):
+    headers = output if isinstance(output, CommandFailed) else _headers(output)
+    if isinstance(headers, CommandFailed):
         blanks.omit("headersHelper", headers.how)
         return {}
     blanks.secrets += headers.values()
     return headers
 
 
-def _headers(output: str) -> Mapping[str, str] | Failed:
+def _headers(output: str) -> Mapping[str, str] | CommandFailed:
     try:
         return msgspec.json.decode(output, type=dict[str, str])
     except msgspec.DecodeError:
-        return Failed("printed something else than a JSON object of headers and texts")
+        return CommandFailed("printed something else than a JSON object of headers and texts")
 
 
 def _over(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Spawner(Protocol):
     ) -> Child: ...
 
 
-class Failed(Struct, frozen=True):
+class CommandFailed(Struct, frozen=True):
     """How a command failed, to be read after its name."""
 
     how: str
@@ -32,7 +32,7 @@ class Failed(Struct, frozen=True):
 
 async def printed(
     line: str, guard: Spawner, *, env: Mapping[str, str], cwd: str, seconds: float = SECONDS
-) -> str | Failed:
+) -> str | CommandFailed:
     """The trimmed output of a command. Whatever it started and left running is ended with it.
 
     Raises:
@@ -42,12 +42,12 @@ async def printed(
         async with asyncio.timeout(seconds):
             return await _run(("/bin/sh", "-c", line), guard, env, cwd)
     except TimeoutError:
-        return Failed(f"took longer than {seconds:g} s")
+        return CommandFailed(f"took longer than {seconds:g} s")
     except SpawnError as error:
-        return Failed(f"could not be run ({error.cause})")
+        return CommandFailed(f"could not be run ({error.cause})")
 
 
-async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd: str) -> str | Failed:
+async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd: str) -> str | CommandFailed:
     child = await guard.spawn(argv, env=env, cwd=cwd)
     try:
         child.close_stdin()
@@ -56,20 +56,20 @@ async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd:
         await child.close(0.0, TERM_GRACE)
 
 
-async def _outcome(child: Child) -> str | Failed:
+async def _outcome(child: Child) -> str | CommandFailed:
     output = _Output(child)
     await asyncio.wait((child.exited, output.excess), return_when=asyncio.FIRST_COMPLETED)
     if child.exited.done():
         output.drain()
     if output.excess.done():
-        return Failed(f"printed more than {MOST:,} bytes")
+        return CommandFailed(f"printed more than {MOST:,} bytes")
     match child.exited.result():
         case 0:
             return output.text()
         case status if status == LOST:
             raise GuardLost("The guard process died while a command ran: start mooring again.")
         case status:
-            return Failed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
+            return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
 
 
 class _Output:
@@ -87,11 +87,11 @@ class _Output:
         while self._read():
             pass
 
-    def text(self) -> str | Failed:
+    def text(self) -> str | CommandFailed:
         try:
-            return self._data.decode().strip() or Failed("printed nothing")
+            return self._data.decode().strip() or CommandFailed("printed nothing")
         except UnicodeDecodeError:
-            return Failed("printed something that is not text")
+            return CommandFailed("printed something that is not text")
 
     def _read(self) -> bool:
         """Whether there was anything to read and there is room for more."""

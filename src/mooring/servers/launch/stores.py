@@ -4,12 +4,12 @@ import os
 from collections.abc import Mapping
 
 from mooring import files
-from mooring.core.template import Secret
+from mooring.core.template import SecretPart
 from mooring.errors import FileError, ParseError
 from mooring.syntax import parse
 
 
-def kept(secret: Secret, config: str | None) -> str | None:
+def kept(secret: SecretPart, config: str | None) -> str | None:
     """The secret, if its keeper has it in a file that can be read; `config` is the file that names it.
 
     Goose falls back to `secrets.yaml` beside its configuration where there is no keyring.

@@ -10,7 +10,7 @@ from mooring.core.config import Connection, Http, Stdio
 from mooring.core.where import Where
 from mooring.servers.launch.blanks import placed, told
 from mooring.servers.launch.environment import search_path
-from mooring.servers.launch.expand import Filled, Gap
+from mooring.servers.launch.expand import Expanded, Gap
 
 UNRESOLVED: Final = "unresolved"
 """It stands for nothing: a variable is not set, or there is no such program."""
@@ -30,7 +30,7 @@ def target(connection: Connection, folder: str, where: Where, path: str) -> str 
             return _program(connection, folder, where, path)
         case Http(url):
             match told(url, where, folder):
-                case Filled(text, secrets):
+                case Expanded(text, secrets):
                     return _discreet(origin(text) or _socket(text), secrets)
                 case Gap():
                     return UNRESOLVED
@@ -43,15 +43,15 @@ def _program(stdio: Stdio, folder: str, where: Where, path: str) -> str | None:
     own = told(stdio.env["PATH"], where, folder) if "PATH" in stdio.env else Gap("has no search path of its own")
     if None in parts or own is None:
         return None
-    texts = [part.text for part in parts if isinstance(part, Filled)]
+    texts = [part.text for part in parts if isinstance(part, Expanded)]
     if len(texts) < len(parts):
         return UNRESOLVED
-    if isinstance(own, Filled):
+    if isinstance(own, Expanded):
         path = search_path(own.text, where.home)
     command, *below = texts
     cwd = placed(below[0], folder, where.home) if below else folder
     found = executable(placed(command, "", where.home), path, cwd)
-    secrets = [secret for part in parts if isinstance(part, Filled) for secret in part.secrets]
+    secrets = [secret for part in parts if isinstance(part, Expanded) for secret in part.secrets]
     return _discreet(found, secrets) if found else UNRESOLVED
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
-from mooring.tools.arguments.plain import Plain, plainly
+from mooring.tools.arguments.plain import PlainSchema, plainly
 from mooring.tools.schema.shape import Path, Shape, dotted
 
 if TYPE_CHECKING:
@@ -30,19 +30,19 @@ _ROUNDS = 8
 
 
 def check(server: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Hold `arguments` to the schema of `tool`; whoever calls a tool often keeps its `Form`.
+    """Hold `arguments` to the schema of `tool`; whoever calls a tool often keeps its `ArgumentForm`.
 
     Raises: BadArguments.
     """
-    Form(tool).check(server, arguments)
+    ArgumentForm(tool).check(server, arguments)
 
 
 def repair(tool: Tool, arguments: Mapping[str, Any]) -> Repaired:
     """`arguments` as they were certainly meant, with a note on each change; see `Form.repair`."""
-    return Form(tool).repair(arguments)
+    return ArgumentForm(tool).repair(arguments)
 
 
-class Form:
+class ArgumentForm:
     """The schema of one tool, read once."""
 
     def __init__(self, tool: Tool) -> None:
@@ -105,7 +105,7 @@ class Form:
         return "jsonschema_rs" not in sys.modules and self._plain is not None and self._plain.fits(arguments)
 
     @cached_property
-    def _plain(self) -> Plain | None:
+    def _plain(self) -> PlainSchema | None:
         return plainly(self.schema)
 
     @cached_property

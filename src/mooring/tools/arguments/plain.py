@@ -38,7 +38,7 @@ _UNSURE = _Field(frozenset())
 """Nothing certainly fits: where it is given, the library has to look."""
 
 
-class Plain(NamedTuple):
+class PlainSchema(NamedTuple):
     """A schema that can be held to by looking; `None` for a parameter that takes anything."""
 
     fields: Mapping[str, _Field | None]
@@ -58,7 +58,7 @@ class Plain(NamedTuple):
         return self.required <= arguments.keys()
 
 
-def plainly(schema: Mapping[str, Any]) -> Plain | None:
+def plainly(schema: Mapping[str, Any]) -> PlainSchema | None:
     """The schema as a plain one; `None` where it says more than that."""
     if schema.keys() - _SAYS_NOTHING - {"type", "properties", "required", "additionalProperties"}:
         return None
@@ -72,7 +72,7 @@ def plainly(schema: Mapping[str, Any]) -> Plain | None:
     for name, held_to in properties.items():
         anything = held_to is True or (isinstance(held_to, dict) and not held_to.keys() - _SAYS_NOTHING)
         fields[name] = None if anything else _field(held_to) or _UNSURE
-    return Plain(fields, frozenset(required), rest)
+    return PlainSchema(fields, frozenset(required), rest)
 
 
 def _field(schema: Any) -> _Field | None:

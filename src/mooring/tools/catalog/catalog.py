@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mooring.tools.search.meaning import Meaning
 
 
-class Source(Struct, frozen=True):
+class ToolSource(Struct, frozen=True):
     """One server's tools, and the very connection they are bound to."""
 
     server: str
@@ -40,7 +40,7 @@ class Source(Struct, frozen=True):
         return wanted and tool not in self.held and not any(fnmatchcase(tool, glob) for glob in self.deny)
 
 
-class Entry(Struct, frozen=True):
+class CatalogEntry(Struct, frozen=True):
     """One tool as it is offered: the name it is shown by, and the pair behind it."""
 
     name: str
@@ -82,7 +82,7 @@ class Catalog:
 
     def __init__(
         self,
-        sources: Iterable[Source] = (),
+        sources: Iterable[ToolSource] = (),
         scheme: Scheme = "mcp__server__tool",
         meaning: Means = lambda: None,
     ) -> None:
@@ -95,10 +95,10 @@ class Catalog:
             if source.offers(tool.name)
         }
         shown = names(offered, scheme)
-        self.entries: tuple[Entry, ...] = tuple(
-            Entry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
+        self.entries: tuple[CatalogEntry, ...] = tuple(
+            CatalogEntry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
         )
-        self._by_pair: dict[Pair, Entry] = {(entry.server, entry.tool): entry for entry in self.entries}
+        self._by_pair: dict[Pair, CatalogEntry] = {(entry.server, entry.tool): entry for entry in self.entries}
         self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
         self._exact |= {entry.name: entry for entry in self.entries}
 
@@ -112,11 +112,11 @@ class Catalog:
         if tool in self._sources[server].held:
             raise HeldBack(server, tool)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> CatalogEntry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
         return self._exact.get(name)
 
-    def find(self, name: str) -> Entry | Cold:
+    def find(self, name: str) -> CatalogEntry | Cold:
         """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
 
         Raises: UnknownServer, UnknownTool.
@@ -131,7 +131,7 @@ class Catalog:
             return alike[0]
         raise self._unknown(name, alike)
 
-    def search(self, words: str, limit: int = 5) -> list[Entry]:
+    def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
         """The tools that fit a request best, the best first."""
         return [self._by_pair[pair] for pair in self.index.search(words, limit)]
 
@@ -151,7 +151,7 @@ class Catalog:
             return folded[0]
         raise UnknownServer(name, folded or _close(name, self._sources))
 
-    def _of(self, server: str, tool: str) -> Entry | Cold:
+    def _of(self, server: str, tool: str) -> CatalogEntry | Cold:
         if (entry := self._by_pair.get((server, tool))) is not None:
             return entry
         source = self._sources[server]
@@ -181,7 +181,7 @@ class Catalog:
                 if plain(name).endswith(plain(f"{source.server}{tool}")):
                     raise HeldBack(source.server, tool)
 
-    def _reason(self, source: Source, tool: str) -> str:
+    def _reason(self, source: ToolSource, tool: str) -> str:
         if any(known.name == tool for known in source.tools):
             return "its configuration leaves it out"
         return source.rejected.get(tool, source.note.rstrip("."))
@@ -189,7 +189,7 @@ class Catalog:
     def _near(self, server: str, tool: str) -> list[str]:
         return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
 
-    def _unknown(self, name: str, alike: list[Entry]) -> UnknownServer | UnknownTool:
+    def _unknown(self, name: str, alike: list[CatalogEntry]) -> UnknownServer | UnknownTool:
         near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
         like = _close(server, self._sources) if dot else []

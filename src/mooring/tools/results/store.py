@@ -31,7 +31,7 @@ _ENDINGS = {
 }
 
 
-class Kept(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     """A file that holds the whole of something."""
 
     id: str
@@ -54,11 +54,11 @@ class Store:
         self._folder = folder
         self._most, self._age = most, age
 
-    def text(self, texts: Iterable[str]) -> Kept:
+    def text(self, texts: Iterable[str]) -> StoredFile:
         """Keep a text that comes in pieces. Raises: FileError."""
         return self._keep("txt", (piece for text in texts for piece in _encoded(text)))
 
-    def blob(self, data: str, kind: str | None) -> Kept:
+    def blob(self, data: str, kind: str | None) -> StoredFile:
         """Keep what was sent in Base64. Raises: FileError; ValueError where it is something else."""
         return self._keep(_ENDINGS.get(kind or "", "bin"), _decoded(data))
 
@@ -78,13 +78,13 @@ class Store:
         end = offset + len(data)
         return Portion(data.decode(errors="replace"), size, end if end < size and data else None)
 
-    def _keep(self, ending: str, parts: Iterable[bytes]) -> Kept:
+    def _keep(self, ending: str, parts: Iterable[bytes]) -> StoredFile:
         id = token_hex(8)
         name = f"{id}.{ending}"
         path = os.path.join(self._folder, name)
         size = files.create(path, parts)
         files.thin(self._folder, self._most, self._age, name)
-        return Kept(id, path, size)
+        return StoredFile(id, path, size)
 
 
 def _encoded(text: str) -> Iterator[bytes]:

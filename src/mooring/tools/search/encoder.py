@@ -40,7 +40,7 @@ Array: TypeAlias = Any
 """An array of numpy, which is not there where this is checked."""
 
 
-class Layer(NamedTuple):
+class EncoderLayer(NamedTuple):
     """One layer of the model; query, key and value are one matrix."""
 
     attend: tuple[Array, Array]
@@ -110,7 +110,7 @@ def load(path: str) -> Encoder:
 # --- the layers ---------------------------------------------------------------------------------------------
 
 
-def _through(layer: Layer, x: Array, shut: Array) -> Array:
+def _through(layer: EncoderLayer, x: Array, shut: Array) -> Array:
     batch, size = shut.shape[0], shut.shape[-1]
     asked, keys, values = (
         part.reshape(batch, size, _HEADS, -1).transpose(0, 2, 1, 3)
@@ -155,14 +155,14 @@ def _normal(x: Array, weight: Array, bias: Array) -> Array:
 # --- the file -----------------------------------------------------------------------------------------------
 
 
-def _layers(held: Mapping[str, Array]) -> Iterator[Layer]:
+def _layers(held: Mapping[str, Array]) -> Iterator[EncoderLayer]:
     matrices = [_whole(held, name[:-2]) for name in held if name.startswith("val_") and name.endswith("_q")]
     for at in range(_LAYERS):
         query, key, value, output, widen, narrow = matrices[at * _MATRICES : (at + 1) * _MATRICES]
         own = f"inner.encoder.layer.{at}"
         biases = [held[f"{own}.attention.self.{part}.bias"] for part in ("query", "key", "value")]
         gentle = np.float32((WIDTH // _HEADS) ** -0.5)
-        yield Layer(
+        yield EncoderLayer(
             attend=(np.hstack((query * gentle, key, value)), np.hstack((biases[0] * gentle, *biases[1:]))),
             output=(output, held[f"{own}.attention.output.dense.bias"]),
             rest=_norm(held, f"{own}.attention.output"),

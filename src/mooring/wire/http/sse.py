@@ -40,7 +40,7 @@ class _Stream(Struct):
     endpoint: URL
 
 
-class Sse:
+class SseTransport:
     """A transport over the old pair of stream and endpoint, which `open` has to find first."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:

@@ -52,7 +52,7 @@ _STEADY: Final = 10.0
 """A stream that lived so long was no failure."""
 
 
-class Http:
+class HttpTransport:
     """A transport over streamable HTTP, in both eras: which one, each request says itself."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:

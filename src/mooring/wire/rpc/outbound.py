@@ -46,7 +46,7 @@ _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
 
 
-class Pending(Struct):
+class PendingRequest(Struct):
     """A request that has no outcome yet."""
 
     future: "asyncio.Future[Frame]"
@@ -65,9 +65,9 @@ class Outbound:
     """The requests under way on one connection, and those that wait for their turn."""
 
     def __init__(self, transport: Transport, server: str, limits: Limits, oddities: Oddities) -> None:
-        self.pending: dict[int, Pending] = {}
+        self.pending: dict[int, PendingRequest] = {}
         """What the server has been sent and has not answered, by id."""
-        self.waiting: OrderedDict[int, Pending] = OrderedDict()
+        self.waiting: OrderedDict[int, PendingRequest] = OrderedDict()
         """What is to be sent when the server has less to do."""
         self._server = server
         self._limits = limits
@@ -79,7 +79,7 @@ class Outbound:
         self._last_key = 0
         self._sweep_at = inf
         self._sweeper: asyncio.TimerHandle | None = None
-        self._gone: Callable[[Pending, bool], ServerError] | None = None
+        self._gone: Callable[[PendingRequest, bool], ServerError] | None = None
 
     def begin(
         self,
@@ -90,7 +90,7 @@ class Outbound:
         stage: Stage,
         on_progress: OnProgress | None,
         standing: bool = False,
-    ) -> Pending:
+    ) -> PendingRequest:
         """Send a request, or have it wait for its turn; the deadline runs from now.
 
         Raises: BadArguments, Clogged, and what the connection ended with.
@@ -104,7 +104,7 @@ class Outbound:
         due = until if within.idle is None or now + within.idle > until else now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         request = Request(key, method, params)
-        pending = Pending(future, request, stage, now, due, until, within.idle, on_progress, standing)
+        pending = PendingRequest(future, request, stage, now, due, until, within.idle, on_progress, standing)
         # In line, as in `_has_room` and `new_key`: with many calls under way a method more is felt.
         if self._gone is None and (standing or len(self.pending) - self._standing < self._most):
             self._send(key, pending)
@@ -126,7 +126,7 @@ class Outbound:
         """Whether a request ever went by this id."""
         return 0 < key <= self._last_key
 
-    def settle(self, pending: Pending, frame: Frame) -> None:
+    def settle(self, pending: PendingRequest, frame: Frame) -> None:
         """The answer came."""
         if frame.result is ABSENT and frame.error is ABSENT:
             reason = f"it answered {pending.request.method} with neither a result nor an error"
@@ -141,12 +141,12 @@ class Outbound:
         if self.waiting:
             self._send_waiting()
 
-    def fail(self, pending: Pending, error: ServerError | BadArguments) -> None:
+    def fail(self, pending: PendingRequest, error: ServerError | BadArguments) -> None:
         """No answer will come."""
         self._forget(pending.request.id)
         _fail(pending, error)
 
-    def abandon(self, pending: Pending, reason: str) -> bool:
+    def abandon(self, pending: PendingRequest, reason: str) -> bool:
         """Give a request up and tell the server, without waiting; false if it never saw the request."""
         key = pending.request.id
         if key in self.waiting:
@@ -171,7 +171,7 @@ class Outbound:
             reason = f"its answer to {pending.request.method} is no JSON, or nested too deeply"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
 
-    def only(self) -> Pending | None:
+    def only(self) -> PendingRequest | None:
         """The one request that the server has, if it has exactly one."""
         if len(self.pending) - self._standing != 1:
             return None
@@ -194,12 +194,12 @@ class Outbound:
         """The same, from this side."""
         self._end(self._closed)
 
-    def _wait(self, key: int, pending: Pending) -> None:
+    def _wait(self, key: int, pending: PendingRequest) -> None:
         if self._gone is not None:
             raise self._gone(pending, False)
         self.waiting[key] = pending
 
-    def _send(self, key: int, pending: Pending) -> None:
+    def _send(self, key: int, pending: PendingRequest) -> None:
         try:
             self._transport.send(pending.request)
         except (TypeError, ValueError, RecursionError) as error:
@@ -231,7 +231,7 @@ class Outbound:
         except Clogged:
             self._oddities.unsent += 1
 
-    def _claimed(self, claim: Claim) -> Pending | None:
+    def _claimed(self, claim: Claim) -> PendingRequest | None:
         match claim:
             case Ours(key):
                 return self.pending.get(key)
@@ -255,10 +255,10 @@ class Outbound:
         if due < inf:
             self._sweep_at_or_before(max(due, now + _SWEEP))
 
-    def _all(self) -> Iterator[Pending]:
+    def _all(self) -> Iterator[PendingRequest]:
         return chain(self.pending.values(), self.waiting.values())
 
-    def _expire(self, pending: Pending) -> None:
+    def _expire(self, pending: PendingRequest) -> None:
         ran = self.abandon(pending, "It took too long")
         allowed = pending.until - pending.began
         if pending.idle is not None and pending.due < pending.until:
@@ -266,7 +266,7 @@ class Outbound:
         error = TimedOut(self._server, pending.request.method, allowed, stage=pending.stage, may_have_run=ran)
         _fail(pending, error)
 
-    def _end(self, gone: Callable[[Pending, bool], ServerError]) -> None:
+    def _end(self, gone: Callable[[PendingRequest, bool], ServerError]) -> None:
         self._gone = gone
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -277,10 +277,10 @@ class Outbound:
         for key, pending in list(self.pending.items()):
             self.fail(pending, gone(pending, self._transport.withdraw(key) != "unsent"))
 
-    def _closed(self, pending: Pending, ran: bool) -> ServerError:
+    def _closed(self, pending: PendingRequest, ran: bool) -> ServerError:
         return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=ran)
 
-    def _died(self, ending: Ending, pending: Pending, ran: bool) -> ServerError:
+    def _died(self, ending: Ending, pending: PendingRequest, ran: bool) -> ServerError:
         return ServerDied(
             self._server,
             pending.request.method,
@@ -293,6 +293,6 @@ class Outbound:
         )
 
 
-def _fail(pending: Pending, error: ServerError | BadArguments) -> None:
+def _fail(pending: PendingRequest, error: ServerError | BadArguments) -> None:
     if not pending.future.done():
         pending.future.set_exception(error)

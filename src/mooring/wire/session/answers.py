@@ -7,7 +7,7 @@ from msgspec.json import Decoder
 
 from mooring.core.content import Block, Known, Other, ResourceContents
 from mooring.core.raw import ABSENT, read_as
-from mooring.core.result import Completion, Filled, Message, Reading, Result
+from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
 from mooring.errors import ProtocolError
 
 T = TypeVar("T")
@@ -71,10 +71,10 @@ def result(server: str, tool: str, raw: Raw) -> Result:
     return Result(answer.content, answer.is_error, raw, answer.structured_content, server, tool)
 
 
-def filled(server: str, prompt: str, raw: Raw) -> Filled:
+def filled(server: str, prompt: str, raw: Raw) -> FilledPrompt:
     """A prompt that was filled in. Raises: ProtocolError."""
     told = _shaped(server, prompt, _prompt, raw)
-    return Filled(tuple(Message(each.role, _block(each.content)) for each in told.messages), told.description)
+    return FilledPrompt(tuple(Message(each.role, _block(each.content)) for each in told.messages), told.description)
 
 
 def reading(server: str, uri: str, raw: Raw) -> Reading:

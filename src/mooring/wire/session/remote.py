@@ -76,17 +76,17 @@ class _Way:
 
     async def http(self, known: EraName | None) -> Session:
         async def start() -> Transport:
-            from mooring.wire.http.streamable import Http
+            from mooring.wire.http.streamable import HttpTransport
 
-            return Http(self._web(), server=self._server, limits=self._limits)
+            return HttpTransport(self._web(), server=self._server, limits=self._limits)
 
         return await self._negotiate(start, known)
 
     async def sse(self) -> Session:
         async def start() -> Transport:
-            from mooring.wire.http.sse import Sse
+            from mooring.wire.http.sse import SseTransport
 
-            sse = Sse(self._web(), server=self._server, limits=self._limits)
+            sse = SseTransport(self._web(), server=self._server, limits=self._limits)
             opened = False
             try:
                 await sse.open()

@@ -11,7 +11,7 @@ from msgspec import Raw
 from mooring.core.ending import Ending
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
-from mooring.core.result import Completion, Filled, Reading, Result
+from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ProtocolError, RpcError
 from mooring.wire.rpc.notes import Note
@@ -166,7 +166,7 @@ class Session:
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, within: Timeout | None = None
-    ) -> Reply[Filled]:
+    ) -> Reply[FilledPrompt]:
         params = {"name": name, "arguments": arguments or {}}
         return self._ask("prompts/get", params, answers.filled, name, within)
 

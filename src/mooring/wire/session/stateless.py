@@ -29,7 +29,7 @@ from mooring.wire.session.client import Client
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listen import Listening
 from mooring.wire.session.listing import TOOLS, fetch_all
-from mooring.wire.session.task_extension import EXTENSION, STATUS, Polling
+from mooring.wire.session.task_extension import EXTENSION, STATUS, TaskExtension
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class Stateless:
     def __init__(self, client: Client) -> None:
         self._answers: dict[str, Answer] = client.answers()
         self._meta = _client_meta(client)
-        self._polling = Polling()
+        self._polling = TaskExtension()
         self._listening = Listening(client, self.stamped)
         self._own: dict[str, Callable[[Mapping[str, Any]], Awaitable[None]]] = {
             "resources/subscribe": lambda params: self._listening.add(params["uri"]),

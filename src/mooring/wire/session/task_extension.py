@@ -24,14 +24,14 @@ _POLL_FLOOR: Final = 0.05
 Stamp: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-class Request(Protocol):
+class ServerRequest(Protocol):
     """Something that a server asks this side for."""
 
     method: str
     params: Raw
 
 
-class Input(Protocol):
+class GatherInput(Protocol):
     """Gathers what a server asks for, by a moment of the loop's clock."""
 
     def __call__(self, requests: Any, method: str, until: float) -> Awaitable[dict[str, Any]]: ...
@@ -60,7 +60,7 @@ class _Task(Struct, rename="camel"):
 _task = Decoder(_Task)
 
 
-class Polling:
+class TaskExtension:
     """The tasks under way on one connection."""
 
     def __init__(self) -> None:
@@ -74,7 +74,9 @@ class Polling:
             return
         _wake(sleeper)
 
-    async def finish(self, peer: Peer, created: Raw, stamp: Stamp, gather: Input, within: Timeout, until: float) -> Raw:
+    async def finish(
+        self, peer: Peer, created: Raw, stamp: Stamp, gather: GatherInput, within: Timeout, until: float
+    ) -> Raw:
         """Wait for a task that was just made, and return its result; whoever gives up, cancels it.
 
         Raises: RpcError where it failed or was cancelled, and what a request raises.
@@ -102,7 +104,7 @@ class Polling:
         task: _Task,
         given: set[str],
         ask: Callable[[str, Mapping[str, Any]], Awaitable[Raw]],
-        gather: Input,
+        gather: GatherInput,
         until: float,
     ) -> None:
         """Answer what the task asks for, each question once."""

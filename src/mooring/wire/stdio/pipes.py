@@ -50,7 +50,7 @@ _WRITE = 64 * 1024
 _DRAIN = 256
 
 
-class Stdio:
+class StdioTransport:
     """A transport over the stdout and stdin of a process, both non-blocking, closed by `close_pipe` alone.
 
     `ended` returns when the process has exited, with its exit code and last words: then, or when a pipe is
