@@ -237,7 +237,7 @@ async def test_whatever_came_from_a_secret_place_is_struck_out_whatever_its_name
     entry = {"command": "x", "env": {"PLAIN": "${input:plain}", "SIZE": "${input:size}", "WHERE": "written-down"}}
     approved = defined(home, VSCODE, entry, key="servers", inputs=inputs)
     made = await started(approved, context(home, ask=Person(plain="canary-typed", size="small")))
-    assert made.redacted("canary-typed small written-down") == "••• small written-down"
+    assert made.redact("canary-typed small written-down") == "••• small written-down"
 
 
 # --- env files -------------------------------------------------------------------------------------------------
@@ -310,6 +310,6 @@ async def test_a_secret_of_goose_comes_from_a_variable_of_its_name_or_from_the_f
     choice = home.inventory().find("goose")
     made = await started(Approved(choice.definition.config, str(home.project)), context(home))
     assert (made.env["GITHUB_TOKEN"], made.env["KEPT"]) == ("canary-environment", "canary-kept")
-    assert made.redacted("canary-kept") == "•••"
+    assert made.redact("canary-kept") == "•••"
     assert [omission.where for omission in made.omitted] == ["env.NOWHERE"]
     assert "set a variable of that name" in str(made.omitted[0])

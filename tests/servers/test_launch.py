@@ -55,7 +55,7 @@ async def test_a_command_is_run_once_for_a_whole_host_however_many_want_it_at_on
         given.secrets.forget()
         await started(approved, given)
     assert runs(home) == 2
-    assert made[0].redacted("it said canary-fetched twice") == "it said ••• twice"
+    assert made[0].redact("it said canary-fetched twice") == "it said ••• twice"
 
 
 async def test_commands_of_one_definition_run_at_the_same_time(home: Home) -> None:
@@ -272,7 +272,7 @@ async def test_an_address_is_filled_in_with_its_headers_and_its_secrets_are_know
     assert made.headers == {**entry["headers"], "X-Mine": "<canary-environment>"}
     assert made.transport == "http"
     said = "Bearer canary-literal, canary-literal, canary-password, canary-query, canary-environment, three, on-and-on"
-    assert made.redacted(said) == "•••, •••, •••, •••, •••, three, on-and-on"
+    assert made.redact(said) == "•••, •••, •••, •••, •••, three, on-and-on"
     assert repr(made) == "<Reach https://a.example>"
 
 
@@ -289,7 +289,7 @@ async def test_a_helper_prints_headers_that_count_before_the_written_ones_each_t
         made = await reached(approved, given)
         await reached(approved, given)
     assert made.headers == {"X-Kept": "kept", "Authorization": "Bearer canary-x"}
-    assert made.redacted("canary-x") == "•••"
+    assert made.redact("canary-x") == "•••"
     assert runs(home) == 2
 
 
@@ -486,9 +486,9 @@ async def test_secrets_of_many_lines_and_secrets_within_secrets_are_struck_out_w
     key = "-----BEGIN KEY-----\ncanary-first\ncanary-second\n-----END KEY-----\n"
     approved = defined(home, OWN, {"command": "x", "env": {"MY_KEY": key, "A_TOKEN": "canary", "B_TOKEN": "abc"}})
     made = await started(approved, context(home))
-    assert made.redacted("canary-second and canary-first and canary") == "••• and ••• and •••"
-    assert made.redacted(f"<{key}>") == "<•••>"
-    assert made.redacted("abc") == "abc", "too short to be told from any other text"
+    assert made.redact("canary-second and canary-first and canary") == "••• and ••• and •••"
+    assert made.redact(f"<{key}>") == "<•••>"
+    assert made.redact("abc") == "abc", "too short to be told from any other text"
 
 
 async def test_each_line_of_a_servers_standard_error_is_handed_on_without_its_secrets(home: Home) -> None:

@@ -6,11 +6,12 @@ from msgspec import Struct
 
 from mooring.actions.list import RowSource, source
 from mooring.core.config import Http, ServerConfig, Stdio
+from mooring.core.secret import hide_in_url
 from mooring.core.standing import Standing
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition
-from mooring.display.text import address, revealed
+from mooring.display.text import revealed
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, now
 from mooring.permissions import trust
@@ -114,7 +115,7 @@ def _question(inventory: Inventory, definition: RankedDefinition, where: Where) 
         digest=trust.digest(config),
         standing=inventory.standing(definition),
         command=(stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
-        url=address(http.url.text) if http else None,
+        url=hide_in_url(http.url.text) if http else None,
         env={name: _shown(name, value) for name, value in stdio.env.items()} if stdio else {},
         headers={name: revealed(value) for name, value in http.headers.items()} if http else {},
         headers_helper=http.headers_helper.text if http and http.headers_helper else None,

@@ -14,13 +14,13 @@ from mooring.actions.waiting import Fill, Watcher
 from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Result
+from mooring.core.secret import list_secrets, redact_error
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import ServerError, UnknownTool
 from mooring.permissions.judge import Judge
 from mooring.permissions.verdict import ProposedCall
 from mooring.process.programs import Guard
 from mooring.servers.connect import connect
-from mooring.servers.redact import hidden, redacted
 from mooring.wire.session.client import Client, Root
 from mooring.wire.session.session import Session
 
@@ -120,8 +120,8 @@ def _discreet(target: Target) -> Iterator[None]:
         yield
     except ServerError as error:
         given = (*target.headers.values(), *(value.rpartition(" ")[2] for value in target.headers.values()))
-        secrets = hidden((*given, *target.env.values()))
-        error.args = (redacted(str(error), secrets), *error.args[1:])
+        secrets = list_secrets((*given, *target.env.values()))
+        redact_error(error, secrets)
         raise
 
 

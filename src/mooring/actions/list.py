@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
+from mooring.core.secret import hide_in_url
 from mooring.core.standing import in_force
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
-from mooring.display.text import address
 from mooring.inventory.load import Inventory
 
 Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
@@ -127,7 +127,7 @@ def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], 
         case Stdio(command, args):
             return command.text, tuple(arg.text for arg in args), None
         case Http(url):
-            return None, (), address(url.text)
+            return None, (), hide_in_url(url.text)
 
 
 def _proposal(definition: RankedDefinition) -> Proposal:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from mooring.cli.base import Command, current, print_json
+from mooring.core.secret import HIDDEN
 from mooring.discovery.scan import context
 from mooring.display.text import columns, problem_line, safe, short_path
 from mooring.errors import ConfigError
@@ -42,7 +43,7 @@ def _data(name: str, value: SettingValue) -> Mapping[str, object]:
 
 
 def _shown(name: str, value: SettingValue) -> object:
-    return dict.fromkeys(value.value, "•••") if name == "env" else value.value
+    return dict.fromkeys(value.value, HIDDEN) if name == "env" else value.value
 
 
 def _line(name: str, value: SettingValue, home: str) -> tuple[str, str, str]:

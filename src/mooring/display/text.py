@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from mooring.core.problem import Problem
+from mooring.core.secret import HIDDEN
 from mooring.core.template import (
     CommandPart,
     FilePart,
@@ -16,8 +17,6 @@ from mooring.core.template import (
     TextPart,
     VariablePart,
 )
-
-HIDDEN = "•••"
 
 # What stands for a picture by itself.
 _PICTURE = (
@@ -98,14 +97,6 @@ def command_line(words: Sequence[str]) -> str:
 def argument(name: str) -> str:
     """A name as the last word of a command that a person may copy: quoted, and never an option."""
     return safe(f"-- {_quoted(name)}" if name.startswith("-") else _quoted(name))
-
-
-_QUERY = r"(?i)([?&][^=&#]*(?:key|token|secret|auth|pass|pwd|sig|credential|code)[^=&#]*=)[^&#]+"
-
-
-def address(url: str) -> str:
-    """An address without the password that it may hold, and without the secrets in its query."""
-    return re.sub(_QUERY, rf"\1{HIDDEN}", re.sub(r"(?<=://)([^/?#@:]*):[^/?#@]*@", rf"\1:{HIDDEN}@", url))
 
 
 def _quoted(word: str) -> str:

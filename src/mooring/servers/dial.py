@@ -71,7 +71,7 @@ class _Line:
         self._guard = guard
         self._server = server
         self._limits = limits
-        self._on_line = on_line and (lambda line: on_line(launch.redacted(line)))
+        self._on_line = on_line and (lambda line: on_line(launch.redact(line)))
         self._child: Child | None = None
 
     async def start(self) -> Transport:
@@ -95,7 +95,7 @@ class _Line:
             raise TimedOut(self._server, "to being started", seconds, stage="spawn") from None
         except SpawnError as error:
             raise SpawnError(
-                start.redacted(str(error)),
+                start.redact(str(error)),
                 command=error.command,
                 cwd=error.cwd,
                 code=error.code,
@@ -140,6 +140,6 @@ def _code(status: int) -> int | None:
 
 def _last_lines(child: Child, launch: Launch) -> tuple[str, ...]:
     """The end of what the program wrote, bounded, without the secrets it was given."""
-    text = launch.redacted(child.stderr_tail)[-LAST_CHARACTERS:]
+    text = launch.redact(child.stderr_tail)[-LAST_CHARACTERS:]
     lines = [line for line in text.splitlines() if line.strip()]
     return tuple(line[-LONGEST_LINE:] for line in lines[-LAST_LINES:])

@@ -12,6 +12,7 @@ from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
+from mooring.core.secret import redact_error
 from mooring.errors import ServerError
 from mooring.servers.dial import INSTALLERS, dial
 from mooring.servers.launch.prepare import Launch, LaunchContext, Reach, prepare
@@ -65,7 +66,7 @@ async def prepared(
                 async with await _reached(ready, name, shared, client, limits, known) as session:
                     yield session
     except ServerError as error:
-        error.args = (ready.redacted(str(error)), *error.args[1:])
+        redact_error(error, ready.secrets)
         raise
 
 

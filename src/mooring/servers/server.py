@@ -16,6 +16,7 @@ from mooring.core.failure import Failure
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
+from mooring.core.secret import redact_error
 from mooring.core.status import Status
 from mooring.core.tool import Tool
 from mooring.errors import (
@@ -24,7 +25,6 @@ from mooring.errors import (
     GuardLost,
     HandshakeError,
     MooringError,
-    RpcError,
     ServerDied,
     ServerError,
     TimedOut,
@@ -59,8 +59,8 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._keeper = Supervisor(self, shared.chance)
         self._listeners: set[Callable[[str], None]] = set()
-        self._redacted: Callable[[str], str] = str
-        """Strikes out the secrets that it was given."""
+        self._secrets: tuple[str, ...] = ()
+        """The values that it was given and must not be shown, should it repeat them."""
 
     # --- what is known of it --------------------------------------------------------------------------------------
 
@@ -242,9 +242,7 @@ class Server:
 
     def _told(self, error: ServerError) -> ServerError:
         """The same error without the secrets that the server was given, should it repeat them."""
-        error.args = (self._redacted(str(error)), *error.args[1:])
-        if isinstance(error, RpcError):
-            error.message = self._redacted(error.message)
+        redact_error(error, self._secrets)
         return error
 
     # --- for its keeper -------------------------------------------------------------------------------------------
@@ -279,7 +277,7 @@ class Server:
         self._shared.emit(StatusChanged(self.name, status))
 
     def logged(self, message: LogMessage) -> None:
-        self._shared.note(self.name, message, self._redacted)
+        self._shared.note(self.name, message, self._secrets)
 
     def _deadlines(self) -> Limits:
         """Its limits, with more time to begin where its program may have to be downloaded first."""
@@ -296,7 +294,7 @@ class Server:
         )
 
     def _knows(self, ready: Launch | Reach) -> None:
-        self._redacted = ready.redacted
+        self._secrets = ready.secrets
 
     def _changed(self, what: List) -> None:
         self.offering.changed(what)

@@ -1,7 +1,7 @@
 """What all servers of one host have in common."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mooring.core.approved import Approved
@@ -11,6 +11,7 @@ from mooring.core.limits import Limits
 from mooring.core.offer import Offer
 from mooring.core.question import Ask
 from mooring.core.result import LogMessage
+from mooring.core.secret import redact
 from mooring.core.where import Where
 from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALLING
@@ -92,9 +93,10 @@ class Shared:
         """The turn to start: not too many at a time."""
         return self._installs if installing else self._starts
 
-    def note(self, server: str, message: LogMessage, redacted: Callable[[str], str] = str) -> None:
+    def note(self, server: str, message: LogMessage, secrets: Sequence[str] = ()) -> None:
         """Something a server wrote, or that is to be known about it."""
-        text = redacted(message.data if isinstance(message.data, str) else _text(message.data))
+        text = message.data if isinstance(message.data, str) else _text(message.data)
+        text = redact(text, secrets)
         self._log(server, message.level, text)
         self.emit(Logged(server, message.level, text))
 

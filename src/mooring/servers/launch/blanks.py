@@ -8,6 +8,7 @@ from typing import NoReturn
 from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.question import Ask, MissingValue, Yes
+from mooring.core.secret import is_secret
 from mooring.core.template import (
     CommandPart,
     FilePart,
@@ -23,7 +24,7 @@ from mooring.core.template import (
 from mooring.core.where import Where
 from mooring.display.text import bare_name, safe
 from mooring.errors import FileError, Unresolved
-from mooring.servers.launch.environment import Omission, harmless
+from mooring.servers.launch.environment import Omission
 from mooring.servers.launch.expand import AsWritten, Expanded, Found, Gap, expand
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed
@@ -236,7 +237,7 @@ def placed(path: str, folder: str, home: str) -> str:
 def _variable(variable: VariablePart, where: Where) -> Found:
     value = where.env.get(variable.name, variable.default)
     if value is not None:
-        return Expanded(value, () if harmless(variable.name, value) else (value,))
+        return Expanded(value, (value,) if is_secret(variable.name, value) else ())
     match variable.unset:
         case "literal":
             return AsWritten()

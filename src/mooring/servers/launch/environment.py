@@ -13,8 +13,8 @@ from time import monotonic
 
 from msgspec import Struct
 
+from mooring.core.secret import is_secret, list_secrets, redact
 from mooring.core.where import Where
-from mooring.servers.redact import hidden, redacted
 
 
 class Omission(Struct, frozen=True):
@@ -40,12 +40,12 @@ class Launch(Struct, frozen=True):
     """Values that were given and must not be shown, whoever repeats them."""
     omitted: tuple[Omission, ...] = ()
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """What the program wrote, without the secrets it was given."""
-        return redacted(text, self.secrets)
+        return redact(text, self.secrets)
 
     def __repr__(self) -> str:
-        return f"<Launch {self.redacted(self.argv[0])!r} in {self.redacted(self.cwd)}>"
+        return f"<Launch {self.redact(self.argv[0])!r} in {self.redact(self.cwd)}>"
 
 
 def launch(
@@ -63,28 +63,19 @@ def launch(
     `settings` is what the person's settings add for every program; the definition's own `env` counts before it.
     """
     added = settings or {}
-    inherited = {name: value for name, value in where.env.items() if (harmless(name, value) if own else _listed(name))}
+    inherited = {
+        name: value for name, value in where.env.items() if (not is_secret(name, value) if own else _listed(name))
+    }
     passed = {name: where.env[name] for name in pass_env if name in where.env and name not in added}
     named = {**added, **passed, **(env or {})}
     given = {**inherited, **named}
     given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
     withheld = tuple(sorted(name for name in where.env if name not in given))
-    secrets = hidden(value for name, value in named.items() if not harmless(name, value))
+    secrets = list_secrets(value for name, value in named.items() if is_secret(name, value))
     return Launch(tuple(argv), given, cwd, withheld, secrets)
 
 
 # --- which names are given ----------------------------------------------------------------------------------
-
-_SECRET = re.compile(
-    r"TOKEN|SECRET|AUTHORI[SZ]ATION|PASSW|PASSPHRASE|PASS(?:$|_)|CREDENTIAL|COOKIE|PRIVATE|BEARER|MNEMONIC|SALT|WEBHOOK|BASICAUTH"
-    r"|(?:^|_)(?:API|ACCESS|AUTH|PWD|PAT|DSN|JWT|SK|SAS)(?:_|$)|(?:^|_)(?:API)?KEYS?(?:$|_)|(?:API|SIGNING|ENCRYPTION)KEY$"
-    r"|CONNECTION_STRING|(?:DB|SQL|DATABASE|MQ|KAFKA|ELASTIC|CLICKHOUSE|REDIS|MONGO|POSTGRES|AMQP)\w*_UR[IL]$"
-)
-"""For names in capitals: without regard to case it would take twice as long to compile, at every start."""
-_LOGIN = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@")
-"""An address with a password in it."""
-_PROXY = re.compile(r"(?:HTTPS?|ALL|FTP)_PROXY$", re.I)
-_NO_SECRET = frozenset({"SSH_AUTH_SOCK", "PWD", "OLDPWD", "XAUTHORITY"})
 
 _LIST = frozenset(
     {
@@ -95,17 +86,8 @@ _LIST = frozenset(
 )  # fmt: skip
 
 
-def harmless(name: str, value: str) -> bool:
-    """Whether a variable or a header of that name can be passed on and shown: nothing about it looks like a secret."""
-    if name in _NO_SECRET or _PROXY.match(name):
-        return True
-    return not (_secret_name(name) or _LOGIN.match(value))
-
-
-@lru_cache(1024)
-def _secret_name(name: str) -> bool:
-    """Kept, for the same names are looked at for every server."""
-    return _SECRET.search(name.casefold().upper()) is not None
+def _is_inherited(name: str, value: str, own: bool) -> bool:
+    return not is_secret(name, value) if own else _listed(name)
 
 
 def _listed(name: str) -> bool:

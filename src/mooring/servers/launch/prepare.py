@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Ask
+from mooring.core.secret import is_secret, is_secret_in_query, list_secrets, redact
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch import shell
 from mooring.servers.launch.blanks import Blanks, read
-from mooring.servers.launch.environment import Launch, Omission, harmless, launch, usual_path
+from mooring.servers.launch.environment import Launch, Omission, launch, usual_path
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Spawner
 from mooring.servers.launch.target import UNRESOLVED, origin, steers, target
-from mooring.servers.redact import hidden, redacted
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import Kind
@@ -59,12 +59,12 @@ class Reach(Struct, frozen=True):
     """Values that were given and must not be shown, whoever repeats them."""
     omitted: tuple[Omission, ...] = ()
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """What the server said, without the secrets it was given."""
-        return redacted(text, self.secrets)
+        return redact(text, self.secrets)
 
     def __repr__(self) -> str:
-        return f"<Reach {self.redacted(origin(self.url) or 'a socket')}>"
+        return f"<Reach {self.redact(origin(self.url) or 'a socket')}>"
 
 
 async def prepare(approved: Approved, context: LaunchContext) -> Launch | Reach:
@@ -120,7 +120,7 @@ async def _program(approved: Approved, stdio: Stdio, context: LaunchContext, bla
     for name in stdio.pass_env:
         if name not in made.env:
             blanks.omit(f"passEnv.{name}", "is not set")
-    return replace(made, secrets=hidden((*made.secrets, *blanks.secrets)), omitted=tuple(blanks.omitted))
+    return replace(made, secrets=list_secrets((*made.secrets, *blanks.secrets)), omitted=tuple(blanks.omitted))
 
 
 async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[str, str]:
@@ -158,7 +158,7 @@ async def _address(approved: Approved, http: Http, context: LaunchContext, blank
     headers = await blanks.entries("headers", http.headers)
     if http.headers_helper:
         headers = _over(headers, await _helped(approved, http.headers_helper, url, context, blanks))
-    secrets = hidden((*blanks.secrets, *_in_headers(headers), *_in_address(url)))
+    secrets = list_secrets((*blanks.secrets, *_in_headers(headers), *_in_address(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
     return Reach(url, headers, transport, secrets, tuple(blanks.omitted))
 
@@ -196,7 +196,7 @@ def _over(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str
 
 def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
-        if not harmless(name.replace("-", "_"), value):
+        if is_secret(name, value):
             yield value
             yield value.rpartition(" ")[2]  # the token without the word before it
 
@@ -207,6 +207,6 @@ def _in_address(url: str) -> Iterator[str]:
     try:
         parts = urlsplit(url)
         yield parts.password or ""
-        yield from (value for name, value in parse_qsl(parts.query) if not harmless(name.replace("-", "_"), value))
+        yield from (value for name, value in parse_qsl(parts.query) if is_secret_in_query(name))
     except ValueError:
         return

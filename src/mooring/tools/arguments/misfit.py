@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from mooring.core.secret import is_secret_name
 from mooring.tools.arguments.form import likely
 from mooring.tools.schema.shape import ALL, Path, Shape, dotted
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 12
 LONGEST = 60
-_SECRET = re.compile(
-    r"pass(word|phrase|wd)|secret|token|credential|authorization|(api|private|access)_?key", re.IGNORECASE
-)
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 
 
@@ -185,7 +183,7 @@ def _came(path: Path, value: Any) -> str:
             return f"a list of {len(value)}"
         case None | bool():
             return _shown(value)
-        case _ if any(isinstance(step, str) and _SECRET.search(step) for step in path):
+        case _ if any(isinstance(step, str) and is_secret_name(step) for step in path):
             return "what was given"
         case str():
             return f"the string {_shown(value)}"
