@@ -395,19 +395,6 @@ def test_the_projects_rules_are_left_out_with_the_project(home: Home) -> None:
     assert run(home, "--no-project", "call", "--server", DEMO, "echo", "text=x").returncode == 0
 
 
-def test_a_call_without_any_rule_loads_nothing_of_permissions_but_its_log(home: Home) -> None:
-    code = "import sys; from mooring.cli.app import run; run(sys.argv[1:]); print([m for m in sys.modules if m.startswith('mooring.permissions')])"
-    words = [sys.executable, "-c", code, "call", "--server", DEMO, "echo", "text=x"]
-    done = subprocess.run(words, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
-    ours = [
-        "mooring.permissions",
-        "mooring.permissions.verdict",
-        "mooring.permissions.audit",
-        "mooring.permissions.judge",
-    ]
-    assert done.stdout.splitlines() == ["x", str(ours)]
-
-
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
@@ -427,7 +414,7 @@ def test_a_call_of_a_server_that_is_configured_nowhere_is_on_record(
     [entry] = json.loads(run(home, "log", "--json").stdout)["calls"]
     keys = ("server", "tool", "verdict", "outcome", "why", "arguments")
     assert tuple(entry.get(key) for key in keys) == line
-    assert entry["origin"] == "the command line"
+    assert entry["origin"] == "mooring, cli"
 
 
 @pytest.mark.parametrize("configured", [True, False])

@@ -1,10 +1,9 @@
-"""`call`: one tool of one configured server."""
+"""`call`: one tool of one server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, opened
 from mooring.actions.waiting import Fill, Watcher
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, UnknownTool
@@ -16,24 +15,21 @@ HOUR: Final = 3600.0
 """A list of tools that is younger is believed when it lacks a tool or an argument."""
 
 
-async def call(setup: Setup, name: str, fill: Fill, watcher: Watcher, show: Callable[[Result], None]) -> None:
-    """Call one tool and show its result, before its server is closed; `fill` makes its arguments from its schema.
+async def call(host: Host, name: str, fill: Fill, watcher: Watcher, deadline: Deadline) -> Result:
+    """Call one tool; `fill` makes its arguments from its schema.
 
     Raises:
         UnknownServer, UnknownTool: there is none of that name.
-        Disabled, NotApproved: its server may not be started.
+        ServerDisabled, NotApproved: its server may not be started.
         ConfigError, BadArguments: the arguments do not fit; nothing was sent.
         ServerError: the server, or the way to it, failed; TimedOut where it was not in time.
     """
-    deadline = Deadline(setup.timeout)
-    async with opened(setup, name) as host:
-        with deadline.wording(name):
-            entry = await _find(host, name, deadline)
-            entry, arguments = await _filled(host, entry, fill, deadline)
-            await host.server(entry.server).session(deadline.until)
-            watcher.connected()
-            result = await host.call(entry, arguments, timeout=deadline.rest, on_progress=watcher.progress)
-        show(result)
+    with deadline.wording(name):
+        entry = await _find(host, name, deadline)
+        entry, arguments = await _fill_in(host, entry, fill, deadline)
+        await host.server(entry.server).session(deadline.until)
+        watcher.connected()
+        return await host.call(entry, arguments, timeout=deadline.rest, on_progress=watcher.progress)
 
 
 async def _find(host: Host, name: str, deadline: Deadline) -> CatalogEntry:
@@ -45,7 +41,7 @@ async def _find(host: Host, name: str, deadline: Deadline) -> CatalogEntry:
     raise ConfigError(f"{name} names no server; write SERVER.TOOL, or name a server with --server or --url.")
 
 
-async def _filled(
+async def _fill_in(
     host: Host, entry: CatalogEntry, fill: Fill, deadline: Deadline
 ) -> tuple[CatalogEntry, Mapping[str, Any]]:
     """The tool and its arguments; they are held against a list from long ago only if they fit it."""

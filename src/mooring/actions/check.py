@@ -5,27 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from mooring.actions.deadline import Deadline
 from mooring.actions.list import Row, ServerListing
-from mooring.actions.opening import Setup, connected, opened
+from mooring.actions.opening import connect_servers
 from mooring.core.status import Connecting, error, word
 from mooring.errors import MooringError
 from mooring.host.host import Host
 
 
-async def check(setup: Setup, listing: ServerListing, pending: Callable[[Sequence[str]], None]) -> ServerListing:
+async def check(
+    host: Host, listing: ServerListing, deadline: Deadline, pending: Callable[[Sequence[str]], None]
+) -> ServerListing:
     """Connect every server that may be started, side by side, and say how each stands.
 
     `pending` is told the names of those that are still on their way, whenever that changes.
-
-    Raises: ConfigError.
     """
-    async with opened(setup) as host:
-        following = asyncio.create_task(follow(host, pending))
-        try:
-            errors = await connected(host, setup)
-        finally:
-            following.cancel()
-        return replace(listing, servers=tuple(_live(row, host, errors) for row in listing.servers))
+    following = asyncio.create_task(follow(host, pending))
+    try:
+        errors = await connect_servers(host, deadline)
+    finally:
+        following.cancel()
+    return replace(listing, servers=tuple(_live(row, host, errors) for row in listing.servers))
 
 
 async def follow(host: Host, pending: Callable[[Sequence[str]], None]) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct, json
 
-from mooring.actions.opening import Setup, connected, opened
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import connect_servers
 from mooring.core.call import Definition
+from mooring.host.host import Host
 from mooring.tools.catalog.cost import estimate, total
 from mooring.tools.deferral import CONTEXT
 
@@ -45,26 +47,25 @@ class Cost(Struct, frozen=True):
         return sum(share.deferred for share in (*self.servers, self.own))
 
 
-async def cost(setup: Setup, name: str | None = None, *, refresh: bool = False) -> Cost:
-    """Count. Raises: as `tools`."""
-    async with opened(setup, name or "") as host:
-        errors = await connected(host, setup, [name] if name else None, refresh=refresh)
-        if name and errors:
-            raise next(iter(errors.values()))
-        failed = {server: str(error) for server, error in errors.items() if server in host.servers}
-        only = host.server(name).name if name else None
-        budget = round(CONTEXT * host.settings["toolBudget"] / 100)
-        async with host.registry(context=1 << 40) as whole, host.registry(context=0) as short:
-            pairs = whole.pairs
-            servers = sorted({server for server, _ in pairs.values() if only in (None, server)})
-            return Cost(
-                tuple(_share(server, whole.definitions, short.definitions, pairs) for server in servers),
-                _share(None, whole.definitions, short.definitions, pairs),
-                budget,
-                CONTEXT,
-                total({(entry.server, entry.tool): entry.definition for entry in host.tools}) > budget,
-                failed,
-            )
+async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False) -> Cost:
+    """What the tools of one server, or of all, come to. Raises: as `list_tools`."""
+    errors = await connect_servers(host, deadline, [name] if name else None, refresh=refresh)
+    if name and errors:
+        raise next(iter(errors.values()))
+    failed = {server: str(error) for server, error in errors.items() if server in host.servers}
+    only = host.server(name).name if name else None
+    budget = round(CONTEXT * host.settings["toolBudget"] / 100)
+    async with host.registry(context=1 << 40) as whole, host.registry(context=0) as short:
+        pairs = whole.pairs
+        servers = sorted({server for server, _ in pairs.values() if only in (None, server)})
+        return Cost(
+            tuple(_share(server, whole.definitions, short.definitions, pairs) for server in servers),
+            _share(None, whole.definitions, short.definitions, pairs),
+            budget,
+            CONTEXT,
+            total({(entry.server, entry.tool): entry.definition for entry in host.tools}) > budget,
+            failed,
+        )
 
 
 def _share(

@@ -1,7 +1,7 @@
 """`resources`, `read`, `prompts` and `prompt`: what servers offer besides tools."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from time import time
 from typing import Literal, TypeAlias
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import LATELY, Setup, opened
+from mooring.actions.opening import LATELY
 from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
 from mooring.errors import ConfigError, MooringError
@@ -27,49 +27,46 @@ class Offered(Struct, frozen=True):
     failed: Mapping[str, str] = {}
 
 
-async def listed(setup: Setup, what: What, name: str | None = None) -> Offered:
+async def list_offered(host: Host, what: What, deadline: Deadline, name: str | None = None) -> Offered:
     """The resources, templates or prompts of one server, or of all that have any.
 
     Raises: as `Host.server`, and ServerError, for one; for all, that is in `failed`.
     """
-    deadline = Deadline(setup.timeout)
-    name = name or setup.alone or None
-    async with opened(setup, name or "") as host:
-        if name is not None:
-            server = host.server(name)
-            async with deadline.covering(server.name, f"the list of its {what}"):
-                return Offered(tuple(await _ask(host, what, server.name)))
-        failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
-        servers = [server for name, server in sorted(host.servers.items()) if server.name == name]
-        asked = [server for server in servers if server.name not in failed and _may_have(server, what)]
-        answers = await asyncio.gather(*(_attempt(host, what, server.name, deadline) for server in asked))
-    found = [item for answer in answers if isinstance(answer, list) for item in answer]
-    pairs = zip(asked, answers, strict=True)
-    failed |= {server.name: why for server, why in pairs if isinstance(why, MooringError)}
+    if name is not None:
+        server = host.server(name)
+        async with deadline.covering(server.name, f"the list of its {what}"):
+            return Offered(tuple(await _ask(host, what, server.name)))
+    failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
+    servers = [server for name, server in sorted(host.servers.items()) if server.name == name]
+    asked = [server for server in servers if server.name not in failed and _may_have(server, what)]
+    answers = await asyncio.gather(*(_attempt(host, what, server.name, deadline) for server in asked))
+    found: list[Item] = []
+    for server, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, MooringError):
+            failed[server.name] = answer
+        else:
+            found += answer
     return Offered(tuple(found), {name: str(why) for name, why in sorted(failed.items())})
 
 
-async def read(setup: Setup, name: str, uri: str, show: Callable[[Reading], None]) -> None:
-    """Show what stands in a resource, before its server is closed. Raises: as `Host.server`, and ServerError."""
-    deadline = Deadline(setup.timeout)
-    async with opened(setup, name) as host:
-        async with deadline.covering(name, uri):
-            reading = await host.read(name, uri)
-        show(reading)
+async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> Reading:
+    """What stands in a resource. Raises: as `Host.server`, and ServerError."""
+    async with deadline.covering(name, uri):
+        return await host.read(name, uri)
 
 
-async def prompt(setup: Setup, server: str, name: str, words: Sequence[str]) -> FilledPrompt:
+async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], deadline: Deadline) -> FilledPrompt:
     """A prompt with its arguments, `name=value`, filled in.
 
     Raises:
         ConfigError: there is no such prompt, or its arguments do not fit; nothing was asked for.
-        UnknownServer, Disabled, NotApproved, ServerError: as `Host.prompt`.
+        UnknownServer, ServerDisabled, NotApproved, ServerError: as `Host.prompt`.
     """
     given = _pairs(words)
-    deadline = Deadline(setup.timeout)
-    async with opened(setup, server) as host, deadline.covering(server, name):
+    async with deadline.covering(server, name):
         known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
-        _check(host.server(server).name, _find(host.server(server).name, known, name), given)
+        owner = host.server(server).name
+        _check(owner, _find(owner, known, name), given)
         return await host.prompt(server, name, given)
 
 

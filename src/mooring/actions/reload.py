@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.actions.opening import Setup, amiss, connected, opened
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import config_errors, connect_servers
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.host.host import Host
 from mooring.servers.server import Server
 
 
@@ -32,28 +34,27 @@ class ReloadReport(Struct, frozen=True):
     waiting: tuple[str, ...]
 
 
-async def reload(setup: Setup, name: str | None = None) -> ReloadReport:
+async def reload(host: Host, deadline: Deadline, name: str | None = None) -> ReloadReport:
     """Begin anew with one server, or with all.
 
     Raises:
-        UnknownServer, Disabled, NotApproved, ConfigError: the named one cannot be started.
+        UnknownServer, ServerDisabled, NotApproved, ConfigError: the named one cannot be started.
         ServerError: it could be, and failed; without a name, that is in its change.
     """
-    async with opened(setup, name or "") as host:
-        servers = {server.name: server for server in ([host.server(name)] if name else host.servers.values())}
-        before = {each: _tools(server) for each, server in servers.items()}
-        for each in servers:
-            host.forget(each)
-        errors = await connected(host, setup, [name] if name else None)
-        if name and errors:
-            raise next(iter(errors.values()))
-        held = {each: len(some.names) for each, some in host.held().items()}
-        changes = tuple(
-            _change(server, before[each], held.get(each, 0), errors.get(each))
-            for each, server in sorted(servers.items())
-        )
-        waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
-        return ReloadReport(changes, () if name else amiss(host), waiting)
+    chosen = [host.server(name)] if name else host.servers.values()
+    servers = {server.name: server for server in chosen}
+    before = {each: _tools(server) for each, server in servers.items()}
+    for each in servers:
+        host.forget(each)
+    errors = await connect_servers(host, deadline, [name] if name else None)
+    if name and errors:
+        raise next(iter(errors.values()))
+    held = {each: len(some.names) for each, some in host.held().items()}
+    changes = tuple(
+        _change(server, before[each], held.get(each, 0), errors.get(each)) for each, server in sorted(servers.items())
+    )
+    waiting = tuple(each for each, why in errors.items() if isinstance(why, NotApproved))
+    return ReloadReport(changes, () if name else config_errors(host), waiting)
 
 
 def _tools(server: Server) -> Mapping[str, Tool] | None:

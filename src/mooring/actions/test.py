@@ -1,7 +1,6 @@
 """`test`: one server, from its definition to its farewell, step by step and timed."""
 
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Literal, TypeAlias
 
@@ -9,24 +8,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, for_once
 from mooring.core.approved import Approved
-from mooring.core.config import Broken, Stdio
-from mooring.core.event import Event
+from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
+from mooring.core.where import Where
 from mooring.display.text import short_path
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
-from mooring.inventory.admit import admit, looking
-from mooring.inventory.load import Inventory
+from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.servers.dial import INSTALLING
-from mooring.servers.launch.prepare import prepare
-from mooring.servers.log import ServerLog
-from mooring.servers.reach import context, installs, limits_of, prepared
-from mooring.servers.shared import Shared
-from mooring.settings import Settings
-from mooring.wire.session.client import Client, Root
+from mooring.servers.launch.prepare import Launch, Reach
+from mooring.servers.reach import installs
+from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 
 Name: TypeAlias = Literal["definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"]
@@ -56,76 +50,50 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     """How many of the tools are held back, because they are not what was approved."""
 
 
-async def test(setup: Setup, inventory: Inventory | None, name: str, show: Callable[[Step], None]) -> Found:
-    """Connect to one server and show each step as it is done; without an inventory, to the one of the setup.
+async def test(
+    host: Host, name: str, show: Callable[[Step], None], deadline: Deadline, *, where: Where, began: float
+) -> Found:
+    """Connect to one server and show each step as it is done; `began` is when the configuration was read first.
 
     Raises:
-        UnknownServer, Disabled, NotApproved, ConfigError: it cannot be started.
+        UnknownServer, ServerDisabled, NotApproved, ConfigError: it cannot be started.
         ServerError: it could be, and failed; TimedOut where it was not in time.
     """
-    if inventory is None:
-        approved, settings = _given(setup, show)
-    else:
-        approved, settings = _approved(inventory, name, setup.request.where.home, show), inventory.settings
-    approved = for_once(approved, setup.timeout, setup.env)
-    log = ServerLog(setup.request.where)
-    shared = Shared(
-        setup.request.where,
-        emit=_ignore,
-        log=log.write if inventory is not None else _unlogged,
-        guard=setup.guard,
-        env=settings["env"],
-        network=settings["network"],
-    )
-    try:
-        async with Deadline(setup.timeout).covering(approved.name, "to being tried"):
-            return await _tried(approved, shared, setup.timeout, show)
-    finally:
-        await shared.close()
-        log.close()
+    config = host.definition(name)
+    if isinstance(config, ServerConfig):
+        show(Step("definition", True, perf_counter() - began, _describe(config, where.home)))
+    server = host.server(name)
+    show(Step("approval", True, 0.0, _describe_approval(server.approved)))
+    async with deadline.covering(server.name, "to being tried"):
+        return await _try(server, show, where, deadline.seconds)
 
 
-def _given(setup: Setup, show: Callable[[Step], None]) -> tuple[Approved, Settings]:
-    """The server that was named by its command or address."""
-    began = perf_counter()
-    admitted = looking(setup.request, [setup.adhoc] if setup.adhoc is not None else [])()
-    approved = admitted.wanted[setup.alone]
-    show(Step("definition", True, perf_counter() - began, f"{approved.config.transport}, as given"))
-    show(Step("approval", True, 0.0, "not needed: you named it"))
-    return approved, admitted.settings
+def _describe(config: ServerConfig, home: str) -> str:
+    origin = config.origin
+    if origin.path is None:
+        return f"{config.transport}, as given"
+    return f"{config.transport}, from {origin.tool}, {origin.scope}: {short_path(origin.path, home)}"
 
 
-def _approved(inventory: Inventory, name: str, home: str, show: Callable[[Step], None]) -> Approved:
-    began = perf_counter()
-    choice = inventory.find(name)
-    config = choice.definition.config
-    admitted = admit(inventory)
-    refused = admitted.refused.get(choice.name)
-    if isinstance(config, Broken) and refused is not None:
-        raise refused.error
-    path = short_path(config.origin.path, home) if config.origin.path else "as given"
-    found = f"{config.transport}, from {config.origin.tool}, {config.origin.scope}: {path}"
-    show(Step("definition", True, perf_counter() - began, found))
-    if refused is not None:
-        raise refused.error
-    approved = admitted.wanted[admitted.aliases.get(choice.name, choice.name)]
-    words = "not needed: your own configuration" if approved.own else "approved for this project"
-    show(Step("approval", True, 0.0, words))
-    return approved
+def _describe_approval(approved: Approved) -> str:
+    if approved.config.origin.path is None:
+        return "not needed: you named it"
+    return "not needed: your own configuration" if approved.own else "approved for this project"
 
 
-async def _tried(approved: Approved, shared: Shared, seconds: float | None, show: Callable[[Step], None]) -> Found:
-    trial = _Trial(approved, show)
-    folder = Path(approved.folder)
-    client = Client(roots=lambda: [Root(folder.as_uri(), folder.name)], on_stage=trial.passed)
-    try:
-        ready = await prepare(approved, context(shared))
+async def _try(server: Server, show: Callable[[Step], None], where: Where, seconds: float | None) -> Found:
+    trial = _Trial(server.config, show)
+
+    def values_known(ready: Launch | Reach) -> None:
         trial.done("values", " ".join(map(str, ready.omitted)))
-        async with prepared(ready, approved.name, shared, client, _limits(approved, seconds)) as session:
+
+    try:
+        limits = _limits(server, seconds)
+        async with server.try_once(limits, on_ready=values_known, on_stage=trial.passed) as session:
             trial.opened(session)
             if session.era == "handshake":
                 trial.done("ping", await _ping(session))
-            held, _ = pins.look(shared.where, approved, session.tools.items)
+            held, _ = pins.look(where, server.approved, session.tools.items)
             found = _found(session, len(held.names))
     except ServerError as error:
         trial.failed(error)
@@ -146,12 +114,12 @@ async def _ping(session: Session) -> str:
 class _Trial:
     """Shows each step of one attempt, with the time since the one before."""
 
-    def __init__(self, approved: Approved, show: Callable[[Step], None]) -> None:
+    def __init__(self, config: ServerConfig, show: Callable[[Step], None]) -> None:
         self._show = show
         self._since = perf_counter()
         self._passed: list[tuple[Name, float]] = []
         self._told: dict[Name, str] = {}
-        way: Name = "start" if isinstance(approved.config.connection, Stdio) else "reach"
+        way: Name = "start" if isinstance(config.connection, Stdio) else "reach"
         self._steps: dict[Stage, Name] = {
             "spawn": way, "connect": way, "handshake": "handshake", "list": "tools", "call": "ping",
         }  # fmt: skip
@@ -190,10 +158,11 @@ class _Trial:
         self._passed.clear()
 
 
-def _limits(approved: Approved, seconds: float | None) -> Limits:
-    limits = limits_of(approved.config, Limits())
-    patient = seconds is None and installs(approved.config)
-    return replace(limits, connect=max(limits.connect, INSTALLING)) if patient else limits
+def _limits(server: Server, seconds: float | None) -> Limits:
+    # A person who names no time wants to see a first `npx` or `docker` start through, whatever it downloads.
+    if seconds is None and installs(server.config):
+        return replace(server.limits, connect=max(server.limits.connect, INSTALLING))
+    return server.limits
 
 
 def _found(session: Session, held: int) -> Found:
@@ -206,11 +175,3 @@ def _found(session: Session, held: int) -> Found:
         rejected=len(session.tools.rejected),
         held=held,
     )
-
-
-def _ignore(event: Event) -> None:
-    return
-
-
-def _unlogged(server: str, level: str, text: str) -> None:
-    return

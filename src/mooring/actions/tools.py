@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.opening import Setup, amiss, connected, opened
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import config_errors, connect_servers
 from mooring.core.problem import Problem
 from mooring.core.status import Idle, Word, error, word
 from mooring.core.tool import Listing, Tool
@@ -51,24 +52,25 @@ LEARNING = 5.0
 """Seconds that a search waits for what tools mean; what is learned by then is kept for the next."""
 
 
-async def tools(
-    setup: Setup, name: str | None = None, *, refresh: bool = False, search: str | None = None
+async def list_tools(
+    host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False, search: str | None = None
 ) -> ToolListing:
     """The tools of one server, or of all; with `refresh`, every server is asked again.
 
     With `search`, those that fit best, the best first.
 
     Raises:
-        UnknownServer, Disabled, NotApproved, ConfigError: the named server cannot be asked.
+        UnknownServer, ServerDisabled, NotApproved, ConfigError: the named server cannot be asked.
         ServerError: it could be, and failed; TimedOut where it was not in time. Without a name, that is in `failed`.
     """
-    async with opened(setup, name or "", required=name is None) as host:
-        if name is None:
-            return await _fitting(host, _all(host, await _asked(host, setup, refresh)), search)
-        server = host.server(name)
-        for failure in (await connected(host, setup, [name], refresh=refresh)).values():
-            raise failure
-        return await _fitting(host, _one(host, server), search)
+    if name is None:
+        errors = await _connect_all(host, deadline, refresh)
+        return await _fitting(host, _all(host, errors), search)
+    server = host.server(name)
+    errors = await connect_servers(host, deadline, [name], refresh=refresh)
+    if errors:
+        raise next(iter(errors.values()))
+    return await _fitting(host, _one(host, server), search)
 
 
 async def _fitting(host: Host, found: ToolListing, words: str | None) -> ToolListing:
@@ -81,10 +83,12 @@ async def _fitting(host: Host, found: ToolListing, words: str | None) -> ToolLis
     return replace(found, entries=tuple(best[:FOUND]), note=note)
 
 
-async def _asked(host: Host, setup: Setup, refresh: bool) -> dict[str, MooringError]:
+async def _connect_all(host: Host, deadline: Deadline, refresh: bool) -> dict[str, MooringError]:
     """What failed; those that are required are asked in any case."""
     required = [name for name, server in host.servers.items() if server.config.required]
-    first, rest = await asyncio.gather(connected(host, setup, required), connected(host, setup, refresh=refresh))
+    first, rest = await asyncio.gather(
+        connect_servers(host, deadline, required), connect_servers(host, deadline, refresh=refresh)
+    )
     return {**first, **rest}
 
 
@@ -106,7 +110,7 @@ def _all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
         peers=tuple(_peer(name, servers.get(name), host, errors.get(name)) for name in host.status()),
         failed=dict(sorted(failed.items())),
         waiting=tuple(name for name, why in errors.items() if isinstance(why, NotApproved)),
-        problems=amiss(host),
+        problems=config_errors(host),
         held=_held(host, list(servers)),
         healthy=not any(server.config.required and name in failed for name, server in servers.items()),
     )

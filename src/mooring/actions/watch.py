@@ -8,7 +8,6 @@ from typing import Final
 
 from mooring.actions.arguments import filled
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, opened
 from mooring.core.event import Updated
 from mooring.errors import ConfigError, ServerError, TimedOut
 from mooring.host.host import Host
@@ -18,44 +17,44 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 async def watch(
-    setup: Setup,
+    host: Host,
     server: str,
     target: str,
     words: Sequence[str],
     tell: Callable[[Updated], None],
+    deadline: Deadline,
     *,
     interval: float | None = None,
     count: int | None = None,
 ) -> None:
     """Tell of each change of a resource, named by its address, or of a tool's answer; of `count` of them at most.
 
-    A resource is watched as its server allows; with an `interval`, it is looked at every so many seconds. The time of
-    the setup is for all of it: when it is over, so is the watch.
+    A resource is watched as its server allows; with an `interval`, it is looked at every so many seconds. When the
+    deadline passes, the watch is over.
 
     Raises:
         TimedOut: the server was not connected in time, or was watched for as long as there was time.
         ConfigError: what to watch cannot be understood.
-        UnknownServer, UnknownTool, Disabled, NotApproved: it cannot be watched.
+        UnknownServer, UnknownTool, ServerDisabled, NotApproved: it cannot be watched.
         ServerError: the server could not be reached, or is gone for good.
     """
-    deadline = Deadline(setup.timeout)
-    async with opened(setup, server) as host:
-        events = host.events()
-        async with deadline.covering(server, "to being connected"):
-            await host.server(server).session()
-        told = 0
-        try:
-            async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
-                watched = await _begin(host, server, target, words, interval)
-                async for event in _of(events, watched):
-                    tell(event)
-                    if event.ended:
-                        raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
-                    told += event.error is None
-                    if told == count:
-                        return
-        except TimeoutError:
-            raise _over(host.server(server).name, target, deadline.seconds or 0.0, told) from None
+    events = host.events()
+    async with deadline.covering(server, "to being connected"):
+        await host.server(server).session()
+    changes = 0
+    try:
+        async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
+            watched = await _begin(host, server, target, words, interval)
+            async for event in _of(events, watched):
+                tell(event)
+                if event.ended:
+                    raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
+                if event.error is None:
+                    changes += 1
+                if changes == count:
+                    return
+    except TimeoutError:
+        raise _over(host.server(server).name, target, deadline.seconds or 0.0, changes) from None
 
 
 def _over(server: str, target: str, seconds: float, changes: int) -> TimedOut:

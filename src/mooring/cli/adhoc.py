@@ -1,26 +1,28 @@
 """The options of commands that talk to servers: a server named by its command or address, what to give it, how long."""
 
+import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec.structs import replace
 
-from mooring.actions.direct import Target
+from mooring.actions.opening import ServerTarget, Setup, adhoc_config, run_on_host
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
 from mooring.servers.connect import is_url
-from mooring.settings import load
 
 if TYPE_CHECKING:
-    from mooring.actions.opening import Setup
+    from mooring.actions.deadline import Deadline
+    from mooring.host.host import Host
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def timeout_option(command: F) -> F:
@@ -54,22 +56,29 @@ def is_adhoc(given: Mapping[str, Any]) -> bool:
     return given["server"] is not None or given["url"] is not None
 
 
-def setup(options: Globals, given: Mapping[str, Any]) -> "Setup":
+def setup(options: Globals, given: Mapping[str, Any]) -> Setup:
     """What to open a host on. Raises: ConfigError."""
-    from mooring.actions.opening import adhoc  # more than a call by --server needs
-
+    plain = opening(options, given["timeout"])
     if is_adhoc(given):
-        return replace(opening(options, given["timeout"]), adhoc=adhoc(target(options, given)))
+        return replace(plain, adhoc=adhoc_config(_target(plain, given)))
     if given["header"] or given["transport"] != "auto":
         raise ConfigError("-H and --transport go with --url; a configured server has its own in its definition.")
-    plain = opening(options, given["timeout"])
-    return replace(plain, env=dict(_variable(text, plain.request.where.env) for text in given["env"]))
+    return replace(plain, env=_variables(plain, given))
 
 
-def opening(options: Globals, timeout: float | None) -> "Setup":
+def on_host(
+    setup: Setup,
+    work: "Callable[[Host, Deadline], Coroutine[Any, Any, T]]",
+    *,
+    named: str = "",
+    start_required: bool = False,
+) -> T:
+    """Open a host, do the work, close it. Raises: what the work raises."""
+    return asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
+
+
+def opening(options: Globals, timeout: float | None) -> Setup:
     """All that is configured, and no more than that."""
-    from mooring.actions.opening import Setup
-
     keeper = guard(options) if options.begun is not None else None
     return Setup(request=options.request(), timeout=timeout, guard=keeper, warn=_lacking(), tell=trouble(options))
 
@@ -93,7 +102,7 @@ def trouble(options: Globals) -> Callable[[Problem], None]:
     return lambda problem: click.echo(f"Warning: {problem_line(problem, home)}", err=True)
 
 
-def first(setup: "Setup", words: Sequence[str], *more: str) -> tuple[str, ...]:
+def first(setup: Setup, words: Sequence[str], *more: str) -> tuple[str, ...]:
     """The server and what else has to be named; the server is not, where the options name it.
 
     Raises: click.UsageError.
@@ -109,27 +118,23 @@ def label(given: Mapping[str, Any], name: str) -> str:
     return str(given["server"] or given["url"] or name)
 
 
-def target(options: Globals, given: Mapping[str, Any]) -> Target:
-    """The server that the options name.
-
-    Raises:
-        ConfigError: they name none, or two.
-    """
+def _target(plain: Setup, given: Mapping[str, Any]) -> ServerTarget:
+    """The server that the options name. Raises: ConfigError where they name none, or two."""
     if bool(given["server"]) == bool(given["url"]):
         raise ConfigError("Name one server: its command with --server, or its address with --url.")
     if given["url"] and not is_url(given["url"]):
         raise ConfigError(f"{given['url']} is no address; begin it with https://, http:// or unix://.")
-    request = options.request()
-    return Target(
-        cwd=request.cwd,
+    return ServerTarget(
         command=given["server"] or "",
-        env=dict(_variable(text, request.where.env) for text in given["env"]),
+        env=_variables(plain, given),
         url=given["url"],
         headers=dict(map(_header, given["header"])),
         transport=given["transport"],
-        network=load(request.where, None)["network"] if given["url"] else {},
-        timeout=given["timeout"],
     )
+
+
+def _variables(plain: Setup, given: Mapping[str, Any]) -> dict[str, str]:
+    return dict(_variable(text, plain.request.where.env) for text in given["env"])
 
 
 def _header(text: str) -> tuple[str, str]:

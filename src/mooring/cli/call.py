@@ -1,6 +1,5 @@
 """`mooring call`."""
 
-import asyncio
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -9,18 +8,19 @@ import click
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions import direct
 from mooring.actions.arguments import LIMIT, filled
-from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target, trouble
+from mooring.actions.call import call
+from mooring.actions.deadline import Deadline
+from mooring.cli.adhoc import label, on_host, server_options, setup
 from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
-from mooring.cli.permission import permission_options, said
+from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.display.results import as_bytes, as_data, as_text
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
-from mooring.permissions.judge import Judge
+from mooring.host.host import Host
 
 
 @click.command("call", cls=Command)
@@ -48,29 +48,26 @@ def command(
     mooring call --url https://example.com/mcp search query=words
     """
     options = current(ctx)
-    permissions = said(server)
+    permissions = take_permissions(server)
     if "-" in (*words[-1:], given):
         words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
-    results: list[Result] = []
+    opening = replace(setup(options, server), permissions=permissions)
+    # A name with dots in it is the tool's own where the server was named by its command or address.
+    name = f"{opening.alone}.{tool}" if opening.alone else tool
 
     def fill(owner: str, found: Tool) -> Mapping[str, Any]:
         return filled(owner, found, words, given)
 
-    def show(result: Result) -> None:
+    async def work(host: Host, deadline: Deadline) -> bool:
+        result = await call(host, name, fill, ticker, deadline)
+        # Shown before the servers are closed, which may take them a moment.
         ticker.clear()
-        results.append(result)
         _show(options, result, output)
+        return result.is_error
 
     with Ticker(options, label(server, tool)) as ticker:
-        if is_adhoc(server):
-            gate = Judge(options.request(), permissions, trouble(options))
-            asyncio.run(direct.call(target(options, server), guard(options), tool, fill, gate, ticker, show))
-        else:
-            from mooring.actions.call import call  # loads the host, which a server named by its command needs not
-
-            opening = replace(setup(options, server), said=permissions)
-            asyncio.run(call(opening, tool, fill, ticker, show))
-    ctx.exit(UNHEALTHY if any(result.is_error for result in results) else 0)
+        failed = on_host(opening, work, named=name)
+    ctx.exit(UNHEALTHY if failed else 0)
 
 
 def _show(options: Globals, result: Result, output: str | None) -> None:

@@ -6,9 +6,9 @@ import click
 
 from mooring.cli.adhoc import guard
 from mooring.cli.base import Command, Globals, current, on_a_terminal
-from mooring.cli.permission import permission_options, said
+from mooring.cli.permission import permission_options, take_permissions
 from mooring.errors import ConfigError
-from mooring.permissions.judge import Said
+from mooring.permissions.verdict import CommandPermissions
 
 
 @click.command("chat", cls=Command)
@@ -22,7 +22,7 @@ def command(ctx: click.Context, /, backend: str, plain: bool, **given: Any) -> N
     Each call is asked about unless a rule allows it; /help inside shows the rest.
     """
     options = current(ctx)
-    permissions = said(given)
+    permissions = take_permissions(given)
     if not on_a_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.")
     _open(options, permissions)
@@ -30,10 +30,10 @@ def command(ctx: click.Context, /, backend: str, plain: bool, **given: Any) -> N
 
 def show(options: Globals) -> None:
     """The chat as it comes."""
-    _open(options, Said())
+    _open(options, CommandPermissions())
 
 
-def _open(options: Globals, permissions: Said) -> None:
+def _open(options: Globals, permissions: CommandPermissions) -> None:
     from mooring.chat.plain.chat import Chat  # loads the host
 
     Chat(options.request(), permissions, guard(options) if options.begun is not None else None).run()

@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 import click
 
-from mooring.permissions.judge import Said
+from mooring.permissions.verdict import CommandPermissions
 from mooring.settings import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def permission_options(command: F) -> F:
-    """Give a command the options that `said` understands."""
+    """Give a command the options that `take_permissions` understands."""
     for option in (
         click.option("--dangerously-skip-permissions", "skip", is_flag=True, help="The same as bypass: ask nothing."),
         click.option("--permission-mode", "mode", type=click.Choice(MODES), help="For tools that no rule speaks of."),
@@ -25,14 +25,14 @@ def permission_options(command: F) -> F:
     return command
 
 
-def said(given: dict[str, Any]) -> Said:
+def take_permissions(given: dict[str, Any]) -> CommandPermissions:
     """What the options say, taken out of all that were given; what is denied comes first. Raises: ConfigError."""
     deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
     if skip and mode not in (None, "bypass"):
         raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
     if not (deny or allow):
-        return Said(mode="bypass" if skip else mode)
+        return CommandPermissions(mode="bypass" if skip else mode)
     from mooring.permissions.rule import said as rule  # only where there is one
 
     rules = (*(rule(text, "deny") for text in deny), *(rule(text, "allow") for text in allow))
-    return Said(rules, "bypass" if skip else mode)
+    return CommandPermissions(rules, "bypass" if skip else mode)

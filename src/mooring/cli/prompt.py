@@ -1,13 +1,12 @@
 """`mooring prompt SERVER NAME`."""
 
-import asyncio
 import sys
 from typing import Any
 
 import click
 
-from mooring.actions.offers import prompt
-from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.actions.offers import fill_prompt
+from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import FilledPrompt
@@ -29,7 +28,11 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     opening = setup(options, server)
     name, wanted, *arguments = first(opening, words, "PROMPT")
     with Ticker(options, label(server, name)):
-        filled = asyncio.run(prompt(opening, name, wanted, arguments))
+        filled = on_host(
+            opening,
+            lambda host, deadline: fill_prompt(host, name, wanted, arguments, deadline),
+            named=name,
+        )
     if options.json:
         print_json(filled_data(name, filled))
     else:

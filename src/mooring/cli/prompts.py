@@ -1,12 +1,11 @@
 """`mooring prompts`."""
 
-import asyncio
 from typing import Any
 
 import click
 
-from mooring.actions.offers import listed
-from mooring.cli.adhoc import label, server_options, setup
+from mooring.actions.offers import list_offered
+from mooring.cli.adhoc import label, on_host, server_options, setup
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.cli.resources import data, print_items
 from mooring.cli.ticker import Ticker
@@ -20,8 +19,12 @@ from mooring.cli.warn import warn
 def command(ctx: click.Context, /, name: str | None, **server: Any) -> None:
     """The prompts of all configured servers, or of one: what `mooring prompt` takes."""
     options = current(ctx)
+    opening = setup(options, server)
+    wanted = name or opening.alone or None
     with Ticker(options, label(server, name or "the servers")):
-        found = asyncio.run(listed(setup(options, server), "prompts", name))
+        found = on_host(
+            opening, lambda host, deadline: list_offered(host, "prompts", deadline, wanted), named=wanted or ""
+        )
     if options.json:
         print_json({"prompts": [data(item) for item in found.items], "failed": found.failed})
     else:

@@ -1,20 +1,21 @@
 """`mooring read SERVER URI`."""
 
-import asyncio
 import sys
 from typing import Any
 
 import click
 
 from mooring import files
-from mooring.actions.offers import read
-from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.actions.deadline import Deadline
+from mooring.actions.offers import read_resource
+from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Reading
 from mooring.display.results import is_text, reading_bytes, reading_data
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
+from mooring.host.host import Host
 
 
 @click.command("read", cls=Command)
@@ -30,12 +31,14 @@ def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, *
     if rest:
         raise click.UsageError("One resource is read at a time.")
 
-    def show(reading: Reading) -> None:
+    async def work(host: Host, deadline: Deadline) -> None:
+        reading = await read_resource(host, name, uri, deadline)
+        # Shown before the server is closed, which may take it a moment.
         ticker.clear()
         _show(options, name, uri, reading, output)
 
     with Ticker(options, label(server, name)) as ticker:
-        asyncio.run(read(opening, name, uri, show))
+        on_host(opening, work, named=name)
 
 
 def _show(options: Globals, server: str, uri: str, reading: Reading, output: str | None) -> None:

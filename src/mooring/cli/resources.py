@@ -1,12 +1,11 @@
 """`mooring resources`."""
 
-import asyncio
 from typing import Any
 
 import click
 
-from mooring.actions.offers import What, listed
-from mooring.cli.adhoc import label, server_options, setup
+from mooring.actions.offers import What, list_offered
+from mooring.cli.adhoc import label, on_host, server_options, setup
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -24,8 +23,10 @@ def command(ctx: click.Context, /, name: str | None, templates: bool, **server: 
     """The resources of all configured servers, or of one: what `mooring read` takes."""
     options = current(ctx)
     what: What = "templates" if templates else "resources"
+    opening = setup(options, server)
+    wanted = name or opening.alone or None
     with Ticker(options, label(server, name or "the servers")):
-        found = asyncio.run(listed(setup(options, server), what, name))
+        found = on_host(opening, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted or "")
     if options.json:
         key = "resourceTemplates" if templates else "resources"
         print_json({key: [data(item) for item in found.items], "failed": found.failed})

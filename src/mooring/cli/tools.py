@@ -1,21 +1,22 @@
 """`mooring tools`."""
 
-import asyncio
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.actions.direct import Offer
-from mooring.actions.direct import tools as direct_tools
-from mooring.cli.adhoc import guard, is_adhoc, label, server_options, setup, target
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import Setup
+from mooring.actions.tools import ToolListing, list_tools
+from mooring.cli.adhoc import is_adhoc, label, on_host, server_options, setup
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
+from mooring.cli.warn import warn
 from mooring.core.tool import Listing, Tool
 from mooring.display.text import columns, safe
 from mooring.errors import ConfigError, ProtocolError
-from mooring.tools.catalog.names import names
+from mooring.host.host import Host
 
 if TYPE_CHECKING:
     from mooring.actions.cost import Cost
@@ -47,65 +48,62 @@ def command(
         raise ConfigError(f"Name one server: {name}, or the one of --server or --url.")
     if counting:
         ctx.exit(_count(options, name, refresh, server))
-    if is_adhoc(server) and search is None:
-        ctx.exit(_adhoc(options, server))
-    ctx.exit(_configured(options, name, refresh, server, search))
+    ctx.exit(_list(options, name, refresh, server, search))
 
 
-def _adhoc(options: Globals, server: dict[str, Any]) -> int:
-    offers: list[Offer] = []
+def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
+    opening = setup(options, server)
+    name = name or opening.alone or None
 
-    def show(offer: Offer) -> None:
+    async def work(host: Host, deadline: Deadline) -> ToolListing:
+        found = await list_tools(host, deadline, name, refresh=refresh, search=search)
         ticker.clear()
-        offers.append(offer)
-        _show(options, offer)
+        _show(options, found, opening, name, search)
+        return found
 
-    with Ticker(options, label(server, "")) as ticker:
-        asyncio.run(direct_tools(target(options, server), guard(options), ticker, show))
-    return UNHEALTHY if any(offer.tools.note and not offer.tools.items for offer in offers) else OK
-
-
-def _show(options: Globals, offer: Offer) -> None:
-    if options.json:
-        shown = names((offer.server, tool.name) for tool in offer.tools.items)
-        tools = [(shown[offer.server, tool.name], offer.server, tool) for tool in offer.tools.items]
-        info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
-        _print_data(tools, [_peer(offer.server, "connected", None, info, len(tools), offer.tools)])
-        return
-    _print_tools([(tool.name, tool) for tool in offer.tools.items])
-    if not offer.tools.items:
-        click.echo(f"{safe(offer.server)} offers no tools.", err=True)
-    _tell_lack("", offer.tools)
-
-
-def _configured(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
-    from mooring.actions.tools import tools  # loads the host, which a server named by its command needs not
-    from mooring.cli.warn import warn
-
-    with Ticker(options, name or "the servers that are not known yet"):
-        found = asyncio.run(tools(setup(options, server), name, refresh=refresh, search=search))
-    if options.json:
-        peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
-        _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
-    else:
-        _print_tools([(f"{entry.server}.{entry.tool}", entry.definition) for entry in found.entries])
-        if not found.entries and not found.failed and not options.quiet and (name or sys.stderr.isatty()):
-            who = f"{safe(found.peers[0].name)} offers no tools" if name else "No server offers any tools"
-            click.echo(f"{who if search is None else 'No tool that is known fits'}.", err=True)
-        for peer in found.peers:
-            _tell_lack(f"{peer.name}.", peer.listing)
-    if found.note and not options.quiet:
-        click.echo(found.note, err=True)
+    with Ticker(options, label(server, name or "the servers that are not known yet")) as ticker:
+        found = on_host(opening, work, named=name or "", start_required=name is None)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting, held=found.held)
     return OK if found.healthy else UNHEALTHY
 
 
-def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
-    from mooring.actions.cost import cost  # loads the host
-    from mooring.cli.warn import warn
+def _show(options: Globals, found: ToolListing, opening: Setup, name: str | None, search: str | None) -> None:
+    """Print before the servers are closed, which may take them a moment."""
+    if options.json:
+        peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
+        _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
+        return
+    # Where the options name the one server, `mooring call` takes the tool's name alone.
+    shown = "{tool}" if opening.alone else "{server}.{tool}"
+    _print_tools([(shown.format(server=entry.server, tool=entry.tool), entry.definition) for entry in found.entries])
+    if not found.entries and not found.failed:
+        _tell_nothing(options, found, name, search)
+    for peer in found.peers:
+        _tell_lack("" if opening.alone else f"{peer.name}.", peer.listing)
+    if found.note and not options.quiet:
+        click.echo(found.note, err=True)
 
+
+def _tell_nothing(options: Globals, found: ToolListing, name: str | None, search: str | None) -> None:
+    if options.quiet or not (name or sys.stderr.isatty()):
+        return
+    if search is not None:
+        click.echo("No tool that is known fits.", err=True)
+    elif name:
+        click.echo(f"{safe(found.peers[0].name)} offers no tools.", err=True)
+    else:
+        click.echo("No server offers any tools.", err=True)
+
+
+def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+    from mooring.actions.cost import count_cost  # loads the registry
+
+    opening = setup(options, server)
+    name = name or opening.alone or None
     with Ticker(options, name or "the servers that are not known yet"):
-        found = asyncio.run(cost(setup(options, server), name, refresh=refresh))
+        found = on_host(
+            opening, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
+        )
     if options.json:
         shares = {"servers": found.servers, "own": found.own, "tokens": found.tokens, "deferred": found.deferred}
         print_json({**shares, "budget": found.budget, "context": found.context, "defers": found.defers})

@@ -1,6 +1,5 @@
 """`mooring watch SERVER URI|TOOL`."""
 
-import asyncio
 import json
 import sys
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import click
 
 from mooring.actions.watch import watch
-from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current
 from mooring.cli.ticker import Ticker
 from mooring.core.event import Updated
@@ -43,7 +42,11 @@ def command(
         _tell(options, event)
 
     with Ticker(options, label(server, name)) as ticker:
-        asyncio.run(watch(opening, name, target, arguments, tell, interval=interval, count=count))
+        on_host(
+            opening,
+            lambda host, deadline: watch(host, name, target, arguments, tell, deadline, interval=interval, count=count),
+            named=name,
+        )
 
 
 def _tell(options: Globals, event: Updated) -> None:

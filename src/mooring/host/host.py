@@ -6,6 +6,7 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
@@ -160,6 +161,13 @@ class Host:
         Raises: UnknownServer, Disabled, NotApproved; ConfigError where its definition cannot be used.
         """
         return self._hull.roster.server(name)
+
+    def definition(self, name: str) -> ServerConfig | Broken | None:
+        """What is configured under a name, without regard to case, also where it may not be started.
+
+        Raises: UnknownServer.
+        """
+        return self._hull.roster.definition(name)
 
     async def resources(self, server: str | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached. Raises: as `server`, and ServerError, for one."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from time import time
 
+from mooring.core.config import Broken, ServerConfig
 from mooring.errors import MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, NotAdmitted
 from mooring.servers.server import Server
@@ -103,6 +104,13 @@ class Lookup:
         if known in self._refused:
             raise self._refused[known].error
         return self._servers[self._aliases.get(known, known)]
+
+    def definition(self, name: str) -> ServerConfig | Broken | None:
+        """What is configured under a name, also where it may not be started. Raises: UnknownServer."""
+        known = self.catalog.server(name)
+        if known in self._refused:
+            return self._refused[known].config
+        return self._servers[self._aliases.get(known, known)].config
 
     async def find(self, name: str, until: float, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name, once its server has been asked what it has, where that may help.

@@ -50,3 +50,10 @@ class Verdict(Struct, frozen=True, gc=False):
     rule: Rule | None = None
     doubtful: bool = False
     """It would have been let through, but rules that cannot be read could deny it."""
+
+
+class CommandPermissions(Struct, frozen=True):
+    """The rules and the mode that one command was given; they hold as long as it runs."""
+
+    rules: tuple[Rule, ...] = ()
+    mode: Mode | None = None

@@ -27,15 +27,16 @@ from mooring.errors import (
     MooringError,
     ServerDied,
     ServerError,
+    Stage,
     TimedOut,
 )
 from mooring.servers.asking import client
-from mooring.servers.launch.prepare import Launch, Reach
+from mooring.servers.launch.prepare import Launch, Reach, prepare
 from mooring.servers.offering import Offering
-from mooring.servers.reach import connection, installs, limits_of
+from mooring.servers.reach import connection, context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
-from mooring.wire.session.client import Client, List
+from mooring.wire.session.client import Client, List, Root
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
@@ -149,6 +150,22 @@ class Server:
     async def close(self, *, finish: bool = False) -> None:
         """End the connection for good; with `finish`, once the calls under way have an outcome."""
         await self._keeper.close(finish=finish)
+
+    @asynccontextmanager
+    async def try_once(
+        self, limits: Limits, *, on_ready: Callable[[Launch | Reach], None], on_stage: Callable[[Stage], None]
+    ) -> AsyncIterator[Session]:
+        """A session beside the server's own, to see how far an attempt comes and why it fails.
+
+        `on_ready` is told what would be started or reached, `on_stage` each stage that was passed.
+
+        Raises: as `connection` in `reach`.
+        """
+        ready = await prepare(self.approved, context(self._shared))
+        on_ready(ready)
+        client = Client(roots=lambda: [Root.of(self.approved.folder)], on_stage=on_stage)
+        async with prepared(ready, self.name, self._shared, client, limits) as session:
+            yield session
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -307,7 +324,9 @@ class Server:
 
 def _origin(config: ServerConfig) -> str:
     origin = config.origin
-    return f"{origin.tool}, {origin.scope}" if origin.path is None else f"{origin.tool}: {origin.path}"
+    if origin.path is None:
+        return f"{origin.tool}, {origin.scope}"
+    return f"{origin.tool}: {origin.path}"
 
 
 def _ignore(step: Progress) -> None:

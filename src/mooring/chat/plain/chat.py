@@ -36,7 +36,7 @@ from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, looking
-from mooring.permissions.judge import Said
+from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class Chat:
     host: Host
     registry: "Registry"
 
-    def __init__(self, request: Viewpoint, said: Said, guard: Guard | None = None) -> None:
+    def __init__(self, request: Viewpoint, permissions: CommandPermissions, guard: Guard | None = None) -> None:
         self.request, self.most = request, SHOWN
-        self._said, self._guard = said, guard
+        self._permissions, self._guard = permissions, guard
         self._terminal = Terminal()
         self._backend: Backend = Manual(self)
         self._on: frozenset[str] = frozenset()
@@ -81,8 +81,8 @@ class Chat:
         charter = HostOptions(
             request=self.request,
             ask=Questions(self._terminal, project=self.request.project),
-            policy=self._said.mode,
-            rules=tuple(self._said.rules),
+            policy=self._permissions.mode,
+            rules=self._permissions.rules,
             guard=self._guard,
             reload=True,
             adapt=self._adapted,

@@ -54,15 +54,13 @@ def print_listing(options: Globals, listing: ServerListing) -> None:
 def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
     """Connect to every server and print what became of it; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
-    import asyncio
-
     from mooring.actions.check import check, healthy
-    from mooring.cli.adhoc import opening
+    from mooring.cli.adhoc import on_host, opening
     from mooring.cli.ticker import Ticker
     from mooring.cli.warn import warn
 
     with Ticker(options, "the servers") as ticker:
-        live = asyncio.run(check(opening(options, timeout), listing, ticker.pending))
+        live = on_host(opening(options, timeout), lambda host, deadline: check(host, listing, deadline, ticker.pending))
     print_listing(options, live)
     known = {row.name: row.error for row in listing.servers}
     failed = {row.name: row.error for row in live.servers if row.error and row.error != known[row.name]}

@@ -1,11 +1,9 @@
 """`mooring mcp reload [NAME]`."""
 
-import asyncio
-
 import click
 
 from mooring.actions.reload import ServerChange, reload
-from mooring.cli.adhoc import opening, timeout_option
+from mooring.cli.adhoc import on_host, opening, timeout_option
 from mooring.cli.base import UNHEALTHY, Command, complete_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -23,7 +21,7 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
     """
     options = current(ctx)
     with Ticker(options, name or "the servers"):
-        done = asyncio.run(reload(opening(options, timeout), name))
+        done = on_host(opening(options, timeout), lambda host, deadline: reload(host, deadline, name), named=name or "")
     failed = {change.name: change.error for change in done.changes if change.error is not None}
     if options.json:
         print_json({"servers": done.changes})

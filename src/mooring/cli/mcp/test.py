@@ -1,19 +1,18 @@
 """`mooring mcp test SERVER`."""
 
-import asyncio
+from time import perf_counter
 from typing import Any
 
 import click
 
 from mooring.actions.test import Found, Step, test
-from mooring.cli.adhoc import first, label, server_options, setup
+from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
-from mooring.inventory.load import Inventory
 
 
 @click.command("test", cls=Command)
@@ -32,7 +31,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     name, *more = first(opening, words)
     if more:
         raise ConfigError("Name one server.")
-    inventory = None if opening.alone else options.inventory()
+    began = perf_counter()
+    where = opening.request.where
     steps: list[Step] = []
 
     def show(step: Step) -> None:
@@ -43,13 +43,17 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
 
     try:
         with Ticker(options, label(server, name)) as ticker:
-            found = asyncio.run(test(opening, inventory, name, show))
+            found = on_host(
+                opening,
+                lambda host, deadline: test(host, name, show, deadline, where=where, began=began),
+                named=name,
+            )
     except ServerError as error:
         if options.json:
             print_json(_data(name, steps, None, error))
         tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
         explain(error)
-        _help(options, inventory, name, error)
+        _help(options, name, error, adhoc=bool(opening.alone))
         ctx.exit(exit_code(error))
     if options.json:
         print_json(_data(name, steps, found, None))
@@ -66,15 +70,15 @@ def _data(name: str, steps: list[Step], found: Found | None, error: MooringError
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _help(options: Globals, inventory: Inventory | None, name: str, error: ServerError) -> None:
+def _help(options: Globals, name: str, error: ServerError, *, adhoc: bool) -> None:
     """What a person may do about it."""
-    path = None if inventory is None else inventory.find(name).definition.origin.path
+    path = None if adhoc else options.inventory().find(name).definition.origin.path
     where = short_path(path, options.request().where.home) if path else "its definition"
     if isinstance(error, TimedOut):
-        raised = "" if inventory is None else f'raise "timeout" in {where}, or '
+        raised = "" if adhoc else f'raise "timeout" in {where}, or '
         tell(f"It may need longer: {raised}try with --timeout.")
     elif isinstance(error, NeedsLogin) or (isinstance(error, HttpError) and error.status in (401, 403)):
         written = f'"headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {where}'
-        tell(f"""Give it a token: {"-H 'Authorization: Bearer …'" if inventory is None else written}.""")
-    elif error.stage in ("spawn", "handshake") and not error.stderr and inventory is not None:
+        tell(f"""Give it a token: {"-H 'Authorization: Bearer …'" if adhoc else written}.""")
+    elif error.stage in ("spawn", "handshake") and not error.stderr and not adhoc:
         tell("`mooring mcp get` shows how it is started, `mooring logs` what it wrote before.")
