@@ -1,12 +1,15 @@
-"""The inside of a host: its rooms put together on the terms of a charter, refitted when the configuration changes,
-and closed in order."""
+"""The parts of a host put together: opened by its options, changed when the configuration does, closed in order."""
 
 import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from mooring.core.approved import Approved
 from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
+from mooring.core.failure import Failure
+from mooring.core.limits import Limits
+from mooring.core.offer import Offer
 from mooring.core.problem import Problem
 from mooring.host.calls import Calls
 from mooring.host.feed import Feed
@@ -19,7 +22,7 @@ from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
 from mooring.servers.server import Server
-from mooring.servers.shared import Shared
+from mooring.servers.shared import ServerDefaults, Shared
 from mooring.servers.watch import Watches
 from mooring.settings import Settings
 
@@ -33,48 +36,47 @@ if TYPE_CHECKING:
 class Assembly:
     """Everything that one host is made of; nothing is there before it is opened."""
 
-    def __init__(self, charter: HostOptions) -> None:
+    def __init__(self, options: HostOptions) -> None:
         """Raises: ConfigError where the servers that were given are not what they should be."""
-        self.charter = charter
+        self.options = options
         self.settings: Settings
         self.problems: tuple[Problem, ...] = ()
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
         self.registries: WeakSet[Registry] = WeakSet()
-        self._look = looking(charter.request, charter.servers)
+        self._look = looking(options.request, options.servers)
         self._admitted: Admitted
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
         self._meaning: Meaning | None = None
 
     async def open(self) -> None:
-        charter, where = self.charter, self.charter.request.where
+        options, where = self.options, self.options.request.where
         self._loop = asyncio.get_running_loop()
-        admitted = charter.adapt(await asyncio.to_thread(self._look))
+        admitted = options.adapt(await asyncio.to_thread(self._look))
         settings = admitted.settings
-        self.log = ServerLog(where)
-        self.watches = Watches(self.feed.emit, charter.sleep)
+        self._log = ServerLog(where)
+        self.watches = Watches(self.feed.emit, options.sleep)
         self.shared = Shared(
-            where,
-            emit=self._heard,
-            log=self.log.write if charter.remember else _drop,
-            warn=charter.warn,
-            guard=charter.guard,
-            ask=charter.ask,
-            limits=charter.limits,
-            env=settings["env"],
-            network=settings["network"],
+            self,
+            ServerDefaults(
+                where=where,
+                limits=options.limits or Limits(),
+                env=settings["env"],
+                network=settings["network"],
+            ),
+            ask=options.ask,
+            guard=options.guard,
         )
-        project = admitted.root if charter.request.project else None
+        project = admitted.root if options.request.project else None
         self.warden = Warden(
-            where, settings, project, ask=charter.ask, mode=charter.mode, said=charter.rules, tell=self._tell
+            where, settings, project, ask=options.ask, mode=options.mode, said=options.rules, tell=self._tell
         )
-        self.fleet = Fleet(self.shared, Cache(where) if charter.remember else None, self._retired)
-        self.roster = Lookup(self.fleet.servers, self._withheld, self.means)
-        self.calls = Calls(self.roster, self.warden)
-        self.shared.vet = self.roster.vet
+        self.fleet = Fleet(self.shared, Cache(where) if options.remember else None, self._retired)
+        self.lookup = Lookup(self.fleet.servers, self._withheld, self.means)
+        self.calls = Calls(self.lookup, self.warden)
         self._refit(admitted)
-        if charter.hot:
+        if options.hot:
             self._watcher = self._loop.create_task(self._keep_up())
 
     async def close(self) -> None:
@@ -87,21 +89,21 @@ class Assembly:
             await registry.close()
         await self.watches.close()
         await self.fleet.close()
-        if self.charter.guard is None:
+        if self.options.guard is None:
             await self.shared.close()
         self.feed.close()
         await asyncio.to_thread(self.warden.close)
         if self._meaning is not None:
             await asyncio.to_thread(self._meaning.close)
-        self.log.close()
+        self._log.close()
         if self._scratch is not None:
             await asyncio.to_thread(self._scratch.cleanup)
 
     @property
     def results(self) -> str:
         """The folder for results that are too long to be given at once; gone in the end where nothing is remembered."""
-        if self.charter.remember:
-            return f"{self.charter.request.where.cache}/results"
+        if self.options.remember:
+            return f"{self.options.request.where.cache}/results"
         if self._scratch is None:
             from tempfile import TemporaryDirectory  # few hosts need one
 
@@ -112,15 +114,15 @@ class Assembly:
         """What tools mean, if that can be known and is to be: asked for when there is something to search."""
         from mooring.tools.search.meaning import Meaning, installed
 
-        if self._meaning is None and self.charter.remember and self.settings["searchByMeaning"] and installed():
-            self._meaning = Meaning(self.charter.request.where.cache)
+        if self._meaning is None and self.options.remember and self.settings["searchByMeaning"] and installed():
+            self._meaning = Meaning(self.options.request.where.cache)
         return self._meaning
 
     # --- another configuration ------------------------------------------------------------------------------------
 
     async def apply(self, servers: Given) -> None:
         """Make these the servers, whatever is configured. Raises: ConfigError where they are none."""
-        self._look = looking(self.charter.request, servers)
+        self._look = looking(self.options.request, servers)
         await self.reload()
 
     async def reload(self) -> None:
@@ -130,24 +132,48 @@ class Assembly:
 
     async def _keep_up(self) -> None:
         """Read the configuration again whenever one of its files changed; act only if it says something else."""
-        async for _ in changes(lambda: self._admitted.looked, self.charter.sleep):
+        async for _ in changes(lambda: self._admitted.looked, self.options.sleep):
             admitted = await self._read()
             if not admitted.same(self._admitted):
                 self._refit(admitted)
             self._admitted = admitted
 
     async def _read(self) -> Admitted:
-        return self.charter.adapt(await asyncio.to_thread(self._look))
+        return self.options.adapt(await asyncio.to_thread(self._look))
 
     def _refit(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
         todo = self.fleet.apply(keeping(admitted, self.fleet.approved).wanted)
         self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
-        self.roster.use(admitted)
+        self.lookup.use(admitted)
         self.warden.use(admitted.settings)
         self.feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
-    # --- what the rooms tell one another --------------------------------------------------------------------------
+    # --- what servers tell their owner ----------------------------------------------------------------------------
+
+    def emit(self, event: Event) -> None:
+        # Whoever hears that tools changed looks them up at once, so the lookup has to know first.
+        if isinstance(event, ToolsChanged):
+            self.lookup.changed()
+        self.feed.emit(event)
+
+    def log(self, server: str, level: str, text: str) -> None:
+        if self.options.remember:
+            self._log.write(server, level, text)
+
+    def warn(self, server: str, lack: str) -> None:
+        self.options.warn(server, lack)
+
+    def keep_offer(self, approved: Approved, offer: Offer) -> None:
+        self.fleet.keep_offer(approved, offer)
+
+    def keep_failure(self, approved: Approved, failure: Failure) -> None:
+        self.fleet.keep_failure(approved, failure)
+
+    def check_tool(self, server: str, tool: str) -> None:
+        self.lookup.vet(server, tool)
+
+    # --- what the parts tell one another --------------------------------------------------------------------------
 
     async def _retired(self, server: Server) -> None:
         self.calls.forget(server)
@@ -161,12 +187,3 @@ class Assembly:
         self.problems, self.troubles = (*self.problems, problem), (*self.troubles, problem)
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))
-
-    def _heard(self, event: Event) -> None:
-        if isinstance(event, ToolsChanged):
-            self.roster.changed()
-        self.feed.emit(event)
-
-
-def _drop(server: str, level: str, text: str) -> None:
-    return

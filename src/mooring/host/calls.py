@@ -38,8 +38,8 @@ class _Way(Struct, frozen=True):
 class Calls:
     """The calls of one host. Nothing of it can skip the gate."""
 
-    def __init__(self, roster: Lookup, warden: Warden) -> None:
-        self._roster = roster
+    def __init__(self, lookup: Lookup, warden: Warden) -> None:
+        self._lookup = lookup
         self._warden = warden
         self._record = warden.audit.add
         self._pinned: set[Server] = set()
@@ -57,7 +57,7 @@ class Calls:
     ) -> Result:
         """See `Host.call`."""
         within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
-        known = (self._roster.catalog, self._warden.gate.policy)
+        known = (self._lookup.catalog, self._warden.gate.policy)
         if known != self._known:
             self._known, self._ways = known, {}
         way = self._ways.get(name if isinstance(name, str) else name.name)
@@ -82,12 +82,12 @@ class Calls:
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, within: Timeout | None
     ) -> tuple[_Way, ProposedCall, Timeout | None]:
         """The way to a tool, once a call of it was let through; known from then on where no argument could bar it."""
-        entry = name if isinstance(name, CatalogEntry) else self._roster.catalog.get(name)
+        entry = name if isinstance(name, CatalogEntry) else self._lookup.catalog.get(name)
         if entry is None:
             began = asyncio.get_running_loop().time()
-            entry = await self._roster.find(str(name), began + _most(within))
+            entry = await self._lookup.find(str(name), began + _most(within))
             within = _less(within, asyncio.get_running_loop().time() - began)
-        server = self._roster.owner(entry)
+        server = self._lookup.owner(entry)
         call = about(entry, server, arguments)
         began = asyncio.get_running_loop().time()
         verdict = await self._judged(call, server, _most(within))
@@ -95,8 +95,8 @@ class Calls:
         way = _Way(entry, server, verdict, server.origin, _harmless(entry))
         if (
             self._warden.always(call)
-            and not self._roster.others(entry.server)
-            and self._known[0] is self._roster.catalog
+            and not self._lookup.others(entry.server)
+            and self._known[0] is self._lookup.catalog
         ):
             self._ways[name if isinstance(name, str) else name.name] = way
         return way, call, within
@@ -134,13 +134,13 @@ class Calls:
 
         Raises: Denied, Stale.
         """
-        server = self._roster.owner(entry)
+        server = self._lookup.owner(entry)
         call = about(entry, server, arguments)
         verdict = await self._passed(call, server)
 
         async def look() -> Result:
-            owner = self._roster.owner(await self._roster.find(f"{entry.server}.{entry.tool}", inf))
-            for name in (call.server, *self._roster.others(call.server)):
+            owner = self._lookup.owner(await self._lookup.find(f"{entry.server}.{entry.tool}", inf))
+            for name in (call.server, *self._lookup.others(call.server)):
                 self._warden.recheck(replace(call, server=name))
             return await self._warden.audit.made(call, verdict, owner.call(entry.tool, call.arguments))
 
@@ -154,7 +154,7 @@ class Calls:
     async def _passed(self, call: ProposedCall, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
         verdict = await self._warden.passes(call)
-        for name in self._roster.others(call.server):
+        for name in self._lookup.others(call.server):
             await self._warden.also(replace(call, server=name), verdict)
         if server not in self._pinned:
             self._pinned.add(server)

@@ -1,4 +1,4 @@
-"""The host: everything configured, as one. What it does, it has its rooms do."""
+"""The host: everything configured, as one. Each part of it does one thing; this is what programs see."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 class Host:
     """Many servers as one. Every method may be called from any task, any number at a time."""
 
-    def __init__(self, charter: HostOptions) -> None:
+    def __init__(self, options: HostOptions) -> None:
         """Nothing is read before it is opened, by `async with`. Raises: ConfigError."""
-        self._hull = Assembly(charter)
+        self._parts = Assembly(options)
 
     async def __aenter__(self) -> Self:
-        await self._hull.open()
+        await self._parts.open()
         return self
 
     async def __aexit__(
@@ -50,48 +50,48 @@ class Host:
 
     async def close(self) -> None:
         """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
-        await self._hull.close()
+        await self._parts.close()
 
     # --- what there is --------------------------------------------------------------------------------------------
 
     @property
     def settings(self) -> Settings:
-        return self._hull.settings
+        return self._parts.settings
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the configuration."""
-        return self._hull.problems
+        return self._parts.problems
 
     @property
     def troubles(self) -> tuple[Problem, ...]:
         """What went wrong since it was opened, beside the work itself."""
-        return self._hull.troubles
+        return self._parts.troubles
 
     @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, by name; two names of the very same thing lead to one server."""
-        return self._hull.roster.servers
+        return self._parts.lookup.servers
 
     @property
     def tools(self) -> tuple[CatalogEntry, ...]:
         """Every tool that is known now, in a stable order; what `ready` still brings comes with an event."""
-        return self._hull.roster.tools
+        return self._parts.lookup.tools
 
     def status(self) -> dict[str, Status]:
         """How every configured server stands, those that may not be started too."""
         standing = {name: server.status for name, server in self.servers.items()}
-        standing |= {name: refused.status for name, refused in self._hull.roster.refused.items()}
+        standing |= {name: refused.status for name, refused in self._parts.lookup.refused.items()}
         return dict(sorted(standing.items()))
 
     @property
     def refused(self) -> Mapping[str, NotAdmitted]:
         """Every configured server that may not be started, and why."""
-        return self._hull.roster.refused
+        return self._parts.lookup.refused
 
     def events(self) -> AsyncIterator[Event]:
         """What changes from now on, until the host closes; all of it can be read again from the host."""
-        return self._hull.feed.listen()
+        return self._parts.feed.listen()
 
     async def ready(
         self,
@@ -107,16 +107,16 @@ class Host:
         in the background. What is less than `trusted` seconds old is believed: that a server took too long, or ended,
         and a list of tools that it gave no time to live.
         """
-        fleet = self._hull.fleet
+        fleet = self._parts.fleet
         if servers is not None:
             named = {self.server(name) for name in servers}
             return await fleet.ready(named, within, refresh=refresh, trusted=trusted)
         errors = await fleet.ready(fleet.servers.values(), within, refresh=refresh, trusted=trusted)
-        return dict(sorted({**self._hull.roster.wrong, **errors}.items()))
+        return dict(sorted({**self._parts.lookup.wrong, **errors}.items()))
 
     def lately_failed(self, seconds: float) -> dict[str, ServerError]:
         """Servers of which nothing is known but why they failed, less than so many seconds ago, here or elsewhere."""
-        fleet = self._hull.fleet
+        fleet = self._parts.fleet
         return fleet.lately_failed(filter(unknown, fleet.servers.values()), seconds)
 
     # --- using it -------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Host:
             BadArguments: they cannot be sent.
             ServerError: the server, or the way to it, failed.
         """
-        return self._hull.calls.call(name, arguments, timeout, on_progress, on_start)
+        return self._parts.calls.call(name, arguments, timeout, on_progress, on_start)
 
     async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
@@ -151,8 +151,8 @@ class Host:
         seconds ago.
         """
         until = asyncio.get_running_loop().time() + within
-        entry = self._hull.roster.catalog.get(name) or await self._hull.roster.find(name, until, trusted)
-        self._hull.roster.owner(entry)
+        entry = self._parts.lookup.catalog.get(name) or await self._parts.lookup.find(name, until, trusted)
+        self._parts.lookup.owner(entry)
         return entry
 
     def server(self, name: str) -> Server:
@@ -160,14 +160,14 @@ class Host:
 
         Raises: UnknownServer, Disabled, NotApproved; ConfigError where its definition cannot be used.
         """
-        return self._hull.roster.server(name)
+        return self._parts.lookup.server(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, without regard to case, also where it may not be started.
 
         Raises: UnknownServer.
         """
-        return self._hull.roster.definition(name)
+        return self._parts.lookup.definition(name)
 
     async def resources(self, server: str | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached. Raises: as `server`, and ServerError, for one."""
@@ -199,7 +199,7 @@ class Host:
 
     def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
         """The tools that fit a request, the best first; see `learn`."""
-        return self._hull.roster.catalog.search(words, limit)
+        return self._parts.lookup.catalog.search(words, limit)
 
     async def learn(self, words: str = "", within: float = 60.0) -> str:
         """Wait until searches go by what tools mean, where the extra `mooring[search]` is there; else say why not yet.
@@ -207,7 +207,7 @@ class Host:
         It is learned once for each tool, beside everything else, and begins with the first search at the latest. With
         `words`, that is waited for only if a search by them has to know.
         """
-        index, meaning = self._hull.roster.catalog.index, self._hull.means()
+        index, meaning = self._parts.lookup.catalog.index, self._parts.means()
         if index.sense is None or meaning is None:
             return ""
         if words:
@@ -242,7 +242,7 @@ class Host:
         from mooring.tools.registry import Registry, Terms
         from mooring.tools.results.store import Store
 
-        settings, servers = self.settings, self._hull.fleet.servers
+        settings, servers = self.settings, self._parts.fleet.servers
         loads = [all_of(name) for name, server in servers.items() if server.config.always_load]
         terms = Terms(
             context=context,
@@ -259,13 +259,13 @@ class Host:
         made = Registry(
             house,
             self.tools,
-            Store(self._hull.results),
+            Store(self._parts.results),
             terms,
             more=more,
             tell=tell or (lambda _: None),
-            meaning=self._hull.means(),
+            meaning=self._parts.means(),
         )
-        self._hull.registries.add(made)
+        self._parts.registries.add(made)
         return made
 
     async def own(
@@ -280,11 +280,11 @@ class Host:
 
         Raises: Denied; as the work does.
         """
-        return await self._hull.calls.own(tool, arguments, work, also)
+        return await self._parts.calls.own(tool, arguments, work, also)
 
     def origin(self, server: str) -> str:
         """Where a server comes from, in words; empty where there is none of that name."""
-        found = self._hull.fleet.servers.get(server)
+        found = self._parts.fleet.servers.get(server)
         return "" if found is None else found.origin
 
     # --- tools as they were approved ------------------------------------------------------------------------------
@@ -292,25 +292,25 @@ class Host:
     def held(self) -> dict[str, Held]:
         """The tools that are held back, by server, because they are not what was approved."""
         found = {
-            name: self._hull.warden.held(server.approved, server.tools)
-            for name, server in self._hull.fleet.servers.items()
+            name: self._parts.warden.held(server.approved, server.tools)
+            for name, server in self._parts.fleet.servers.items()
         }
         return {name: held for name, held in found.items() if held}
 
     def approve(self, server: str, held: Held) -> None:
         """Let tools be called as they were shown. Raises: as `server`; FileError."""
-        self._hull.warden.approve(self.server(server).approved, held)
-        self._hull.roster.changed()
+        self._parts.warden.approve(self.server(server).approved, held)
+        self._parts.lookup.changed()
 
     # --- watching -------------------------------------------------------------------------------------------------
 
     @property
     def watches(self) -> tuple[Watch, ...]:
-        return self._hull.watches.all
+        return self._parts.watches.all
 
     async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
         """Hear through `events` when a resource changes. Raises: as `server`; ConfigError; ServerError."""
-        return await self._hull.watches.subscribe(self.server(server), uri, reason)
+        return await self._parts.watches.subscribe(self.server(server), uri, reason)
 
     async def poll(
         self,
@@ -332,14 +332,14 @@ class Host:
         look = None
         if tool is not None:
             entry = await self.find(f"{self.server(server).name}.{tool}")
-            tool, look = entry.tool, await self._hull.calls.looking(entry, arguments)
-        return await self._hull.watches.poll(
+            tool, look = entry.tool, await self._parts.calls.looking(entry, arguments)
+        return await self._parts.watches.poll(
             self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=look
         )
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; whether there was one."""
-        return await self._hull.watches.end(id=id, server=server, target=target)
+        return await self._parts.watches.end(id=id, server=server, target=target)
 
     # --- changing it ----------------------------------------------------------------------------------------------
 
@@ -348,22 +348,22 @@ class Host:
 
         Raises: ConfigError where `servers` is not what it should be.
         """
-        await self._hull.apply(servers)
+        await self._parts.apply(servers)
 
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, begin anew with that server alone. Raises: as `server`."""
         if server is None:
-            await self._hull.reload()
+            await self._parts.reload()
         else:
-            self._hull.shared.secrets.forget()
+            self._parts.shared.secrets.forget()
             await self.server(server).restart()
 
     def forget(self, server: str) -> None:
         """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
-        self._hull.fleet.forget(self.server(server))
-        self._hull.roster.changed()
+        self._parts.fleet.forget(self.server(server))
+        self._parts.lookup.changed()
 
     async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
         if name is not None:
             return await of_one(self.server(name), what, ask)
-        return await of_all(self._hull.fleet.servers.values(), what, ask)
+        return await of_all(self._parts.fleet.servers.values(), what, ask)

@@ -1,4 +1,4 @@
-"""On what terms a host is opened: one value, from the door to the rooms."""
+"""The options of a host as one value, from `mooring.open` to the parts that use them."""
 
 import asyncio
 from collections.abc import Callable
@@ -54,4 +54,4 @@ class HostOptions(Struct, frozen=True, kw_only=True):
         return self.reload and self.servers is None
 
     def __repr__(self) -> str:
-        return f"<Charter of {self.request.cwd}>"
+        return f"<HostOptions of {self.request.cwd}>"

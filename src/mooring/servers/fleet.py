@@ -28,7 +28,6 @@ class Fleet:
         self._retired = retired
         self._leaving: set[asyncio.Task[None]] = set()
         self._writing: asyncio.TimerHandle | None = None
-        shared.remember, shared.failed = self._remember, self._failed
 
     @property
     def approved(self) -> dict[str, Approved]:
@@ -82,7 +81,7 @@ class Fleet:
             return {}
         now = time()
         by_name = {server.name: server for server in servers}
-        found = self._cache.failures([server.approved for server in by_name.values()], self._shared.where)
+        found = self._cache.failures([server.approved for server in by_name.values()], self._shared.defaults.where)
         return {
             name: ServerError(name, f"{failure.told(now)}; `mooring tools {argument(name)}` tries again.")
             for name, failure in found.items()
@@ -104,7 +103,20 @@ class Fleet:
         """Know nothing of what a server offered."""
         server.offering.offer = None
         if self._cache is not None:
-            self._cache.forget(self._cache.own_key(server.approved, self._shared.where))
+            self._cache.forget(self._cache.own_key(server.approved, self._shared.defaults.where))
+
+    def keep_offer(self, approved: Approved, offer: Offer) -> None:
+        """Remember what a server offers, for the next host too."""
+        if self._cache is None:
+            return
+        self._cache.put(self._cache.own_key(approved, self._shared.defaults.where), offer)
+        self._write_soon(self._cache)
+
+    def keep_failure(self, approved: Approved, failure: Failure) -> None:
+        """Remember why a server could not be connected, for the next host too."""
+        if self._cache is not None:
+            self._cache.fail(self._cache.own_key(approved, self._shared.defaults.where), failure)
+            self._write_soon(self._cache)
 
     def _retire(self, server: Server) -> None:
         """What a server that is no longer wanted has begun, it may end."""
@@ -121,18 +133,7 @@ class Fleet:
         task.add_done_callback(self._leaving.discard)
 
     def _known(self, approved: list[Approved]) -> dict[str, Offer]:
-        return self._cache.known(approved, self._shared.where) if self._cache is not None else {}
-
-    def _remember(self, approved: Approved, offer: Offer) -> None:
-        if self._cache is None:
-            return
-        self._cache.put(self._cache.own_key(approved, self._shared.where), offer)
-        self._write_soon(self._cache)
-
-    def _failed(self, approved: Approved, failure: Failure) -> None:
-        if self._cache is not None:
-            self._cache.fail(self._cache.own_key(approved, self._shared.where), failure)
-            self._write_soon(self._cache)
+        return self._cache.known(approved, self._shared.defaults.where) if self._cache is not None else {}
 
     def _write_soon(self, cache: Cache) -> None:
         if self._writing is None:

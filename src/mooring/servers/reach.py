@@ -39,7 +39,7 @@ async def connection(
     ready = await prepare(approved, context(shared))
     on_ready(ready)
     for omission in ready.omitted:
-        shared.lacks(approved.name, str(omission))
+        shared.note_lack(approved.name, str(omission))
     async with prepared(ready, approved.name, shared, client, limits, known) as session:
         yield session
 
@@ -83,7 +83,7 @@ async def _reached(
         limits=limits,
         transport=reach.transport,
         server=name,
-        options=Options(**shared.options),
+        options=Options(**shared.defaults.network),
         network=shared.network,
         known=known,
     )
@@ -91,7 +91,13 @@ async def _reached(
 
 def context(shared: Shared) -> LaunchContext:
     """What all servers of a host are prepared with."""
-    return LaunchContext(where=shared.where, guard=shared.guard, ask=shared.ask, secrets=shared.secrets, env=shared.env)
+    return LaunchContext(
+        where=shared.defaults.where,
+        guard=shared.guard,
+        ask=shared.ask,
+        secrets=shared.secrets,
+        env=shared.defaults.env,
+    )
 
 
 def installs(config: ServerConfig) -> bool:

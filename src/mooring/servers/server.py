@@ -54,11 +54,11 @@ class Server:
         self.approved = approved
         self.origin = _origin(approved.config)
         """Where its definition comes from, in words."""
-        self.offering = Offering(approved.name, offer, shared.emit, lambda found: shared.remember(self.approved, found))
-        self.limits: Limits = limits_of(approved.config, shared.limits)
+        self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer)
+        self.limits: Limits = limits_of(approved.config, shared.defaults.limits)
         self._shared = shared
         self._loop = asyncio.get_running_loop()
-        self._keeper = Supervisor(self, shared.chance)
+        self._keeper = Supervisor(self, shared.defaults.chance)
         self._listeners: set[Callable[[str], None]] = set()
         self._secrets: tuple[str, ...] = ()
         """The values that it was given and must not be shown, should it repeat them."""
@@ -109,13 +109,13 @@ class Server:
     @property
     def patience(self) -> float:
         """How many seconds it may take to begin."""
-        return max(self.limits.connect, self._shared.installing) if self.installing else self.limits.connect
+        return max(self.limits.connect, self._shared.defaults.installing) if self.installing else self.limits.connect
 
     def amend(self, approved: Approved) -> None:
         """The same program, offered otherwise."""
         self.approved = approved
         self.origin = _origin(approved.config)
-        self.limits = limits_of(approved.config, self._shared.limits)
+        self.limits = limits_of(approved.config, self._shared.defaults.limits)
         self._keeper.ring()
 
     # --- its connection -------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Server:
         """The same once it is connected, which may take as long as a call of the `soon` kind would wait."""
         until = inf if within.total is None else self._loop.time() + within.total
         session = await self.session(min(until, self._soon(soon)))
-        self._shared.vet(self.name, tool)
+        self._shared.owner.check_tool(self.name, tool)
         left = within if within.total is None else Timeout(within.idle, max(0.001, until - self._loop.time()))
         return await session.call_tool(tool, arguments, within=left, on_progress=on_progress, meta=meta)
 
@@ -285,13 +285,13 @@ class Server:
         """What costs time to find out is kept: whoever only wants to see what there is need not wait for it again."""
         if isinstance(error, _LASTING):
             within = self.patience if isinstance(error, TimedOut) else None
-            self._shared.failed(self.approved, Failure(at=time(), error=str(error), within=within))
+            self._shared.owner.keep_failure(self.approved, Failure(at=time(), error=str(error), within=within))
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
 
     def became(self, status: Status) -> None:
-        self._shared.emit(StatusChanged(self.name, status))
+        self._shared.owner.emit(StatusChanged(self.name, status))
 
     def logged(self, message: LogMessage) -> None:
         self._shared.note(self.name, message, self._secrets)
@@ -312,6 +312,9 @@ class Server:
 
     def _knows(self, ready: Launch | Reach) -> None:
         self._secrets = ready.secrets
+
+    def _keep_offer(self, offer: Offer) -> None:
+        self._shared.owner.keep_offer(self.approved, offer)
 
     def _changed(self, what: List) -> None:
         self.offering.changed(what)

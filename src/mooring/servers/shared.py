@@ -1,8 +1,10 @@
-"""What all servers of one host have in common."""
+"""What all servers of one host share: the guard, the network, the turns to start; and what they tell that host."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Logged
@@ -27,47 +29,59 @@ With 32, fifty small servers took a sixth longer: nothing was being started whil
 """
 
 
-def _chance() -> float:
-    from random import random  # only what failed once waits by chance
+class ServerOwner(Protocol):
+    """What servers tell the host that runs them, and what they ask of it."""
+
+    def emit(self, event: Event) -> None:
+        """Pass on a change to whoever listens."""
+
+    def log(self, server: str, level: str, text: str) -> None:
+        """Keep what a server wrote; secrets are struck out already."""
+
+    def warn(self, server: str, lack: str) -> None:
+        """Say what a server has to go without."""
+
+    def keep_offer(self, approved: Approved, offer: Offer) -> None:
+        """Remember what a server offers."""
+
+    def keep_failure(self, approved: Approved, failure: Failure) -> None:
+        """Remember why a server could not be connected."""
+
+    def check_tool(self, server: str, tool: str) -> None:
+        """Hold a tool of a server that was just connected to what was approved. Raises: HeldBack."""
+
+
+def _random() -> float:
+    from random import random  # only a server that failed once waits by chance
 
     return random()
 
 
+class ServerDefaults(Struct, frozen=True, kw_only=True):
+    """What holds for every server of a host where its own definition says nothing else."""
+
+    where: Where
+    limits: Limits = Limits()
+    env: Mapping[str, str] = {}
+    """What the person's settings add to the environment of everything that is started."""
+    network: Mapping[str, str] = {}
+    """The proxy and the certificates of the person's settings."""
+    installing: float = INSTALLING
+    """How many seconds a start may take that may have to download its program first."""
+    chance: Callable[[], float] = _random
+    """Spreads the pauses between two attempts, so that servers lost together do not all come back at one moment."""
+
+
 class Shared:
-    """The guard, the network, the limits, whom to tell: given once, when a host opens."""
+    """One per host, made when it opens."""
 
     def __init__(
-        self,
-        where: Where,
-        *,
-        emit: Callable[[Event], None],
-        log: Callable[[str, str, str], None],
-        warn: Callable[[str, str], None] | None = None,
-        guard: Guard | None = None,
-        ask: Ask | None = None,
-        limits: Limits | None = None,
-        env: Mapping[str, str] | None = None,
-        network: Mapping[str, str] | None = None,
-        installing: float = INSTALLING,
-        chance: Callable[[], float] = _chance,
+        self, owner: ServerOwner, defaults: ServerDefaults, *, ask: Ask | None = None, guard: Guard | None = None
     ) -> None:
-        self.where = where
-        self.emit = emit
-        self.remember: Callable[[Approved, Offer], None] = _forget
-        """Keeps what a server offers, where somebody wants it kept."""
-        self.failed: Callable[[Approved, Failure], None] = _forget
-        """Keeps why a server could not be connected, where somebody wants it kept."""
-        self.vet: Callable[[str, str], None] = _pass
-        """Holds a tool of a server that was just connected to what was approved. Raises: HeldBack."""
+        self.owner = owner
+        self.defaults = defaults
         self.ask = ask
-        self.limits = limits or Limits()
-        self.env = env or {}
-        self.options = network or {}
-        self.installing = installing
-        self.chance = chance
         self.secrets = Secrets()
-        self._log = log
-        self._warn = warn
         self._guard = guard
         self._network: Network | None = None
         self._starts = asyncio.Semaphore(STARTS)
@@ -94,32 +108,23 @@ class Shared:
         return self._installs if installing else self._starts
 
     def note(self, server: str, message: LogMessage, secrets: Sequence[str] = ()) -> None:
-        """Something a server wrote, or that is to be known about it."""
-        text = message.data if isinstance(message.data, str) else _text(message.data)
+        """Keep and pass on what a server wrote, or what is to be known about it."""
+        text = message.data if isinstance(message.data, str) else _as_json(message.data)
         text = redact(text, secrets)
-        self._log(server, message.level, text)
-        self.emit(Logged(server, message.level, text))
+        self.owner.log(server, message.level, text)
+        self.owner.emit(Logged(server, message.level, text))
 
-    def lacks(self, server: str, what: str) -> None:
-        """What a server has to go without: a mistyped name of a secret must not be found out by a refused login."""
-        self.note(server, LogMessage("warning", what))
-        if self._warn is not None:
-            self._warn(server, what)
+    def note_lack(self, server: str, lack: str) -> None:
+        """Say what a server has to go without: a mistyped name of a secret must not surface as a refused login."""
+        self.note(server, LogMessage("warning", lack))
+        self.owner.warn(server, lack)
 
     async def close(self) -> None:
         if self._guard is not None:
             await self._guard.close()
 
 
-def _text(data: object) -> str:
+def _as_json(data: object) -> str:
     from json import dumps  # few servers log anything but text
 
     return dumps(data, ensure_ascii=False, default=str)
-
-
-def _pass(server: str, tool: str) -> None:
-    return
-
-
-def _forget(approved: Approved, what: object) -> None:
-    return
