@@ -14,7 +14,7 @@ HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", 
 OURS = [
     "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
     "mooring.cli.failure", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
-    "mooring.core.config", "mooring.core.problem", "mooring.core.secret", "mooring.core.standing", "mooring.core.template",
+    "mooring.core.config", "mooring.core.near", "mooring.core.problem", "mooring.core.secret", "mooring.core.standing", "mooring.core.template",
     "mooring.core.where", "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect",
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
     "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.template", "mooring.discovery.values",

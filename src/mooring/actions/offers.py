@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from time import time
 from typing import Literal, TypeAlias
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import LATELY
+from mooring.core.near import nearest
 from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
 from mooring.errors import ConfigError, MooringError
@@ -108,7 +108,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 def _find(server: str, known: Sequence[Prompt], name: str) -> Prompt:
     found = next((prompt for prompt in known if prompt.name == name), None)
     if found is None:
-        near = get_close_matches(name, [prompt.name for prompt in known], 3)
+        near = nearest(name, [prompt.name for prompt in known])
         guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring prompts` shows what it has."
         raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
     return found
@@ -119,6 +119,6 @@ def _check(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
     for missing in (a.name for a in prompt.arguments or () if a.required and a.name not in given):
         raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {missing}; add {missing}=VALUE.")
     for extra in (name for name in given if name not in known):
-        near = get_close_matches(extra, known, 1)
+        near = nearest(extra, known, 1)
         guess = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known) or 'none'}."
         raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {extra}. {guess}")

@@ -3,17 +3,17 @@
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
 from mooring.actions.arguments import arguments
 from mooring.chat import servers
+from mooring.core.near import find_server, nearest
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Resource
 from mooring.display.lines import lines
 from mooring.display.text import brief, columns, safe
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, UnknownServer
 from mooring.servers.log import read as read_log
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import as_result
@@ -32,7 +32,7 @@ async def run(chat: "Chat", line: str) -> None:
     word, _, rest = line.removeprefix("/").partition(" ")
     found = COMMANDS.get(ALIASES.get(word, word))
     if found is None:
-        near = get_close_matches(word, COMMANDS, 1)
+        near = nearest(word, COMMANDS, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help shows what there is."
         raise ConfigError(f"There is no command /{word}. {guess}")
     await found[0](chat, rest.strip())
@@ -150,12 +150,10 @@ def offered(chat: "Chat") -> list[str]:
 
 def _server(chat: "Chat", name: str) -> str:
     """The server that is meant, also one that may not be started. Raises: ConfigError."""
-    known = list(chat.host.status())
-    alike = [other for other in known if other.casefold() == name.casefold()]
-    if name in known or len(alike) == 1:
-        return name if name in known else alike[0]
-    near = alike or get_close_matches(name, known, 3)
-    guess = f"Did you mean {' or '.join(near)}? " if near else ""
+    try:
+        return find_server(name, chat.host.status())
+    except UnknownServer as error:
+        guess = f"Did you mean {' or '.join(error.near)}? " if error.near else ""
     raise ConfigError(f"MCP server '{name}' not found. {guess}Run /mcp to see available servers.")
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig, Stdio
+from mooring.core.near import find_server
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
 from mooring.core.template import literal
@@ -22,7 +23,7 @@ from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition, Scan, context, maps, scan
-from mooring.errors import ConfigError, FileError, ParseError, UnknownServer
+from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
@@ -48,19 +49,11 @@ class Inventory(Struct, frozen=True):
         Raises:
             UnknownServer: there is none, or the case would have to decide between several.
         """
-        exact = [choice for choice in self.choices if choice.name == name]
-        folded = [choice for choice in self.choices if choice.name.casefold() == name.casefold()]
-        if len(found := exact or folded) == 1:
-            return found[0]
-        raise UnknownServer(name, [choice.name for choice in folded] or self._near(name))
+        by_name = {choice.name: choice for choice in self.choices}
+        return by_name[find_server(name, by_name)]
 
     def standing(self, definition: RankedDefinition) -> Standing:
         return self.ledger.standing(self.root, definition.config)
-
-    def _near(self, name: str) -> list[str]:
-        from difflib import get_close_matches  # only on the way to an error
-
-        return get_close_matches(name, [choice.name for choice in self.choices], 3)
 
 
 def discover(cwd: str | None = None) -> Inventory:

@@ -26,6 +26,7 @@ from mooring.core.call import (
     ToolName,
 )
 from mooring.core.content import Text
+from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
@@ -307,9 +308,7 @@ class Registry:
         return None
 
     def _unknown(self, name: str) -> UnknownTool:
-        from difflib import get_close_matches  # only on the way to an error
-
-        near = get_close_matches(name, [*self._own, *self._remote], 3)
+        near = nearest(name, [*self._own, *self._remote])
         finding = "; ToolSearch finds those there are" if self._shelf.hides else ""
         return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
 from mooring.tools.catalog.names import Scheme, names
@@ -144,12 +145,7 @@ class Catalog:
 
     def server(self, name: str) -> str:
         """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""
-        if name in self._sources:
-            return name
-        folded = [known for known in self._sources if known.casefold() == name.casefold()]
-        if len(folded) == 1:
-            return folded[0]
-        raise UnknownServer(name, folded or _close(name, self._sources))
+        return find_server(name, self._sources)
 
     def _of(self, server: str, tool: str) -> CatalogEntry | Cold:
         if (entry := self._by_pair.get((server, tool))) is not None:
@@ -187,12 +183,12 @@ class Catalog:
         return source.rejected.get(tool, source.note.rstrip("."))
 
     def _near(self, server: str, tool: str) -> list[str]:
-        return _close(tool, [entry.tool for entry in self.entries if entry.server == server])
+        return nearest(tool, [entry.tool for entry in self.entries if entry.server == server])
 
     def _unknown(self, name: str, alike: list[CatalogEntry]) -> UnknownServer | UnknownTool:
-        near = [f"{entry.server}.{entry.tool}" for entry in alike] or _close(name, sorted(self._exact))
+        near = [f"{entry.server}.{entry.tool}" for entry in alike] or nearest(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
-        like = _close(server, self._sources) if dot else []
+        like = nearest(server, self._sources) if dot else []
         if dot and (like or not near) and not alike:
             return UnknownServer(server, like)
         return UnknownTool("Mooring", name, near)
@@ -207,9 +203,3 @@ def spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
     """What the ways to write a tool's name come to once they are plain."""
     pair = plain(f"{server}{tool}")
     return plain(name), pair, f"mcp{pair}"
-
-
-def _close(name: str, known: Iterable[str]) -> list[str]:
-    from difflib import get_close_matches  # only on the way to an error
-
-    return get_close_matches(name, list(known), 3)

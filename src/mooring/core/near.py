@@ -1,0 +1,26 @@
+"""Which name was meant: as written, without regard to case where only one fits, and what comes closest otherwise."""
+
+from collections.abc import Collection, Iterable
+
+from mooring.errors import UnknownServer
+
+
+def find_server(name: str, known: Collection[str]) -> str:
+    """The server of that name among those that are known.
+
+    Raises:
+        UnknownServer: there is none, or the case would have to decide between several.
+    """
+    if name in known:
+        return name
+    alike = [other for other in known if other.casefold() == name.casefold()]
+    if len(alike) == 1:
+        return alike[0]
+    raise UnknownServer(name, alike or nearest(name, known))
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The names that come closest, the closest first; none where nothing is close."""
+    from difflib import get_close_matches  # only on the way to an error
+
+    return get_close_matches(name, list(known), most)
