@@ -237,36 +237,20 @@ class Host:
 
         Raises: ConfigError where a name is taken.
         """
-        from mooring.host.toolset import Conversation  # whoever has no model needs none of it
-        from mooring.tools.deferral import all_of
-        from mooring.tools.registry import Registry, Terms
-        from mooring.tools.results.store import Store
+        from mooring.host.toolset import make_registry  # a program without a model needs none of it
 
-        settings, servers = self.settings, self._parts.fleet.servers
-        loads = [all_of(name) for name, server in servers.items() if server.config.always_load]
-        terms = Terms(
+        return make_registry(
+            self,
+            self._parts,
             context=context,
-            percent=settings["toolBudget"],
-            always=(*loads, *settings["alwaysLoad"]),
-            allow=None if allow is None else tuple(allow),
-            deny=tuple(deny),
-            loaded=tuple(loaded),
-            takes=frozenset(takes),
-            tokens=tokens or settings["resultTokens"],
-            patience=settings["backgroundAfter"] or None,
-        )
-        house = self if terms.patience is None else Conversation(self, self.call)
-        made = Registry(
-            house,
-            self.tools,
-            Store(self._parts.results),
-            terms,
+            takes=takes,
+            allow=allow,
+            deny=deny,
+            loaded=loaded,
+            tokens=tokens,
             more=more,
-            tell=tell or (lambda _: None),
-            meaning=self._parts.means(),
+            tell=tell,
         )
-        self._parts.registries.add(made)
-        return made
 
     async def own(
         self,

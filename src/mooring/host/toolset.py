@@ -1,16 +1,69 @@
-"""A host as the tools of one conversation know it."""
+"""The tools of one conversation: a registry made from the host's servers, settings and results."""
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.result import Progress, Result
+from mooring.host.assembly import Assembly
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.tool import ToolHost
+from mooring.tools.deferral import all_of
+from mooring.tools.registry import Registry, Tell, Terms
+from mooring.tools.results.outcome import Media
+from mooring.tools.results.store import Store
+from mooring.tools.tool import ModelTool, ToolHost
+
+if TYPE_CHECKING:
+    from mooring.host.host import Host
 
 
-class Conversation:
-    """All of the host that tools need. A call that can be left to itself is not ended for being silent."""
+def make_registry(
+    host: "Host",
+    parts: Assembly,
+    *,
+    context: int,
+    takes: Iterable[Media],
+    allow: Iterable[str] | None,
+    deny: Iterable[str],
+    loaded: Iterable[str],
+    tokens: int | None,
+    more: Iterable[ModelTool],
+    tell: Tell | None,
+) -> Registry:
+    """See `Host.registry`. Raises: ConfigError where a name is taken."""
+    settings = parts.settings
+    always_loaded = [all_of(name) for name, server in parts.fleet.servers.items() if server.config.always_load]
+    terms = Terms(
+        context=context,
+        percent=settings["toolBudget"],
+        always=(*always_loaded, *settings["alwaysLoad"]),
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(deny),
+        loaded=tuple(loaded),
+        takes=frozenset(takes),
+        tokens=tokens or settings["resultTokens"],
+        patience=settings["backgroundAfter"] or None,
+    )
+    owner: ToolHost = host if terms.patience is None else PatientHost(host, host.call)
+    registry = Registry(
+        owner,
+        host.tools,
+        Store(parts.results),
+        terms,
+        more=more,
+        tell=tell or _tell_nobody,
+        meaning=parts.means(),
+    )
+    parts.registries.add(registry)
+    return registry
+
+
+def _tell_nobody(_: object) -> None:
+    return
+
+
+class PatientHost:
+    """All of a host that tools need, but a call is not ended for being silent: it goes on in the background."""
 
     def __init__(self, host: ToolHost, call: Callable[..., Coroutine[Any, Any, Result]]) -> None:
         """`call` is the host's, which takes more than tools need to know of."""
