@@ -241,6 +241,7 @@ class Host:
 
         return make_registry(
             self,
+            self.call,
             self._parts,
             context=context,
             takes=takes,

@@ -1,7 +1,7 @@
 """The tools of one conversation: a registry made from the host's servers, settings and results."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.result import Progress, Result
@@ -13,12 +13,13 @@ from mooring.tools.results.outcome import Media
 from mooring.tools.results.store import Store
 from mooring.tools.tool import ModelTool, ToolHost
 
-if TYPE_CHECKING:
-    from mooring.host.host import Host
+HostCall: TypeAlias = Callable[..., Coroutine[Any, Any, Result]]
+"""`Host.call`, which takes more than tools need to know of."""
 
 
 def make_registry(
-    host: "Host",
+    host: ToolHost,
+    call: HostCall,
     parts: Assembly,
     *,
     context: int,
@@ -44,10 +45,10 @@ def make_registry(
         tokens=tokens or settings["resultTokens"],
         patience=settings["backgroundAfter"] or None,
     )
-    owner: ToolHost = host if terms.patience is None else PatientHost(host, host.call)
+    owner: ToolHost = host if terms.patience is None else PatientHost(host, call)
     registry = Registry(
         owner,
-        host.tools,
+        parts.lookup.tools,
         Store(parts.results),
         terms,
         more=more,
@@ -65,8 +66,7 @@ def _tell_nobody(_: object) -> None:
 class PatientHost:
     """All of a host that tools need, but a call is not ended for being silent: it goes on in the background."""
 
-    def __init__(self, host: ToolHost, call: Callable[..., Coroutine[Any, Any, Result]]) -> None:
-        """`call` is the host's, which takes more than tools need to know of."""
+    def __init__(self, host: ToolHost, call: HostCall) -> None:
         self._call = call
         self.own, self.server, self.origin, self.events = host.own, host.server, host.origin, host.events
         self.resources, self.read = host.resources, host.read
