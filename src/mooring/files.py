@@ -79,10 +79,11 @@ def which(command: str, path: str, cwd: str) -> str | None:
     return next((found for found in candidates if os.path.isfile(found) and os.access(found, os.X_OK)), None)
 
 
-def write(path: str, data: bytes, mode: int = 0o600) -> None:
+def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Replace a file's contents in one step; a crash leaves the old file or the new one, never a torn one.
 
-    An existing file keeps its mode; a symbolic link is followed once, so that a linked dotfile stays linked.
+    An existing file keeps its mode; a symbolic link is followed once, so that a linked dotfile stays linked. What need
+    not survive a power cut is not `durable`, and does not wait for the disk.
 
     Raises:
         FileError: the file cannot be written.
@@ -92,7 +93,7 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
         folder = os.path.dirname(target)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         _sweep(folder, os.path.basename(target))
-        _replace(target, folder, data, mode)
+        _replace(target, folder, data, mode, durable)
     except (OSError, ValueError) as error:
         raise FileError(path, _reason(error)) from None
 
@@ -220,7 +221,7 @@ def _read_regular(handle: int, path: str, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def _replace(target: str, folder: str, data: bytes, mode: int) -> None:
+def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) -> None:
     temporary = _beside(target, f"{os.urandom(8).hex()}.tmp")
     handle = os.open(temporary, _WRITE, 0o600)
     try:
@@ -228,7 +229,8 @@ def _replace(target: str, folder: str, data: bytes, mode: int) -> None:
             _write_all(handle, data)
             if hasattr(os, "fchmod"):
                 os.fchmod(handle, _mode(target, mode))
-            os.fsync(handle)
+            if durable:
+                os.fsync(handle)
         finally:
             os.close(handle)
         os.replace(temporary, target)
@@ -236,7 +238,8 @@ def _replace(target: str, folder: str, data: bytes, mode: int) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
+    if durable:
+        _sync_folder(folder)
 
 
 def _write_all(handle: int, data: bytes) -> None:

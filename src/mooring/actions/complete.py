@@ -17,12 +17,12 @@ def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
 
 
 def _known(inventory: Inventory, where: Where, servers: set[str]) -> list[str]:
-    from mooring.actions.remembered import remembered
     from mooring.inventory.admit import admit
+    from mooring.servers.cache import recall
 
     admitted = admit(inventory)
     meant = {name: admitted.wanted.get(admitted.aliases.get(name, name)) for name in servers}
-    offers = remembered([approved for approved in meant.values() if approved], where)
+    offers = recall([approved for approved in meant.values() if approved], where)
     return [
         f"{name}.{tool.name}"
         for name, approved in meant.items()

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from mooring.actions.approve import pending
 from mooring.actions.get import missing
-from mooring.actions.remembered import remembered
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -14,6 +13,7 @@ from mooring.display.text import argument, held_back, held_ways, safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
+from mooring.servers.cache import recall
 from mooring.servers.launch.environment import usual_path
 from mooring.servers.launch.target import UNRESOLVED, target
 
@@ -116,7 +116,7 @@ def _approvals(inventory: Inventory) -> Iterator[Finding]:
 def _held(inventory: Inventory, where: Where) -> Iterator[Finding]:
     """Tools that are not what was approved, as far as servers are remembered."""
     wanted = admit(inventory).wanted
-    for name, offer in remembered(wanted.values(), where).items():
+    for name, offer in recall(wanted.values(), where).items():
         held, problem = pins.look(where, wanted[name], offer.tools.items)
         if problem is not None:
             yield _from_problem(problem, where)
