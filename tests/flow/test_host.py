@@ -20,10 +20,10 @@ import mooring
 from mooring.actions.approve import decide, questions
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.limits import Limits
-from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, word
+from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host.host import Host
-from mooring.inventory.changes import EVERY, REST
+from mooring.inventory.changes import POLL_SECONDS, SETTLE_SECONDS
 from support import Actor, Home, Pauses
 
 
@@ -172,7 +172,7 @@ async def test_a_program_that_may_have_to_be_downloaded_says_so_the_first_time_a
         status = host.status()["late"]
         assert isinstance(status, Connecting)
         assert status.installing
-        assert word(status) == "pending"
+        assert status_word(status) == "pending"
         assert await starting == {}
     async with opened(home, servers=servers) as host:
         assert list(await host.ready(refresh=True)) == ["late"]
@@ -190,7 +190,7 @@ async def test_one_bad_server_costs_the_others_nothing(home: Home, actor: Actor,
         assert sorted(errors) == ["absent", "dies", "nonsense"]
         assert "I was told to die" in str(errors["dies"])
         assert "no/such/program" in str(errors["absent"])
-        assert {word(status) for name, status in host.status().items() if name != "good"} == {"failed"}
+        assert {status_word(status) for name, status in host.status().items() if name != "good"} == {"failed"}
         assert {entry.server for entry in host.tools} == {"good"}
 
 
@@ -274,7 +274,7 @@ async def test_an_eager_server_comes_back_by_itself_and_says_so(home: Home, acto
         await until(lambda: len(actor.done("starts")) == 2)
         await until(lambda: isinstance(host.status()["actor"], Connected))
         await until(lambda: listener.of(StatusChanged)[-1].status == host.status()["actor"])
-        words = [word(event.status) for event in listener.of(StatusChanged)]
+        words = [status_word(event.status) for event in listener.of(StatusChanged)]
         assert words[-2:] == ["pending", "connected"]
 
 
@@ -471,9 +471,9 @@ async def test_an_edit_that_says_the_same_in_other_words_does_nothing(
     async with opened(home, reload=True, sleep=pauses) as host:
         listener = Listener(host)
         process = await pid(host)
-        await until(lambda: EVERY in pauses.asked)
+        await until(lambda: POLL_SECONDS in pauses.asked)
         path.write_text("// a comment\n" + json.dumps({"mcpServers": {"actor": actor.entry}}, indent=4))
-        await until(lambda: REST in pauses.asked and pauses.asked[-1] == EVERY)
+        await until(lambda: SETTLE_SECONDS in pauses.asked and pauses.asked[-1] == POLL_SECONDS)
         assert await pid(host) == process
         assert listener.of(Reloaded) == []
 

@@ -10,7 +10,7 @@ from test_host import Listener, opened, until
 
 import mooring
 from mooring.core.event import ToolsChanged
-from mooring.core.status import Connected, Failed, NeedsAuth, word
+from mooring.core.status import Connected, Failed, NeedsAuth, status_word
 from mooring.errors import ConnectError, HttpError, NeedsLogin
 from mooring.testing.site import Site
 from support import Home
@@ -43,7 +43,7 @@ async def test_a_login_that_is_wanted_is_a_status_of_its_own_and_is_not_tried_ag
             with pytest.raises(NeedsLogin):
                 await host.call("web.echo", {"text": "hi"})
             assert isinstance(host.status()["web"], NeedsAuth)
-            assert word(host.status()["web"]) == "needs-auth"
+            assert status_word(host.status()["web"]) == "needs-auth"
             heard = len(site.heard)
             await asyncio.sleep(0.3)
             assert len(site.heard) == heard

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.core.problem import Problem
-from mooring.permissions.audit import Audit, path, read, shape
+from mooring.permissions.audit import AuditLog, describe_shape, log_path, read_log
 from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from support import Home
 
@@ -19,11 +19,11 @@ ALLOWED = Verdict("allow", "because", "user", Rule("mcp__x__*", "allow", "canary
 
 
 def log(home: Home) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path(home.where)).read_text().splitlines()]
+    return [json.loads(line) for line in Path(log_path(home.where)).read_text().splitlines()]
 
 
 def test_a_call_is_on_record_with_what_decided_and_how_it_ended(home: Home) -> None:
-    audit = Audit(home.where, "s1")
+    audit = AuditLog(home.where, "s1")
     audit.add(ProposedCall("x", "t", {"n": 3, "on": True, "text": "hello"}, None, ".mcp.json"), ALLOWED, "ok", 0.25)
     audit.add(ProposedCall(None, "ReadMcpResource"), Verdict("deny", "no"), "denied")
     audit.close()
@@ -54,13 +54,13 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(arguments=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_no_text_of_any_argument_is_in_its_shape(arguments: dict[str, Any]) -> None:
-    text = json.dumps(shape(arguments))
+    text = json.dumps(describe_shape(arguments))
     assert "canary" not in text
     assert list(json.loads(text))[:1] == [key[:200] + "…" * (len(key) > 200) for key in arguments][:1] or not arguments
 
 
 def test_no_line_holds_a_secret_wherever_it_stood(home: Home) -> None:
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     for value in (
         "canary-1",
         ["canary-2"],
@@ -70,7 +70,7 @@ def test_no_line_holds_a_secret_wherever_it_stood(home: Home) -> None:
     ):
         audit.add(ProposedCall("x", "t", {"token": value}), ALLOWED, "ok")
     audit.close()
-    text = Path(path(home.where)).read_text()
+    text = Path(log_path(home.where)).read_text()
     assert (text.count("\n"), "canary" in text, audit.lost) == (5, False, 0)
 
 
@@ -80,36 +80,36 @@ def test_no_line_holds_a_secret_wherever_it_stood(home: Home) -> None:
     ids=["a long list", "many keys", "a long key", "a long number"],
 )
 def test_a_line_is_short_however_large_the_arguments(arguments: dict[str, Any], home: Home) -> None:
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     audit.add(ProposedCall("x" * 100_000, "t" * 100_000, arguments, None, "o" * 100_000), ALLOWED, "ok")
     audit.close()
-    assert len(Path(path(home.where)).read_bytes()) < 4_096
+    assert len(Path(log_path(home.where)).read_bytes()) < 4_096
     assert audit.lost == 0
 
 
 def test_deep_and_endless_arguments_do_no_harm() -> None:
     loop: dict[str, Any] = {}
     loop["loop"] = loop
-    assert shape(loop) == {"loop": {"loop": {"loop": {"loop": "object(1)"}}}}
+    assert describe_shape(loop) == {"loop": {"loop": {"loop": {"loop": "object(1)"}}}}
 
 
 def test_arguments_that_no_json_can_hold_cost_their_shape_and_not_the_line(home: Home) -> None:
     class Odd(int):
         pass
 
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     audit.add(ProposedCall("x", "t", {"n": Odd(3)}), ALLOWED, "ok")
     audit.close()
-    assert [(entry.tool, entry.arguments) for entry in read(home.where)] == [("t", "unreadable")]
+    assert [(entry.tool, entry.arguments) for entry in read_log(home.where)] == [("t", "unreadable")]
     assert audit.lost == 0
 
 
 def test_lines_are_written_within_a_second_or_so_without_closing(home: Home) -> None:
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
     written = threading.Event()
     for _ in range(500):
-        if Path(path(home.where)).exists() and log(home):
+        if Path(log_path(home.where)).exists() and log(home):
             break
         written.wait(0.01)
     assert [line["tool"] for line in log(home)] == ["t"]
@@ -119,33 +119,33 @@ def test_lines_are_written_within_a_second_or_so_without_closing(home: Home) -> 
 def test_the_log_is_for_its_owner_alone_whatever_the_umask(home: Home) -> None:
     before = os.umask(0)
     try:
-        audit = Audit(home.where, "s")
+        audit = AuditLog(home.where, "s")
         audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
         audit.close()
     finally:
         os.umask(before)
-    assert Path(path(home.where)).stat().st_mode & 0o777 == 0o600
+    assert Path(log_path(home.where)).stat().st_mode & 0o777 == 0o600
 
 
 def test_the_log_is_bounded_and_the_youngest_lines_stay(home: Home) -> None:
-    audit = Audit(home.where, "s", most=2_000, kept=3)
+    audit = AuditLog(home.where, "s", max_bytes=2_000, older_files=3)
     for number in range(200):
         audit.add(ProposedCall("x", f"t{number}"), ALLOWED, "ok")
         if number % 7 == 0:
             audit.flush()
     audit.close()
-    found = sorted(Path(path(home.where)).parent.glob("audit.jsonl*"))
+    found = sorted(Path(log_path(home.where)).parent.glob("audit.jsonl*"))
     assert [file.name for file in found] == ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2", "audit.jsonl.3"]
     assert all(file.stat().st_size <= 2_000 for file in found)
-    tools = [entry.tool for entry in read(home.where)]
+    tools = [entry.tool for entry in read_log(home.where)]
     assert tools == [f"t{number}" for number in range(200 - len(tools), 200)]
     assert audit.lost == 0
 
 
 def test_many_threads_and_two_logs_lose_and_tear_nothing(home: Home) -> None:
-    audits = [Audit(home.where, name) for name in ("a", "b")]
+    audits = [AuditLog(home.where, name) for name in ("a", "b")]
 
-    def work(audit: Audit, thread: int) -> None:
+    def work(audit: AuditLog, thread: int) -> None:
         for number in range(500):
             audit.add(ProposedCall("x", f"{thread}-{number}"), ALLOWED, "ok")
             if number % 100 == 0:
@@ -158,20 +158,20 @@ def test_many_threads_and_two_logs_lose_and_tear_nothing(home: Home) -> None:
         thread.join()
     for audit in audits:
         audit.close()
-    assert len({(entry.session, entry.tool) for entry in read(home.where)}) == len(log(home)) == 3_000
+    assert len({(entry.session, entry.tool) for entry in read_log(home.where)}) == len(log(home)) == 3_000
 
 
 def test_a_line_that_was_cut_short_costs_no_other(home: Home) -> None:
     home.write("home/.local/state/mooring/audit.jsonl", '{"time": "2026')
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
     audit.close()
-    assert [entry.tool for entry in read(home.where)] == ["t"]
+    assert [entry.tool for entry in read_log(home.where)] == ["t"]
 
 
 @pytest.mark.parametrize("obstacle", ["folder", "link", "file instead of the folder"])
 def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obstacle: str, home: Home) -> None:
-    target = Path(path(home.where))
+    target = Path(log_path(home.where))
     match obstacle:
         case "folder":
             target.mkdir(parents=True)
@@ -181,14 +181,14 @@ def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obst
         case _:
             home.write("home/.local/state/mooring", "")
     told: list[Problem] = []
-    audit = Audit(home.where, "s", tell=told.append)
+    audit = AuditLog(home.where, "s", on_problem=told.append)
     for _ in range(3):
         audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
         audit.flush()
     audit.close()
     assert audit.lost == 3
     [problem] = told
-    assert (problem.path, problem.level) == (path(home.where), "warning")
+    assert (problem.path, problem.level) == (log_path(home.where), "warning")
     assert problem.message.startswith("The log of calls ")
     assert not (home.project / "victim").exists() or (home.project / "victim").read_text() == ""
 
@@ -205,9 +205,9 @@ def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obst
     ],
 )
 def test_the_log_can_be_read_by_what_one_looks_for(wanted: dict[str, Any], tools: list[str], home: Home) -> None:
-    audit = Audit(home.where, "s")
+    audit = AuditLog(home.where, "s")
     audit.add(ProposedCall("x", "a"), ALLOWED, "ok")
     audit.add(ProposedCall("x", "b"), ALLOWED, "is_error")
     audit.add(ProposedCall("y", "c"), Verdict("deny", "no"), "denied")
     audit.close()
-    assert [entry.tool for entry in read(home.where, **wanted)] == tools
+    assert [entry.tool for entry in read_log(home.where, **wanted)] == tools

@@ -11,9 +11,9 @@ from mooring.core.problem import Problem
 from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
 from mooring.core.tool import Hints
 from mooring.errors import ConfigError, Denied
-from mooring.permissions.gate import Gate, keeper
+from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rules import policy
+from mooring.permissions.rules import load_policy
 from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from mooring.settings import load
 from support import Home
@@ -52,7 +52,7 @@ def ruled(*rules: Rule, level: Any = "user") -> Policy:
 
 async def outcome(gate: Gate, call: ProposedCall = CALL) -> str:
     try:
-        return (await gate.pass_(call)).action
+        return (await gate.authorize(call)).action
     except Denied as error:
         return str(error)
 
@@ -71,7 +71,7 @@ async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
 async def test_a_question_says_what_why_whence_and_which_rule_would_silence_it() -> None:
     person = Person(Yes())
     hints = Hints(destructive_hint=True)
-    await Gate(Policy(), person).pass_(ProposedCall("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
+    await Gate(Policy(), person).authorize(ProposedCall("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
     assert person.asked == [
         Permission(
             "github", "create_issue", {"title": "x"}, "no rule speaks of it",
@@ -86,7 +86,7 @@ async def test_once_is_once_and_a_session_lasts_for_that_very_tool() -> None:
     for _ in range(5):
         assert await outcome(gate) == "allow"
     assert len(person.asked) == 3
-    await gate.pass_(ProposedCall("github", "other"))
+    await gate.authorize(ProposedCall("github", "other"))
     assert len(person.asked) == 4
 
 
@@ -153,7 +153,7 @@ async def test_a_call_that_is_cancelled_while_it_asks_leaves_the_others_their_tu
 async def test_polling_a_tool_asks_about_that_tool_even_where_polling_itself_was_just_allowed() -> None:
     person = Person(Allow())
     gate = Gate(ruled(Rule("SubscribePolling", "ask")), person)
-    await gate.pass_(ProposedCall(None, "SubscribePolling", target=CALL))
+    await gate.authorize(ProposedCall(None, "SubscribePolling", target=CALL))
     assert [question.tool for question in person.asked] == ["SubscribePolling", "create_issue"]
     gate = Gate(ruled(Rule("github.*", "deny")), person)
     assert "deny github.*" in await outcome(gate, ProposedCall(None, "SubscribePolling", target=CALL))
@@ -165,13 +165,13 @@ async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
         ("project-local", ".local/state/mooring/rules.json"),
     ):
         person = Person(Allow("always", place))  # type: ignore[arg-type]  # both are places
-        gate = Gate(Policy(), person, keep=keeper(home.where, str(home.project)))
+        gate = Gate(Policy(), person, save_answer=answer_saver(home.where, str(home.project)))
         call = ProposedCall("github", f"for_{place}")
         assert (await outcome(gate, call), await outcome(gate, call), len(person.asked)) == ("allow", "allow", 1)
         assert person.asked[0].scopes == ("once", "session", "always")
         assert f"for_{place}" in (home.home / path).read_text()
         settings = load(home.where, str(home.project))
-        assert policy(settings, home.where, str(home.project)).decide(call).action == "allow"
+        assert load_policy(settings, home.where, str(home.project)).decide(call).action == "allow"
 
 
 async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(home: Home) -> None:
@@ -180,7 +180,7 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
 
     told: list[Problem] = []
     person = Person(Allow("always"))
-    gate = Gate(Policy(), person, keep=full, tell=told.append)
+    gate = Gate(Policy(), person, save_answer=full, on_problem=told.append)
     assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
     assert (len(person.asked), [problem.message for problem in told]) == (1, ["the disk is full"])
 
@@ -197,7 +197,7 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
 async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable[[], Policy], scopes: Any) -> None:
     person = Person(Allow("always"))
     kept: list[str] = []
-    gate = Gate(make(), person, keep=lambda server, tool, place: kept.append(tool))
+    gate = Gate(make(), person, save_answer=lambda server, tool, place: kept.append(tool))
     assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
     assert person.asked[0].scopes == scopes
     assert (len(person.asked), len(kept)) == (1 if len(scopes) > 1 else 2, 1 if "always" in scopes else 0)
@@ -205,7 +205,7 @@ async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable
 
 async def test_answers_outlive_a_change_of_the_settings_but_not_a_new_deny() -> None:
     gate = Gate(Policy(), Person(Allow("session")))
-    await gate.pass_(CALL)
+    await gate.authorize(CALL)
     gate.use(ruled(Rule("*", "ask")))
     assert gate.policy.decide(CALL).action == "allow"
     gate.use(ruled(Rule("github.*", "deny")))
@@ -226,8 +226,8 @@ async def test_whatever_a_server_calls_itself_its_answer_is_remembered_for_it_al
     gate = Gate(Policy(), person)
     odd = [("a__b", "*"), ("a", "b__*"), ("*", "*"), ("a_", "[x]"), ("", ""), ("é", "\u200b"), ("mcp", "mcp__x")]
     for server, tool in odd:
-        await gate.pass_(ProposedCall(server, tool))
-        await gate.pass_(ProposedCall(server, tool))
+        await gate.authorize(ProposedCall(server, tool))
+        await gate.authorize(ProposedCall(server, tool))
     assert [(question.server, question.tool) for question in person.asked] == odd
     assert all(json.loads(question.rule)["action"] == "allow" for question in person.asked)
 

@@ -16,10 +16,10 @@ from mooring.core.tool import Hints, Tool
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins
-from mooring.permissions.pins import Key, Pin, compare
+from mooring.permissions.pins import Pin, PinKey, compare
 from support import Home
 
-KEY = Key("user", "github", "d1")
+KEY = PinKey("user", "github", "d1")
 
 
 def tool(name: str = "get", **changes: Any) -> Tool:
@@ -28,10 +28,10 @@ def tool(name: str = "get", **changes: Any) -> Tool:
 
 
 def pinned(home: Home, *tools: Tool) -> Pin:
-    return pins.first(home.where, KEY, tools)
+    return pins.pin_tools(home.where, KEY, tools)
 
 
-def held(home: Home, *tools: Tool, key: Key = KEY) -> pins.Held:
+def held(home: Home, *tools: Tool, key: PinKey = KEY) -> pins.HeldTools:
     pin, problem = pins.load(home.where, key)
     assert problem is None
     return compare(pin, tools)
@@ -99,7 +99,7 @@ def test_another_definition_or_another_project_has_pins_of_its_own(home: Home) -
     pinned(home, tool())
     assert not held(home, tool(description="other"), key=replace(KEY, digest="d2"))
     assert not held(home, tool(description="other"), key=replace(KEY, scope="/p"))
-    pins.first(home.where, replace(KEY, scope="/p"), [tool("x")])
+    pins.pin_tools(home.where, replace(KEY, scope="/p"), [tool("x")])
     assert held(home, tool("x")).names == {"x"}
 
 
@@ -214,8 +214,8 @@ def server(origin: Origin, command: str = "x") -> Approved:
 
 def test_a_servers_pins_go_by_its_definition_and_whose_it_is(tmp_path: Path) -> None:
     mine, theirs = Origin("mooring", "user", "/m.json"), Origin("mooring", "project", "/project/m.json")
-    keys = [pins.key(server(mine)), pins.key(server(mine, "y")), pins.key(server(theirs))]
+    keys = [pins.make_key(server(mine)), pins.make_key(server(mine, "y")), pins.make_key(server(theirs))]
     assert len(set(keys)) == 3
     assert [key.scope for key in keys if key] == ["user", "user", "/project"]
-    assert pins.key(server(Origin("mooring", "cli", None))) is None
-    assert pins.key(server(Origin("generic", "cli", "/given.json"))) is not None
+    assert pins.make_key(server(Origin("mooring", "cli", None))) is None
+    assert pins.make_key(server(Origin("generic", "cli", "/given.json"))) is not None

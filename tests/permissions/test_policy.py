@@ -197,8 +197,8 @@ def test_rules_that_cannot_be_read_let_nothing_through_unasked_but_what_this_ses
     call = ProposedCall("github", "get", {}, READS)
     assert policy.decide(call).action == "ask"
     assert "settings.json" in policy.decide(call).why
-    assert policy.adding("session", rule("allow mcp__github__get")).decide(call).action == "allow"
-    assert policy.adding("session", rule("deny mcp__github__get")).decide(call).action == "deny"
+    assert policy.with_rule("session", rule("allow mcp__github__get")).decide(call).action == "allow"
+    assert policy.with_rule("session", rule("deny mcp__github__get")).decide(call).action == "deny"
 
 
 def test_a_verdict_names_the_rule_and_whose_it_is() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mooring.core.glob import literal
 from mooring.errors import ConfigError
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rule import exactly, pair, said
+from mooring.permissions.rule import parse_pair, parse_rule, spell_exactly
 from mooring.permissions.verdict import Action, ProposedCall, Rule
 from mooring.tools.catalog.names import Scheme, names
 
@@ -46,7 +46,7 @@ def decide(rule: str, action: Action, server: str | None, tool: str) -> Action:
     ],
 )
 def test_a_rule_is_read_as_a_server_and_a_tool(written: str, read: tuple[str, str] | None) -> None:
-    assert pair(written) == read
+    assert parse_pair(written) == read
 
 
 RAW = st.text(alphabet="abAB_-. /*[é", min_size=1, max_size=6) | st.text(min_size=1, max_size=12)
@@ -119,7 +119,7 @@ def test_a_deny_of_one_server_leaves_others_with_a_longer_name_alone(rule: str) 
 def test_an_allow_written_for_a_pair_matches_that_pair_and_no_other(
     server: str, tool: str, other: tuple[str, str]
 ) -> None:
-    rule = exactly(server, tool)
+    rule = spell_exactly(server, tool)
     assert decide(rule, "allow", server, tool) == "allow"
     near = [
         other,
@@ -149,7 +149,7 @@ def test_an_allow_of_a_shown_name_never_reaches_a_tool_that_is_shown_otherwise(
 
 
 def test_an_allow_of_a_tool_of_moorings_own_is_by_name_and_no_servers_tool_profits() -> None:
-    assert exactly(None, "ReadMcpResource") == "ReadMcpResource"
+    assert spell_exactly(None, "ReadMcpResource") == "ReadMcpResource"
     assert decide("ReadMcpResource", "allow", "evil", "ReadMcpResource") == "ask"
     assert decide("create_issue", "allow", "github", "create_issue") == "ask"
 
@@ -173,7 +173,7 @@ def test_a_hundred_thousand_pairs_never_share_a_name() -> None:
     ],
 )
 def test_a_rule_can_be_typed(text: str, expected: Rule) -> None:
-    assert said(text, "allow") == expected
+    assert parse_rule(text, "allow") == expected
 
 
 @pytest.mark.parametrize(
@@ -181,4 +181,4 @@ def test_a_rule_can_be_typed(text: str, expected: Rule) -> None:
 )
 def test_a_rule_that_would_allow_nothing_is_refused_when_it_is_typed(text: str) -> None:
     with pytest.raises(ConfigError, match=r"server\.tool"):
-        said(text, "allow")
+        parse_rule(text, "allow")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.insert import inserted
 from mooring.permissions.policy import Policy
-from mooring.permissions.rules import keep, policy
+from mooring.permissions.rules import load_policy, save_allow
 from mooring.permissions.verdict import Action, Mode, ProposedCall
 from mooring.settings import load
 from mooring.syntax import parse
@@ -23,7 +23,7 @@ RULE = {"tool": "mcp__x__y", "action": "allow"}
 
 
 def in_force(home: Home, wanted: Mode | None = None) -> Policy:
-    return policy(load(home.where, str(home.project)), home.where, str(home.project), wanted)
+    return load_policy(load(home.where, str(home.project)), home.where, str(home.project), wanted)
 
 
 def verdict(home: Home, server: str, tool: str, **arguments: Any) -> Action:
@@ -64,19 +64,19 @@ def test_the_machines_mode_can_be_made_stricter_but_not_looser(
 
 
 def test_a_tool_allowed_for_good_is_allowed_everywhere(home: Home) -> None:
-    keep(home.where, str(home.project), "x", "y", "user")
+    save_allow(home.where, str(home.project), "x", "y", "user")
     assert json.loads((home.folder / USER).read_text()) == {"permissions": [RULE]}
     assert (verdict(home, "x", "y"), verdict(home, "x", "z")) == ("allow", "ask")
-    keep(home.where, None, "x", "y", "user")
+    save_allow(home.where, None, "x", "y", "user")
     assert json.loads((home.folder / USER).read_text()) == {"permissions": [RULE]}
 
 
 def test_a_tool_allowed_in_a_project_is_allowed_there_alone_and_nothing_is_written_into_it(home: Home) -> None:
     before = sorted(home.project.rglob("*"))
-    keep(home.where, str(home.project), "x", "y", "project-local")
+    save_allow(home.where, str(home.project), "x", "y", "project-local")
     assert verdict(home, "x", "y") == "allow"
     other = str(home.folder / "other")
-    assert policy(load(home.where, other), home.where, other).decide(ProposedCall("x", "y")).action == "ask"
+    assert load_policy(load(home.where, other), home.where, other).decide(ProposedCall("x", "y")).action == "ask"
     assert sorted(home.project.rglob("*")) == before
     assert not (home.folder / USER).exists()
     assert (home.folder / LOCAL).stat().st_mode & 0o777 == 0o600
@@ -84,12 +84,12 @@ def test_a_tool_allowed_in_a_project_is_allowed_there_alone_and_nothing_is_writt
 
 def test_without_a_project_nothing_is_kept_for_one(home: Home) -> None:
     with pytest.raises(ConfigError, match="no project"):
-        keep(home.where, None, "x", "y", "project-local")
+        save_allow(home.where, None, "x", "y", "project-local")
     assert not (home.folder / USER).exists()
 
 
 def test_a_deny_in_the_settings_holds_against_what_was_allowed_in_the_project(home: Home) -> None:
-    keep(home.where, str(home.project), "x", "y", "project-local")
+    save_allow(home.where, str(home.project), "x", "y", "project-local")
     home.write(USER, {"permissions": [{"tool": "x.*", "action": "deny"}]})
     assert verdict(home, "x", "y") == "deny"
 
@@ -98,7 +98,7 @@ def test_a_rule_for_good_stands_before_asks_and_behind_denies_that_could_be_mean
     asks = [{"tool": "mcp__sh__*", "action": "ask"}]
     denies = [{"tool": "mcp__SH__run", "pattern": "rm *", "action": "deny"}]
     home.write(USER, {"permissions": [*denies, *asks]})
-    keep(home.where, None, "sh", "run", "user")
+    save_allow(home.where, None, "sh", "run", "user")
     assert (verdict(home, "sh", "run", command="ls"), verdict(home, "sh", "run", command="rm x")) == ("allow", "deny")
 
 
@@ -118,7 +118,7 @@ COMMENTED = """\
 
 def test_comments_order_and_everything_else_stay_when_a_rule_is_added(home: Home) -> None:
     path = home.write(USER, COMMENTED)
-    keep(home.where, None, "x", "y", "user")
+    save_allow(home.where, None, "x", "y", "user")
     lines = path.read_text().splitlines()
     assert lines.pop(7) == '    {"tool": "mcp__x__y", "action": "allow"},'
     assert lines == COMMENTED.splitlines()
@@ -130,7 +130,7 @@ def test_a_byte_order_mark_the_mode_and_a_link_stay(home: Home) -> None:
     link = home.folder / USER
     link.parent.mkdir(parents=True)
     link.symlink_to(target)
-    keep(home.where, None, "x", "y", "user")
+    save_allow(home.where, None, "x", "y", "user")
     assert link.is_symlink()
     assert target.read_bytes().startswith(b"\xef\xbb\xbf{")
     assert target.stat().st_mode & 0o777 == 0o640
@@ -156,7 +156,7 @@ def test_a_file_that_cannot_be_changed_safely_is_left_alone_and_the_rule_is_show
     path = home.write(USER, content)
     before = path.read_bytes()
     with pytest.raises(ConfigError, match=re.escape('by hand: {"tool": "mcp__x__y", "action": "allow"}')):
-        keep(home.where, None, "x", "y", "user")
+        save_allow(home.where, None, "x", "y", "user")
     assert path.read_bytes() == before
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_record_lets_nothing_through_unasked_and_is_not_overwritten(ho
     home.write(USER, {"permissions": [RULE]})
     assert verdict(home, "x", "y") == "ask"
     with pytest.raises(FileError, match="damaged"):
-        keep(home.where, str(home.project), "x", "z", "project-local")
+        save_allow(home.where, str(home.project), "x", "z", "project-local")
     assert path.read_text() == "{"
 
 

@@ -280,8 +280,8 @@ def test_decisions_of_several_projects_are_kept_side_by_side(home: Home) -> None
 
         inventory = load(request)
         decide(inventory, questions(inventory, ["x"], home.where), home.where, name == "a")
-    ledger, _ = trust.load(home.where)
-    assert [decision.verdict for decision in ledger.decisions] == ["approved", "rejected"]
+    record, _ = trust.load(home.where)
+    assert [decision.verdict for decision in record.decisions] == ["approved", "rejected"]
 
 
 def test_a_home_that_cannot_be_written_keeps_reading_and_says_so(home: Home) -> None:
@@ -443,7 +443,7 @@ def test_a_record_that_is_not_even_text_is_a_problem_and_not_a_crash(home: Home)
         "home/.local/state/mooring/approvals.json",
         b'{"version": 1, "decisions": [{"project": "\xff", "name": "a", "digest": "b", "verdict": "approved"}]}',
     )
-    ledger, problem = trust.load(home.where)
-    assert ledger.decisions == ()
+    record, problem = trust.load(home.where)
+    assert record.decisions == ()
     assert problem is not None
     assert "damaged" in problem.message

@@ -13,7 +13,7 @@ from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import revealed
 from mooring.errors import ConfigError
-from mooring.inventory.load import Inventory, now
+from mooring.inventory.load import Inventory, utc_timestamp
 from mooring.permissions import trust
 from mooring.servers.launch.environment import usual_path
 from mooring.servers.launch.target import steers, target
@@ -87,7 +87,7 @@ def _decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Dec
         digest=question.digest,
         verdict="approved" if approve else "rejected",
         target=question.target,
-        at=now(),
+        at=utc_timestamp(),
     )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.list import Row, ServerListing
 from mooring.actions.opening import connect_servers
-from mooring.core.status import Connecting, error, word
+from mooring.core.status import Connecting, status_error, status_word
 from mooring.errors import MooringError
 from mooring.host.host import Host
 
@@ -46,10 +46,10 @@ def _live(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
     if row.shadowed_by is not None or server is None:
         return row
     failure = errors.get(server.name)
-    why = str(failure) if failure is not None else error(server.status)
+    why = str(failure) if failure is not None else status_error(server.status)
     offer = server.offer
     if offer is None or not server.is_connected:
-        return replace(row, status=word(server.status), error=why)
+        return replace(row, status=status_word(server.status), error=why)
     info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
     tools = sum(entry.server == server.name for entry in host.tools)
     if not offer.tools.items and offer.tools.note:

@@ -43,7 +43,7 @@ class Report(Struct, frozen=True):
 
 def doctor(inventory: Inventory, where: Where) -> Report:
     """Look everything over without starting anything."""
-    problems = (*inventory.problems, *rules.problems(inventory.settings, where, inventory.root))
+    problems = (*inventory.problems, *rules.find_problems(inventory.settings, where, inventory.root))
     findings = (
         *(_from_problem(problem, where) for problem in problems),
         *_servers(inventory, where),
@@ -117,7 +117,7 @@ def _held(inventory: Inventory, where: Where) -> Iterator[Finding]:
     """Tools that are not what was approved, as far as servers are remembered."""
     wanted = admit(inventory).wanted
     for name, offer in recall(wanted.values(), where).items():
-        held, problem = pins.look(where, wanted[name], offer.tools.items)
+        held, problem = pins.check_tools(where, wanted[name], offer.tools.items)
         if problem is not None:
             yield _from_problem(problem, where)
         elif held:

@@ -7,7 +7,7 @@ from mooring.core.where import Where
 from mooring.display.text import problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
-from mooring.permissions.pins import Held, ToolChange
+from mooring.permissions.pins import HeldTools, ToolChange
 
 
 class HeldTool(Struct, frozen=True):
@@ -37,12 +37,12 @@ def pinned(host: Host, where: Where, server: str | None = None) -> tuple[PinnedS
     """
     names = [host.server(server).name] if server is not None else list(host.servers)
     held = host.held()
-    rows = [_row(host.servers[name].approved, where, held.get(name, Held())) for name in sorted(names)]
+    rows = [_row(host.servers[name].approved, where, held.get(name, HeldTools())) for name in sorted(names)]
     return tuple(row for row in rows if row.at is not None or row.problem is not None or server is not None)
 
 
-def _row(approved: Approved, where: Where, held: Held) -> PinnedServer:
-    key = pins.key(approved)
+def _row(approved: Approved, where: Where, held: HeldTools) -> PinnedServer:
+    key = pins.make_key(approved)
     pin, problem = pins.load(where, key) if key is not None else (None, None)
     known, at = (len(pin.tools), pin.at or None) if pin is not None else (0, None)
     return PinnedServer(
@@ -56,12 +56,12 @@ def approve(host: Host, server: str) -> tuple[str, ...]:
     Raises: as `Host.server`; FileError where it cannot be put on record.
     """
     name = host.server(server).name
-    held = host.held().get(name, Held())
+    held = host.held().get(name, HeldTools())
     host.approve(name, held)
     return tuple(sorted(held.names))
 
 
-def _waiting(held: Held) -> tuple[HeldTool, ...]:
+def _waiting(held: HeldTools) -> tuple[HeldTool, ...]:
     def shown(kind: str, changes: tuple[ToolChange, ...]) -> list[HeldTool]:
         return [HeldTool(change.tool, kind, change.diff) for change in changes]
 

@@ -93,7 +93,7 @@ async def _try(server: Server, show: Callable[[Step], None], where: Where, secon
             trial.opened(session)
             if session.era == "handshake":
                 trial.done("ping", await _ping(session))
-            held, _ = pins.look(where, server.approved, session.tools.items)
+            held, _ = pins.check_tools(where, server.approved, session.tools.items)
             found = _found(session, len(held.names))
     except ServerError as error:
         trial.failed(error)

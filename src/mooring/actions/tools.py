@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import config_errors, connect_servers
 from mooring.core.problem import Problem
-from mooring.core.status import Idle, Word, error, word
+from mooring.core.status import Idle, StatusWord, status_error, status_word
 from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
 from mooring.host.host import Host
@@ -21,7 +21,7 @@ class ServerTools(Struct, frozen=True, kw_only=True):
     """How one server stands, and what it listed."""
 
     name: str
-    status: Word
+    status: StatusWord
     error: str | None = None
     server_info: Mapping[str, str] | None = None
     tools: int | None = None
@@ -133,8 +133,8 @@ def _unlisted(server: Server) -> str:
 
 def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> ServerTools:
     status = host.status()[name]
-    why = str(failure) if failure is not None else error(status)
-    how = "failed" if isinstance(status, Idle) and server is not None and failure is not None else word(status)
+    why = str(failure) if failure is not None else status_error(status)
+    how = "failed" if isinstance(status, Idle) and server is not None and failure is not None else status_word(status)
     if server is None or server.offer is None:
         return ServerTools(name=name, status=how, error=why)
     info = server.offer.hello.server_info

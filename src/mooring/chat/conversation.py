@@ -25,7 +25,7 @@ from mooring.display.text import safe
 from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
-from mooring.inventory.admit import Admitted, NotAdmitted, looking
+from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 
@@ -178,7 +178,7 @@ class Conversation:
     def _adapt(self, admitted: Admitted) -> Admitted:
         """What is configured, as this conversation switched it."""
         if self._switched_on:
-            mine = looking(replace(self.viewpoint, switched_on=self._switched_on), None)()
+            mine = build_loader(replace(self.viewpoint, switched_on=self._switched_on), None)()
             admitted = replace(admitted, wanted=mine.wanted, aliases=mine.aliases, refused=mine.refused)
         if not self._switched_off:
             return admitted

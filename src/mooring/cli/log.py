@@ -7,25 +7,25 @@ import click
 
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.display.text import columns, safe
-from mooring.permissions.audit import AuditEntry, Outcome, read
+from mooring.permissions.audit import AuditEntry, CallOutcome, read_log
 
 
 @click.command("log", cls=Command)
 @click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="How many, the latest last.")
 @click.option("--server", metavar="NAME", help="Only calls of this server.", shell_complete=complete_server)
 @click.option("--tool", metavar="TOOL", help="Only calls of this tool, by its own name.")
-@click.option("--outcome", type=click.Choice(get_args(Outcome)), help="Only calls that ended so.")
+@click.option("--outcome", type=click.Choice(get_args(CallOutcome)), help="Only calls that ended so.")
 @click.option("--since", default="", metavar="TIME", help="Only calls from this time on, such as 2026-07-28T09.")
 @click.pass_context
 def command(
-    ctx: click.Context, lines: int, server: str | None, tool: str | None, outcome: Outcome | None, since: str
+    ctx: click.Context, lines: int, server: str | None, tool: str | None, outcome: CallOutcome | None, since: str
 ) -> None:
     """The log of calls: what was called, who or which rule let it, and how it ended.
 
     Of the arguments it holds the shape alone: keys, numbers, and how long each text was.
     """
     options = current(ctx)
-    found = read(options.request().where, server=server, tool=tool, outcome=outcome, since=since)
+    found = read_log(options.request().where, server=server, tool=tool, outcome=outcome, since=since)
     entries = list(deque(found, maxlen=lines))
     if options.json:
         print_json({"calls": entries})

@@ -32,7 +32,7 @@ def take_permissions(given: dict[str, Any]) -> CommandPermissions:
         raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
     if not (deny or allow):
         return CommandPermissions(mode="bypass" if skip else mode)
-    from mooring.permissions.rule import said as rule  # only where there is one
+    from mooring.permissions.rule import parse_rule as rule  # only where there is one
 
     rules = (*(rule(text, "deny") for text in deny), *(rule(text, "allow") for text in allow))
     return CommandPermissions(rules, "bypass" if skip else mode)

@@ -1,4 +1,4 @@
-"""A definition that may be started."""
+"""A definition that may be started: whoever holds an `Approved` does not have to ask again."""
 
 from msgspec import Struct
 
@@ -6,16 +6,17 @@ from mooring.core.config import ServerConfig
 
 
 class Approved(Struct, frozen=True):
-    """The person's own definition, a project's that they approved, or one that a program gave.
+    """The person's own definition, a project's that they approved, or one that a program passed in.
 
-    Only `permissions.trust` and `mooring.open` make one: whoever holds it has been let through.
+    Only `permissions.trust` makes one, and a test checks that: a server takes nothing else, so no code can start a
+    definition that skipped the approval.
     """
 
     config: ServerConfig
     folder: str
-    """The project's folder: where it runs if it names no other, and what it may take for its root."""
+    """The project's folder: where it runs if it names no other, and the root it is told about."""
     own: bool = True
-    """It stands in the person's own files, so that its program inherits more of their environment."""
+    """It comes from the person's own files, so its program inherits more of their environment."""
     target: str | None = None
     """The executable, or the address's origin, that was approved, or `unresolved`; `None` binds it to neither."""
 
@@ -26,9 +27,6 @@ class Approved(Struct, frozen=True):
     def same_program(self, other: "Approved") -> bool:
         """Whether both start or reach the very same thing, in the same way."""
         mine, theirs = self.config, other.config
-        return (mine.connection, mine.oauth, self.folder, self.own) == (
-            theirs.connection,
-            theirs.oauth,
-            other.folder,
-            other.own,
-        )
+        same_connection = mine.connection == theirs.connection and mine.oauth == theirs.oauth
+        # A project's server gets less of the environment, so the same command is another program there.
+        return same_connection and (self.folder, self.own) == (other.folder, other.own)

@@ -1,4 +1,8 @@
-"""What changed about servers: each event can be merged with a later one, and read again from the state."""
+"""What changed about servers.
+
+An event is a hint, never the only copy: a listener that falls behind gets several merged into one, and can always read
+the state itself from the host.
+"""
 
 from typing import Literal, TypeAlias
 
@@ -10,14 +14,14 @@ from mooring.core.status import Status
 
 
 class StatusChanged(Struct, frozen=True, tag=True):
-    """A server stands otherwise than before."""
+    """A server's status changed."""
 
     server: str
     status: Status
 
 
 class ToolsChanged(Struct, frozen=True, tag=True):
-    """A server's tools came, went or changed; raw names, sorted."""
+    """Tools of a server were added, removed or changed; the server's own names, sorted."""
 
     server: str
     added: tuple[str, ...] = ()
@@ -26,26 +30,26 @@ class ToolsChanged(Struct, frozen=True, tag=True):
 
 
 class ListChanged(Struct, frozen=True, tag=True):
-    """A server's resources or prompts are others than before."""
+    """A server's resources or prompts changed."""
 
     server: str
     what: Literal["resources", "prompts"]
 
 
 class Updated(Struct, frozen=True, tag=True):
-    """Something that is watched changed; `content` is what it is now, where that was read."""
+    """Something that is watched changed; `content` is its new content, if that was read."""
 
     watch: str
     server: str
     target: str
     content: Reading | Result | None = None
     error: str | None = None
-    """Why it could not be read, and, where `ended`, why it is no longer watched."""
+    """Why it could not be read or, if `ended`, why it is no longer watched."""
     ended: bool = False
 
 
 class Logged(Struct, frozen=True, tag=True):
-    """A server wrote something: to its log, or on stderr."""
+    """A server wrote something to its log or to stderr."""
 
     server: str
     level: str
@@ -53,7 +57,7 @@ class Logged(Struct, frozen=True, tag=True):
 
 
 class Reloaded(Struct, frozen=True, tag=True):
-    """The configuration was read again, and is another."""
+    """The configuration was read again, and it is different."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -62,7 +66,7 @@ class Reloaded(Struct, frozen=True, tag=True):
 
 
 class Troubled(Struct, frozen=True, tag=True):
-    """Something went wrong beside the work, which goes on: a log or an answer that cannot be kept."""
+    """Something went wrong, but calls go on: a log cannot be written, or an answer cannot be saved."""
 
     problem: Problem
 

@@ -1,16 +1,16 @@
-"""What is wrong with a configuration, as a value: a face decides how loudly to say it."""
+"""Something that is wrong, as a value: whoever shows it decides how prominently."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Level: TypeAlias = Literal["error", "warning", "note"]
+Severity: TypeAlias = Literal["error", "warning", "note"]
 
 
 class Problem(Struct, frozen=True):
-    """One thing wrong at one place.
+    """One thing that is wrong in one place.
 
-    `message` says what was found and expected, never a value that could be a secret; `hint` says what to do.
+    `message` says what was found and what was expected, never a value that could be a secret; `hint` says what to do.
     """
 
     path: str | None
@@ -18,4 +18,4 @@ class Problem(Struct, frozen=True):
     hint: str = ""
     server: str | None = None
     line: int | None = None
-    level: Level = "error"
+    level: Severity = "error"

@@ -1,4 +1,4 @@
-"""What a person can be asked, and what they answer: the one language back from a face."""
+"""What a person can be asked, and what they can answer: the same for every user interface."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, TypeAlias
@@ -9,7 +9,7 @@ from mooring.core.tool import Hints
 
 
 class Sampling(Struct, frozen=True, tag=True):
-    """A server wants a model to write something; `request` is what it asks for, as the protocol has it."""
+    """A server wants a model to write something; `request` is its request, as the protocol defines it."""
 
     server: str
     request: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Visit(Struct, frozen=True, tag=True):
 
 
 class MissingValue(Struct, frozen=True, tag=True):
-    """A definition has a blank that only the person can fill in, such as `${input:token}`."""
+    """A definition has a placeholder that only the person can fill in, such as `${input:token}`."""
 
     server: str
     id: str
@@ -43,14 +43,15 @@ class MissingValue(Struct, frozen=True, tag=True):
     options: tuple[str, ...] = ()
 
 
-Scope: TypeAlias = Literal["once", "session", "always"]
+AnswerScope: TypeAlias = Literal["once", "session", "always"]
+"""How long a yes holds, shortest first."""
 
 
 class Permission(Struct, frozen=True, tag=True):
-    """A tool is about to be called, and somebody has to say whether it may.
+    """A tool is about to be called, and somebody has to say whether it may be.
 
-    The names and hints are the server's own words, the arguments whoever's who asked for the call: none is to be
-    trusted, nor shown without making it safe.
+    The names and hints are the server's own words, and the arguments come from whoever asked for the call. Trust none
+    of them, and make them safe before you show them.
     """
 
     server: str | None
@@ -58,21 +59,21 @@ class Permission(Struct, frozen=True, tag=True):
     tool: str
     arguments: Mapping[str, Any]
     why: str
-    """Why it is asked."""
+    """Why the person is asked."""
     rule: str
-    """The rule that would silence the question, as it stands in the settings."""
+    """The rule that would silence the question, as it is written in the settings."""
     origin: str = ""
     """Where the server comes from, in words."""
     hints: Hints | None = None
-    scopes: tuple[Scope, ...] = ("once", "session", "always")
-    """How far an answer can reach: further ones count as the widest of these."""
+    scopes: tuple[AnswerScope, ...] = ("once", "session", "always")
+    """How far an answer can reach; one that goes further counts as the widest of these."""
 
 
 Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission
 
 
 class Yes(Struct, frozen=True, tag=True):
-    """Go on; `content` is the model's message, the form's values, or the text for the blank."""
+    """Go on; `content` is the model's message, the form's values, or the text for the placeholder."""
 
     content: Any = None
 
@@ -80,16 +81,16 @@ class Yes(Struct, frozen=True, tag=True):
 class Allow(Struct, frozen=True, tag=True):
     """The tool may be called: this once, for as long as the program runs, or always.
 
-    `where` says what always means: everywhere, kept in the person's settings, or in this project only, which is kept
-    in the person's own files too.
+    `where` says what always means: everywhere, or in this project only. Both are saved in the person's own files, since
+    a file inside the project could be changed by whoever writes to the repository.
     """
 
-    scope: Scope = "once"
+    scope: AnswerScope = "once"
     where: Literal["user", "project-local"] = "user"
 
 
 class No(Struct, frozen=True, tag=True):
-    """Do not; `reason` is for whoever asked, `how` whether they were refused or just waved away."""
+    """Do not; `reason` is for whoever asked, `how` says whether they were refused or the question was dismissed."""
 
     reason: str = ""
     how: Literal["decline", "cancel"] = "decline"

@@ -1,4 +1,4 @@
-"""How a server stands: a union whose cases hold what is true in them."""
+"""The status of a server: a union in which each case holds what is known in it."""
 
 from typing import Literal, TypeAlias
 
@@ -7,8 +7,10 @@ from msgspec import Struct
 from mooring.core.hello import Hello
 from mooring.core.standing import Standing
 
-Word: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
-"""The words by which other programs know a status."""
+StatusWord: TypeAlias = Literal[
+    "connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"
+]
+"""What a status is called in JSON output, where other programs rely on it."""
 
 
 class Disabled(Struct, frozen=True, tag=True):
@@ -18,17 +20,17 @@ class Disabled(Struct, frozen=True, tag=True):
 
 
 class Unapproved(Struct, frozen=True, tag=True):
-    """A project's server that the person has not let start."""
+    """A project's server that the person has not approved."""
 
     standing: Standing
 
 
 class Idle(Struct, frozen=True, tag=True):
-    """Not connected, because nobody needs it."""
+    """Not connected, because nobody has needed it yet."""
 
 
 class Connecting(Struct, frozen=True, tag=True):
-    """On its way up; `attempt` counts from 1, `error` is why the last one came to nothing."""
+    """Being started; `attempt` counts from 1, `error` is why the last attempt failed."""
 
     since: float
     attempt: int = 1
@@ -38,20 +40,20 @@ class Connecting(Struct, frozen=True, tag=True):
 
 
 class Connected(Struct, frozen=True, tag=True):
-    """Ready to be asked."""
+    """Ready for requests."""
 
     hello: Hello
     since: float
 
 
 class NeedsAuth(Struct, frozen=True, tag=True):
-    """The server wants to know who asks."""
+    """The server asks for a login."""
 
     error: str
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """Not to be had; `stopped` where it kept failing and is no longer tried on its own."""
+    """Unavailable; `stopped` if it kept failing and is no longer retried on its own."""
 
     error: str
     stopped: bool = False
@@ -60,8 +62,9 @@ class Failed(Struct, frozen=True, tag=True):
 Status: TypeAlias = Disabled | Unapproved | Idle | Connecting | Connected | NeedsAuth | Failed
 
 
-def word(status: Status) -> Word:
-    """The status as other programs know it."""
+def status_word(status: Status) -> StatusWord:
+    """What the status is called in JSON output."""
+    # No wildcard: a new case is a type error until it has a word here.
     match status:
         case Disabled():
             return "disabled"
@@ -79,10 +82,10 @@ def word(status: Status) -> Word:
             return "failed"
 
 
-def error(status: Status) -> str | None:
-    """What is wrong, where something is."""
+def status_error(status: Status) -> str | None:
+    """What is wrong with the server, `None` if nothing is."""
     match status:
-        case Connecting(error=words) | NeedsAuth(error=words) | Failed(error=words):
-            return words
+        case Connecting(error=message) | NeedsAuth(error=message) | Failed(error=message):
+            return message
         case Disabled() | Unapproved() | Idle() | Connected():
             return None

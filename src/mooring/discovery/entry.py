@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
-from mooring.core.problem import Level, Problem
+from mooring.core.problem import Problem, Severity
 from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.discovery import dialect, values
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
@@ -127,7 +127,7 @@ class _Reader:
             transport=self._guess(),
         )
 
-    def problem(self, message: str, hint: str = "", key: str | None = None, level: Level = "error") -> Problem:
+    def problem(self, message: str, hint: str = "", key: str | None = None, level: Severity = "error") -> Problem:
         path = self.entry.origin.key + ((key,) if key else ())
         line = self.entry.document.line(path)
         return Problem(self.entry.origin.path, message, hint or "mend its entry", self.entry.name, line, level)

@@ -7,12 +7,12 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core import status
 from mooring.core.call import CallChanged, CallProcessing, Happening, Update, WatchNews, word
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome, Part
 from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
+from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
 from mooring.display.text import problem_line, safe, safe_text
 
@@ -119,8 +119,8 @@ def event(changed: Event) -> str:
     """What changed about servers, in a line."""
     match changed:
         case StatusChanged(server, standing):
-            why = status.error(standing)
-            return f"{safe(server)}: {status.word(standing)}{_because(why)}"
+            why = status_error(standing)
+            return f"{safe(server)}: {status_word(standing)}{_because(why)}"
         case ToolsChanged(server, added, removed, other):
             counts = ((len(added), "new"), (len(removed), "gone"), (len(other), "changed"))
             return f"{safe(server)}: tools {', '.join(f'{count} {what}' for count, what in counts if count)}"

@@ -15,9 +15,9 @@ from mooring.host.calls import Calls
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
-from mooring.inventory.admit import Admitted, Given, keeping, looking
-from mooring.inventory.changes import changes
-from mooring.permissions.warden import Warden
+from mooring.inventory.admit import Admitted, GivenServers, build_loader, keep_unreadable
+from mooring.inventory.changes import watch_changes
+from mooring.permissions.host_permissions import HostPermissions
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
@@ -44,7 +44,7 @@ class Assembly:
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
         self.registries: WeakSet[Registry] = WeakSet()
-        self._look = looking(options.request, options.servers)
+        self._look = build_loader(options.request, options.servers)
         self._admitted: Admitted
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
@@ -69,12 +69,18 @@ class Assembly:
             guard=options.guard,
         )
         project = admitted.root if options.request.project else None
-        self.warden = Warden(
-            where, settings, project, ask=options.ask, mode=options.mode, said=options.rules, tell=self._tell
+        self.permissions = HostPermissions(
+            where,
+            settings,
+            project,
+            ask=options.ask,
+            mode=options.mode,
+            session_rules=options.rules,
+            on_problem=self._tell,
         )
         self.fleet = Fleet(self.shared, Cache(where) if options.remember else None, self._retired)
         self.lookup = Lookup(self.fleet.servers, self._withheld, self.means)
-        self.calls = Calls(self.lookup, self.warden)
+        self.calls = Calls(self.lookup, self.permissions)
         self._refit(admitted)
         if options.hot:
             self._watcher = self._loop.create_task(self._keep_up())
@@ -92,7 +98,7 @@ class Assembly:
         if self.options.guard is None:
             await self.shared.close()
         self.feed.close()
-        await asyncio.to_thread(self.warden.close)
+        await asyncio.to_thread(self.permissions.close)
         if self._meaning is not None:
             await asyncio.to_thread(self._meaning.close)
         self._log.close()
@@ -120,9 +126,9 @@ class Assembly:
 
     # --- another configuration ------------------------------------------------------------------------------------
 
-    async def apply(self, servers: Given) -> None:
+    async def apply(self, servers: GivenServers) -> None:
         """Make these the servers, whatever is configured. Raises: ConfigError where they are none."""
-        self._look = looking(self.options.request, servers)
+        self._look = build_loader(self.options.request, servers)
         await self.reload()
 
     async def reload(self) -> None:
@@ -132,9 +138,9 @@ class Assembly:
 
     async def _keep_up(self) -> None:
         """Read the configuration again whenever one of its files changed; act only if it says something else."""
-        async for _ in changes(lambda: self._admitted.looked, self.options.sleep):
+        async for _ in watch_changes(lambda: self._admitted.looked, self.options.sleep):
             admitted = await self._read()
-            if not admitted.same(self._admitted):
+            if not admitted.is_same_as(self._admitted):
                 self._refit(admitted)
             self._admitted = admitted
 
@@ -143,10 +149,10 @@ class Assembly:
 
     def _refit(self, admitted: Admitted) -> None:
         """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
-        todo = self.fleet.apply(keeping(admitted, self.fleet.approved).wanted)
+        todo = self.fleet.apply(keep_unreadable(admitted, self.fleet.approved).wanted)
         self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
         self.lookup.use(admitted)
-        self.warden.use(admitted.settings)
+        self.permissions.use(admitted.settings)
         self.feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
 
     # --- what servers tell their owner ----------------------------------------------------------------------------
@@ -180,7 +186,7 @@ class Assembly:
         await self.watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     def _withheld(self, server: Server) -> frozenset[str]:
-        return self.warden.held(server.approved, server.tools).names
+        return self.permissions.find_held_tools(server.approved, server.tools).names
 
     def _tell(self, problem: Problem) -> None:
         """Something went wrong while it is open: whoever looks sees it, whoever listens hears it. From any thread."""

@@ -13,9 +13,9 @@ from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.errors import Closed, TimedOut
 from mooring.host.lookup import Lookup
-from mooring.permissions.audit import Outcome
+from mooring.permissions.audit import CallOutcome
+from mooring.permissions.host_permissions import HostPermissions
 from mooring.permissions.verdict import ProposedCall, Verdict
-from mooring.permissions.warden import Warden
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
 
@@ -38,10 +38,10 @@ class _Way(Struct, frozen=True):
 class Calls:
     """The calls of one host. Nothing of it can skip the gate."""
 
-    def __init__(self, lookup: Lookup, warden: Warden) -> None:
+    def __init__(self, lookup: Lookup, permissions: HostPermissions) -> None:
         self._lookup = lookup
-        self._warden = warden
-        self._record = warden.audit.add
+        self._permissions = permissions
+        self._record = permissions.audit.add
         self._pinned: set[Server] = set()
         self._ways: dict[str, _Way] = {}
         self._known: tuple[object, object] = (None, None)
@@ -57,7 +57,7 @@ class Calls:
     ) -> Result:
         """See `Host.call`."""
         within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
-        known = (self._lookup.catalog, self._warden.gate.policy)
+        known = (self._lookup.catalog, self._permissions.gate.policy)
         if known != self._known:
             self._known, self._ways = known, {}
         way = self._ways.get(name if isinstance(name, str) else name.name)
@@ -67,9 +67,9 @@ class Calls:
             way, call, within = await self._found(name, arguments, within)
         if on_start is not None:
             on_start()
-        outcome: Outcome = "error"
+        outcome: CallOutcome = "error"
         began = perf_counter()
-        try:  # as `Audit.made`, in line: a coroutine more would be felt with many calls under way
+        try:  # as `AuditLog.record_work`, in line: a coroutine more would be felt with many calls under way
             result = await way.server.call(
                 call.tool, arguments, within=within, on_progress=on_progress, harmless=way.harmless
             )
@@ -94,7 +94,7 @@ class Calls:
         within = _less(within, asyncio.get_running_loop().time() - began)
         way = _Way(entry, server, verdict, server.origin, _harmless(entry))
         if (
-            self._warden.always(call)
+            self._permissions.is_always_allowed(call)
             and not self._lookup.others(entry.server)
             and self._known[0] is self._lookup.catalog
         ):
@@ -108,7 +108,7 @@ class Calls:
 
     async def _judged(self, call: ProposedCall, server: Server, seconds: float) -> Verdict:
         """What lets a call through, in the time there is for all of it. Raises: Denied, TimedOut, Closed."""
-        if self._warden.allows(call) is not None:
+        if self._permissions.allow_unasked(call) is not None:
             return await self._passed(call, server)
         judging = asyncio.ensure_future(self._passed(call, server))
         waited: set[asyncio.Future[Any]] = {judging, self._closed}
@@ -126,8 +126,8 @@ class Calls:
         """See `Host.own`."""
         call = ProposedCall(None, tool, arguments, origin="mooring")
         for name in also:
-            await self._warden.passes(replace(call, tool=name))
-        return await self._warden.audit.made(call, await self._warden.passes(call), work())
+            await self._permissions.authorize(replace(call, tool=name))
+        return await self._permissions.audit.record_work(call, await self._permissions.authorize(call), work())
 
     async def looking(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Look:
         """Let a tool be called again and again, and return what calls it: each time only if no rule denies it by then.
@@ -141,8 +141,8 @@ class Calls:
         async def look() -> Result:
             owner = self._lookup.owner(await self._lookup.find(f"{entry.server}.{entry.tool}", inf))
             for name in (call.server, *self._lookup.others(call.server)):
-                self._warden.recheck(replace(call, server=name))
-            return await self._warden.audit.made(call, verdict, owner.call(entry.tool, call.arguments))
+                self._permissions.recheck(replace(call, server=name))
+            return await self._permissions.audit.record_work(call, verdict, owner.call(entry.tool, call.arguments))
 
         return look
 
@@ -153,12 +153,12 @@ class Calls:
 
     async def _passed(self, call: ProposedCall, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
-        verdict = await self._warden.passes(call)
+        verdict = await self._permissions.authorize(call)
         for name in self._lookup.others(call.server):
-            await self._warden.also(replace(call, server=name), verdict)
+            await self._permissions.authorize_alias(replace(call, server=name), verdict)
         if server not in self._pinned:
             self._pinned.add(server)
-            await self._warden.called(server.approved, server.tools)
+            await self._permissions.pin_tools(server.approved, server.tools)
         return verdict
 
 

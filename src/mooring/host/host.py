@@ -16,8 +16,8 @@ from mooring.core.tool import Listing
 from mooring.errors import MooringError, ServerError
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions
-from mooring.inventory.admit import Given, NotAdmitted
-from mooring.permissions.pins import Held
+from mooring.inventory.admit import GivenServers, NotAdmitted
+from mooring.permissions.pins import HeldTools
 from mooring.servers.fleet import unknown
 from mooring.servers.items import Item, T, of_all, of_one
 from mooring.servers.server import Server
@@ -274,17 +274,17 @@ class Host:
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
-    def held(self) -> dict[str, Held]:
+    def held(self) -> dict[str, HeldTools]:
         """The tools that are held back, by server, because they are not what was approved."""
         found = {
-            name: self._parts.warden.held(server.approved, server.tools)
+            name: self._parts.permissions.find_held_tools(server.approved, server.tools)
             for name, server in self._parts.fleet.servers.items()
         }
         return {name: held for name, held in found.items() if held}
 
-    def approve(self, server: str, held: Held) -> None:
+    def approve(self, server: str, held: HeldTools) -> None:
         """Let tools be called as they were shown. Raises: as `server`; FileError."""
-        self._parts.warden.approve(self.server(server).approved, held)
+        self._parts.permissions.approve(self.server(server).approved, held)
         self._parts.lookup.changed()
 
     # --- watching -------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class Host:
 
     # --- changing it ----------------------------------------------------------------------------------------------
 
-    async def apply(self, servers: Given) -> None:
+    async def apply(self, servers: GivenServers) -> None:
         """Make these the servers, and no others; whatever stays the same goes on undisturbed.
 
         Raises: ConfigError where `servers` is not what it should be.

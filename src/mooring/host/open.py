@@ -17,7 +17,7 @@ from mooring.core.where import Viewpoint, here
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.host.options import HostOptions, Policy
-from mooring.inventory.admit import Given
+from mooring.inventory.admit import GivenServers
 from mooring.permissions.verdict import Rule
 from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
@@ -27,7 +27,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 def open(
     cwd: str | None = None,
     *,
-    servers: Given | None = None,
+    servers: GivenServers | None = None,
     ask: Ask | None = None,
     policy: Policy | None = None,
     request: Viewpoint | None = None,
@@ -79,7 +79,7 @@ class Loaded(Struct, frozen=True):
 async def discover_and_load(
     cwd: str | None = None,
     *,
-    servers: Given | None = None,
+    servers: GivenServers | None = None,
     within: float | None = None,
     request: Viewpoint | None = None,
 ) -> AsyncIterator[Loaded]:

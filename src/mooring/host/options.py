@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
-from mooring.inventory.admit import Admitted, Given
+from mooring.inventory.admit import Admitted, GivenServers
 from mooring.permissions.verdict import Mode, Rule
 from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
@@ -29,7 +29,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     """What `mooring.open` was given; there the terms are explained."""
 
     request: Viewpoint
-    servers: Given | None = None
+    servers: GivenServers | None = None
     ask: Ask | None = None
     policy: Policy | None = None
     limits: Limits | None = None

@@ -1,4 +1,4 @@
-"""Which of everything configured may be started, under which names, and why the rest may not."""
+"""Which of the configured servers may be started, under which names, and why the others may not."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,12 +16,12 @@ from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
 
-if TYPE_CHECKING:  # reading the files of thirty tools costs more than a host that is given its servers
+if TYPE_CHECKING:  # loading the formats of thirty tools costs more than opening a host with servers passed in
     from mooring.discovery.choose import Choice
     from mooring.inventory.load import Inventory
 
-Given: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
-"""Servers in the common shape, `{"echo": {"command": …}}`, or as values."""
+GivenServers: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
+"""Servers that a program passes in: in the common shape, `{"echo": {"command": …}}`, or as values."""
 
 _WHY = {
     "rejected": "was rejected for this project",
@@ -30,7 +30,7 @@ _WHY = {
 
 
 class NotAdmitted(Struct, frozen=True):
-    """How a server that may not be started stands, and what to tell whoever asks for it."""
+    """The status of a server that may not be started, and the error for whoever asks for it."""
 
     status: Status
     error: MooringError
@@ -38,103 +38,122 @@ class NotAdmitted(Struct, frozen=True):
 
 
 class Admitted(Struct, frozen=True):
-    """Everything configured, sorted out."""
+    """Everything configured, sorted into what may be started and what may not."""
 
     settings: Settings
     root: str
     """The project's folder."""
     wanted: Mapping[str, Approved] = {}
     aliases: Mapping[str, str] = {}
-    """Other names of servers in `wanted`: the very same thing is started once."""
+    """Other names of servers in `wanted`: two definitions of the very same program start it once."""
     refused: Mapping[str, NotAdmitted] = {}
     problems: tuple[Problem, ...] = ()
     looked: tuple[str, ...] = ()
-    """Everywhere a file was looked for: whatever changes there may change this."""
+    """Every path at which a file was looked for: a change there may change this."""
 
-    def same(self, other: "Admitted") -> bool:
-        """Whether both say the same of every server."""
-        mine, theirs = (
-            (each.wanted, each.aliases, {name: refused.status for name, refused in each.refused.items()}, each.problems)
-            for each in (self, other)
-        )
-        return mine == theirs
+    def is_same_as(self, other: "Admitted") -> bool:
+        """Whether both say the same about every server."""
+        same_servers = self.wanted == other.wanted and self.aliases == other.aliases
+        return same_servers and self._statuses() == other._statuses() and self.problems == other.problems
+
+    def _statuses(self) -> dict[str, Status]:
+        # Not the errors: two exceptions are never equal, even if they say the same.
+        return {name: refused.status for name, refused in self.refused.items()}
 
 
 def admit(inventory: "Inventory") -> Admitted:
-    """Sort out what may be started; the first of several names of the same thing stands for it."""
+    """Sort out what may be started; the first of several names of the same program stands for it."""
     wanted: dict[str, Approved] = {}
     aliases: dict[str, str] = {}
     refused: dict[str, NotAdmitted] = {}
     for choice in inventory.choices:
-        judged = _judged(inventory, choice)
+        judged = _judge(inventory, choice)
         if isinstance(judged, NotAdmitted):
             refused[choice.name] = judged
-        elif (twin := _twin(judged, choice, wanted)) is not None:
+        elif (twin := _find_twin(judged, choice, wanted)) is not None:
             aliases[choice.name] = twin
         else:
             wanted[choice.name] = judged
     return Admitted(inventory.settings, inventory.root, wanted, aliases, refused, inventory.problems, inventory.looked)
 
 
-def given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
-    """Definitions that a program gave: all of them may be started. Raises: ConfigError where they are no such."""
-    try:
-        found: list[Any] = list(configs)
-    except TypeError:
-        found = [None]
-    if not all(isinstance(config, ServerConfig) for config in found):
-        raise ConfigError("Servers are given as a mapping in the shape of mcpServers, or as ServerConfig values.")
-    return Admitted(settings, folder, {config.name: trust.given(config, folder) for config in found})
-
-
-def keeping(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:
-    """The same, and with it the servers of files that cannot be read just now: somebody may be writing them."""
-    unread = {problem.path for problem in admitted.problems if problem.level == "error" and problem.server is None}
-    known = {*admitted.wanted, *admitted.aliases, *admitted.refused}
-    saved = {
-        name: approved
-        for name, approved in running.items()
-        if name not in known and approved.config.origin.path in unread
-    }
-    return replace(admitted, wanted={**admitted.wanted, **saved})
-
-
-def _judged(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
+def _judge(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
     config = choice.definition.config
     if config.disabled_by is not None:
         return NotAdmitted(Disabled(config.disabled_by), ServerDisabled(config.name, config.disabled_by), config)
     if isinstance(config, Broken):
-        words = f"{config.name} {config.problem.message} ({config.problem.path or 'as given'})."
-        return NotAdmitted(Failed(config.problem.message), ConfigError(words), config)
-    approved = trust.admit(inventory.ledger, inventory.root, config)
+        problem = config.problem
+        message = f"{config.name} {problem.message} ({problem.path or 'as given'})."
+        return NotAdmitted(Failed(problem.message), ConfigError(message), config)
+    approved = trust.admit(inventory.approvals, inventory.root, config)
     if approved is None:
         why = _WHY.get(choice.standing, "comes from the project and is not approved")
         return NotAdmitted(Unapproved(choice.standing), NotApproved(config.name, why), config)
     return approved
 
 
-def _twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
-    return next((name for name in choice.aliases if name in wanted and wanted[name].same_program(approved)), None)
+def _find_twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
+    """The server that is the same program under another name, if one is wanted already."""
+    for name in choice.aliases:
+        twin = wanted.get(name)
+        # The choice compares connections only; the program also depends on the folder and on whose definition it is.
+        if twin is not None and twin.same_program(approved):
+            return name
+    return None
 
 
-def looking(request: Viewpoint, servers: Given | None) -> Callable[[], Admitted]:
-    """How to find out what is configured."""
+def admit_given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
+    """Definitions that a program passes in: all of them may be started.
+
+    Raises:
+        ConfigError: they are not definitions.
+    """
+    message = "Servers are given as a mapping in the shape of mcpServers, or as ServerConfig values."
+    try:
+        found: list[Any] = list(configs)
+    except TypeError:
+        raise ConfigError(message) from None
+    if not all(isinstance(config, ServerConfig) for config in found):
+        raise ConfigError(message)
+    return Admitted(settings, folder, {config.name: trust.approve_given(config, folder) for config in found})
+
+
+def keep_unreadable(admitted: Admitted, running: Mapping[str, Approved]) -> Admitted:
+    """The same, and with it the running servers whose files cannot be read just now.
+
+    Somebody may be writing the file at this moment, and a server that is in use should not stop for that.
+    """
+    unread = {problem.path for problem in admitted.problems if problem.level == "error" and problem.server is None}
+    listed = {*admitted.wanted, *admitted.aliases, *admitted.refused}
+    wanted = dict(admitted.wanted)
+    for name, approved in running.items():
+        if name not in listed and approved.config.origin.path in unread:
+            wanted[name] = approved
+    return replace(admitted, wanted=wanted)
+
+
+def build_loader(request: Viewpoint, servers: GivenServers | None) -> Callable[[], Admitted]:
+    """The function that finds out what may be started, each time anew; servers passed in stay the same.
+
+    Raises:
+        ConfigError: the servers passed in are not definitions.
+    """
     if servers is None:
-        return lambda: _configured(request)
+        return lambda: _load_configured(request)
     if isinstance(servers, Mapping):
-        found = _understood(servers, request)
+        admitted = _load_given(servers, request)
     else:
-        found = given(servers, request.cwd, load_settings(request.where, None))
-    return lambda: found
+        admitted = admit_given(servers, request.cwd, load_settings(request.where, None))
+    return lambda: admitted
 
 
-def _configured(request: Viewpoint) -> Admitted:
-    from mooring.inventory.load import load  # not needed by a host that is given its servers
+def _load_configured(request: Viewpoint) -> Admitted:
+    from mooring.inventory.load import load  # not needed by a host with servers passed in as values
 
     return admit(load(request))
 
 
-def _understood(servers: Mapping[str, Any], request: Viewpoint) -> Admitted:
-    from mooring.inventory.load import given as read
+def _load_given(servers: Mapping[str, Any], request: Viewpoint) -> Admitted:
+    from mooring.inventory.load import load_given
 
-    return admit(read(servers, request))
+    return admit(load_given(servers, request))

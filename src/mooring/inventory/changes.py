@@ -1,7 +1,7 @@
-"""Whether files changed: looked at once a second, and told of once they have come to rest.
+"""Notices changed files: checks once a second, and reports a change once the files are stable again.
 
-A look costs as much as asking the system about each file, which is less than a watcher that is woken by every change
-in a home folder, and it works on every disk.
+A check is one `stat` for each file. That is cheaper than a watcher that is woken by every change in a home folder, and
+it works on every disk.
 """
 
 import asyncio
@@ -9,44 +9,48 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import TypeAlias
 
-EVERY, REST = 1.0, 0.25
-"""Seconds between two looks, and how long nothing may change before it counts as done."""
+POLL_SECONDS = 1.0
+SETTLE_SECONDS = 0.25
+"""How long nothing may change before a change counts as finished: editors write a file in several steps."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
-_Signs: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+_Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
-async def changes(paths: Callable[[], Iterable[str]], sleep: Sleep = asyncio.sleep) -> AsyncIterator[None]:
-    """Once at the beginning, for what was read before may be old by now; then whenever something became another.
+async def watch_changes(paths: Callable[[], Iterable[str]], sleep: Sleep = asyncio.sleep) -> AsyncIterator[None]:
+    """Yield whenever one of the files changed, and once at the beginning: what was read before may be out of date.
 
-    `paths` may name others each time. Signs are taken before a change is told, so that none is missed meanwhile.
+    `paths` may return others each time.
     """
-    before = await _signs(paths())
+    # Taken before each yield, so that a change while the consumer reads the files is not missed.
+    before = await _stamp_all(paths())
     yield
     while True:
-        await sleep(EVERY)
-        if await _signs(paths()) != before:
-            before = await _at_rest(paths, sleep)
+        await sleep(POLL_SECONDS)
+        if await _stamp_all(paths()) != before:
+            before = await _wait_until_stable(paths, sleep)
             yield
 
 
-async def _at_rest(paths: Callable[[], Iterable[str]], sleep: Sleep) -> _Signs:
-    before = await _signs(paths())
+async def _wait_until_stable(paths: Callable[[], Iterable[str]], sleep: Sleep) -> _Stamps:
+    before = await _stamp_all(paths())
     while True:
-        await sleep(REST)
-        now = await _signs(paths())
+        await sleep(SETTLE_SECONDS)
+        now = await _stamp_all(paths())
         if now == before:
             return now
         before = now
 
 
-async def _signs(paths: Iterable[str]) -> _Signs:
-    return await asyncio.to_thread(lambda: tuple(map(_sign, paths)))
+async def _stamp_all(paths: Iterable[str]) -> _Stamps:
+    # In a thread: a home on a network disk that hangs must not stop the event loop.
+    return await asyncio.to_thread(lambda: tuple(map(_stamp, paths)))
 
 
-def _sign(path: str) -> tuple[int, int, int] | None:
+def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # ValueError: a path with a null byte in it
         return None
+    # The inode too: a file that is replaced within the clock's resolution may have the same time and size.
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,4 +1,4 @@
-"""Scan, approvals and choice together: what `discover`, the actions and the host share."""
+"""Everything configured for a folder: the scan, the approvals on record and the choice between definitions together."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.config import Broken, Origin, Scope, ServerConfig, Stdio
+from mooring.core.config import Broken, Origin, ServerConfig, Stdio
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
 from mooring.core.standing import Standing
@@ -31,33 +31,34 @@ from mooring.syntax import parse
 
 
 class Inventory(Struct, frozen=True):
-    """Everything configured for one folder: which definition of each name counts, and what is wrong."""
+    """Everything configured for one folder: which definition of each name wins, and what is wrong."""
 
     root: str
     choices: tuple[Choice, ...]
     problems: tuple[Problem, ...]
     files: tuple[str, ...]
     """The files that were found and read."""
-    ledger: trust.Ledger
+    approvals: trust.ApprovalRecord
     settings: Settings
     looked: tuple[str, ...] = ()
-    """Everywhere a file was looked for, found or not."""
+    """Every path at which a file was looked for, found or not."""
 
     def find(self, name: str) -> Choice:
-        """The choice of that name: as written, or, where only one fits, without regard to case.
+        """The choice of that name: as written, or, if only one fits, ignoring case.
 
         Raises:
-            UnknownServer: there is none, or the case would have to decide between several.
+            UnknownServer: there is none, or several differ in case only.
         """
         by_name = {choice.name: choice for choice in self.choices}
         return by_name[find_server(name, by_name)]
 
     def standing(self, definition: RankedDefinition) -> Standing:
-        return self.ledger.standing(self.root, definition.config)
+        """Whether a definition may take effect here."""
+        return self.approvals.find_standing(self.root, definition.config)
 
 
 def discover(cwd: str | None = None) -> Inventory:
-    """Everything configured for a folder (this one, if none is named), on this machine, for this person.
+    """Everything configured for a folder (the current one by default), on this machine, for this person.
 
     Approvals that another tool recorded are bound to the definitions as they are now, in the person's state folder.
 
@@ -77,37 +78,46 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     """
     place = context(request.where, request.cwd, request.project)
     settings = load_settings(request.where, place.root if request.project else None)
-    formats = [*_command_line(request), *_wanted(settings)]
+    formats = [*_command_line_formats(request), *_enabled_formats(settings)]
     found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=request.switched_on)
-    ledger, damage = trust.load(request.where)
-    root = trust.identity(place.root)
-    definitions = (*_demo(request), *found.definitions)
-    problems = [*settings.problems, *found.problems, *([damage] if damage else [])]
-    if remember and not damage:
-        ledger, failure = _adopt(request.where, root, ledger, found)
-        problems += [failure] if failure else []
-    choices = choose(definitions, lambda definition: ledger.standing(root, definition.config))
-    looked = (*found.looked, *found.files, *settings.looked, trust.record_of(request.where))
-    return Inventory(root, choices, tuple(problems), found.files, ledger, settings, looked)
+    approvals, damage = trust.load(request.where)
+    root = trust.identify_project(place.root)
+    problems = [*settings.problems, *found.problems]
+    if damage is not None:
+        problems.append(damage)
+    elif remember:
+        approvals, failure = _adopt_approvals(request.where, root, approvals, found)
+        if failure is not None:
+            problems.append(failure)
+    definitions = (*_demo_definitions(request), *found.definitions)
+    choices = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
+    looked = (*found.looked, *found.files, *settings.looked, trust.record_path(request.where))
+    return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
 
-def given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Viewpoint) -> Inventory:
-    """Servers that a program gave, in the shape of `mcpServers` or as values, in place of all that is configured.
+def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Viewpoint) -> Inventory:
+    """Servers that a program passes in, in the shape of `mcpServers` or as values, instead of everything configured.
 
     Raises:
         ConfigError: they are not what they should be. One bad entry is a problem, not an error.
     """
     settings = load_settings(request.where, None)
-    found, problems = _read_given(servers, request) if isinstance(servers, Mapping) else (tuple(servers), ())
+    found: Iterable[ServerConfig | Broken]
+    problems: tuple[Problem, ...] = ()
+    if isinstance(servers, Mapping):
+        found, problems = _parse_given(servers, request)
+    else:
+        found = servers
     definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
     choices = choose(definitions, lambda _: "own")
-    return Inventory(request.cwd, choices, (*settings.problems, *problems), (), trust.Ledger(), settings)
+    return Inventory(request.cwd, choices, (*settings.problems, *problems), (), trust.ApprovalRecord(), settings)
 
 
-def _read_given(
+def _parse_given(
     servers: Mapping[str, Any], request: Viewpoint
-) -> tuple[tuple[ServerConfig | Broken, ...], tuple[Problem, ...]]:
+) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     place = Place("cli", "servers", literal=True)
+    # Through JSON and our own format, so that a program's servers are read by the same rules as a file's.
     try:
         document = parse(json.dumps({"mcpServers": servers}).encode(), "json")
     except (TypeError, ValueError, ParseError) as error:
@@ -115,26 +125,26 @@ def _read_given(
     format = replace(OWN, places=(place,))
     entries = maps(format, (Sheet(place, "", document),), context(request.where, request.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
-    return (
-        tuple(one.definition for one in read if one.definition is not None),
-        tuple(problem for one in read for problem in one.problems),
-    )
+    definitions = [one.definition for one in read if one.definition is not None]
+    problems = tuple(problem for one in read for problem in one.problems)
+    return definitions, problems
 
 
-def _wanted(settings: Settings) -> Iterable[Format]:
-    return (format for format in FORMATS if settings["sources"].get(format.tool, True))
+def _enabled_formats(settings: Settings) -> Iterable[Format]:
+    sources = settings["sources"]
+    return (format for format in FORMATS if sources.get(format.tool, True))
 
 
-def _command_line(request: Viewpoint) -> Iterable[Format]:
+def _command_line_formats(request: Viewpoint) -> Iterable[Format]:
     for path in request.configs:
         absolute = os.path.abspath(os.path.join(request.cwd, path))
-        _must_read(absolute, path)
+        _check_named_file(absolute, path)
         place = Place("cli", absolute, literal=True)
         yield replace(OWN, places=(place,), bare=True)
 
 
-def _must_read(path: str, written: str) -> None:
-    """A file that a person names must be there and sound; one that is merely found need not."""
+def _check_named_file(path: str, written: str) -> None:
+    """A file that a person names has to exist and to be readable; one that is merely found does not."""
     data = files.read(path)
     if data is None:
         raise ConfigError(f"{written} does not exist; --config takes a file in the shape of .mcp.json.")
@@ -144,36 +154,47 @@ def _must_read(path: str, written: str) -> None:
         raise ConfigError(f"{written}: the file {error.reason} (line {error.line or 1}).") from None
 
 
-def _demo(request: Viewpoint) -> Iterable[RankedDefinition]:
-    if request.demo:
-        # -I: neither the folder we stand in nor PYTHONPATH can put another program in its place.
-        program = Stdio(literal(sys.executable), tuple(map(literal, ("-I", "-m", "mooring.demo"))))
-        scope: Scope = "cli"
-        yield RankedDefinition(
-            ServerConfig(name="demo", origin=Origin("mooring", scope, None), connection=program), (0, 0, 0)
-        )
+def _demo_definitions(request: Viewpoint) -> Iterable[RankedDefinition]:
+    if not request.demo:
+        return
+    # -I: neither the current folder nor PYTHONPATH can put another program in its place.
+    program = Stdio(literal(sys.executable), tuple(map(literal, ("-I", "-m", "mooring.demo"))))
+    config = ServerConfig(name="demo", origin=Origin("mooring", "cli", None), connection=program)
+    yield RankedDefinition(config, (0, 0, 0))
 
 
-def _adopt(where: Where, root: str, ledger: trust.Ledger, found: Scan) -> tuple[trust.Ledger, Problem | None]:
-    """Bind approvals recorded by a definition's own tool to what that definition is when first seen.
+def _adopt_approvals(
+    where: Where, root: str, approvals: trust.ApprovalRecord, found: Scan
+) -> tuple[trust.ApprovalRecord, Problem | None]:
+    """Bind approvals that a definition's own tool recorded to the definition as it is when first seen.
 
-    Without a record there is nothing to hold a later change against, so what cannot be recorded does not count.
+    Other tools approve a name: without a record of our own, a later change would be approved as well. So an approval
+    that cannot be recorded does not count.
     """
+    new = [
+        trust.Decision(root, name, trust.digest(config), "approved", config.origin.tool, None, utc_timestamp())
+        for name, config in _find_vouched(found).items()
+        if not approvals.find_decisions(root, name)
+    ]
+    if not new:
+        return approvals, None
+    try:
+        # No waiting for the lock: reading must not hang because another program is writing.
+        return trust.record(where, new, seconds=0), None
+    except FileError as error:
+        message = f"An approval that another tool recorded could not be kept, so it does not count: it {error.reason}"
+        return approvals, Problem(error.path, message, "make the file writable, or approve here", level="warning")
+
+
+def _find_vouched(found: Scan) -> dict[str, ServerConfig]:
+    """The definitions that their own tool approved, by name; of several, the one that comes first."""
     vouched: dict[str, ServerConfig] = {}
     for definition in found.definitions:
         if definition.vouched_by and isinstance(definition.config, ServerConfig):
             vouched.setdefault(definition.name, definition.config)
-    fresh = [
-        trust.Decision(root, name, trust.digest(config), "approved", config.origin.tool, None, now())
-        for name, config in vouched.items()
-        if not ledger.about(root, name)
-    ]
-    try:
-        return (trust.record(where, fresh, seconds=0), None) if fresh else (ledger, None)
-    except FileError as error:
-        message = f"An approval that another tool recorded could not be kept, so it does not count: it {error.reason}"
-        return ledger, Problem(error.path, message, "make the file writable, or approve here", level="warning")
+    return vouched
 
 
-def now() -> str:
+def utc_timestamp() -> str:
+    """The current time, as it is recorded with decisions."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,1 +1,1 @@
-"""Who may start what: a definition goes in with the person's earlier decisions, its standing comes out."""
+"""Who may start and call what: definitions, calls and the person's decisions go in, verdicts and refusals come out."""

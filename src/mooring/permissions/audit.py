@@ -1,8 +1,8 @@
-"""The log of calls: who let what run, when, and how it ended. Shapes of arguments, never their texts.
+"""The log of calls: who allowed what, when, and how it ended. Shapes of arguments, never their texts.
 
-Lines of JSON in the person's state folder, readable by them alone, the oldest given up when there are too many.
-Adding a line costs a list's append; a thread writes them down within a second. What cannot be written is counted and
-told once, never raised: the log must not be what stops the work.
+Lines of JSON in the person's state folder (`audit.jsonl`), readable by them alone; the oldest are dropped when there
+are too many. Adding a line costs an append to a list; a thread writes the lines within a second. Lines that cannot be
+written are counted and reported once, never raised: the log must not be what stops the work.
 """
 
 import os
@@ -25,30 +25,40 @@ from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions.verdict import ProposedCall, Verdict
 
-Outcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
+CallOutcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
 
-MOST = 8 * files.MIB
-KEPT = 3
-"""So many older files beside the one that grows."""
-SECONDS = 1.0
+MAX_FILE_BYTES = 8 * files.MIB
+OLDER_FILES = 3
+"""How many older files are kept besides the one that grows."""
+WRITE_SECONDS = 1.0
 FLOOD = 100
-"""So many calls of one tool that end alike have a line each whenever lines are written; the rest of them share one."""
-PLENTY = 2_000
-"""So many waiting lines are written at once, however young."""
-MOST_WAITING = 100_000
-LONGEST_NAME = 200
-_NODES = 100
+"""How many calls of one tool with the same outcome get a line each whenever lines are written; the rest share one."""
+WRITE_AT_ONCE = 2_000
+"""How many lines may wait before they are written, however young."""
+MAX_WAITING = 100_000
+MAX_NAME = 200
+_MAX_NODES = 100
+_MAX_DEPTH = 4
+_MAX_EXACT = 2**53
+"""Beyond this, many readers of JSON round whole numbers."""
 _ENCODE = msgspec.json.Encoder().encode
-_DEPTH = 4
-# Each call is shaped: a union of types made anew for each value would be a tenth of that.
-_NUMBERS, _HOLDERS = (int, float), (dict, list, tuple)
+# Every call is described: a union of types built anew for each value would take a tenth of that time.
+_NUMBERS, _CONTAINERS = (int, float), (dict, list, tuple)
 
 
-_Waiting: TypeAlias = tuple[float, ProposedCall, Verdict, Outcome, float]
+class _Waiting(Struct, frozen=True, gc=False):
+    """A call that is not written yet."""
+
+    at: float
+    call: ProposedCall
+    verdict: Verdict
+    outcome: CallOutcome
+    seconds: float
+    times: int = 1
 
 
 class AuditEntry(Struct, frozen=True, omit_defaults=True):
-    """One call, as it stands in the log."""
+    """One call, as it is in the log."""
 
     time: str
     """UTC, to the millisecond."""
@@ -56,21 +66,21 @@ class AuditEntry(Struct, frozen=True, omit_defaults=True):
     server: str | None
     tool: str
     verdict: str
-    outcome: Outcome
+    outcome: CallOutcome
     seconds: float = 0.0
     level: str | None = None
     rule: str | None = None
     """The `tool` of the rule that decided."""
     why: str | None = None
-    """What decided, where no rule did."""
+    """What decided, if no rule did."""
     origin: str = ""
     arguments: Any = None
-    """Their shape: keys, numbers and booleans as they are, of every text only how long it was."""
+    """Their shape: keys, numbers and booleans as they are, of every text only its length."""
     times: int = 1
-    """How many calls this stands for: of a flood, all but the first ones of a tool share a line, with their seconds."""
+    """How many calls this stands for: in a flood, all but the first ones of a tool share a line, with their seconds."""
 
 
-class Audit:
+class AuditLog:
     """Writes the log; `lost` counts the lines that could not be written."""
 
     def __init__(
@@ -78,38 +88,40 @@ class Audit:
         where: Where,
         session: str,
         *,
-        most: int = MOST,
-        kept: int = KEPT,
-        tell: Callable[[Problem], None] = lambda problem: None,
+        max_bytes: int = MAX_FILE_BYTES,
+        older_files: int = OLDER_FILES,
+        on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        """`tell` hears once that lines are lost, in whatever thread."""
+        """`on_problem` is called once if lines are lost, from any thread."""
         self.lost = 0
-        self._tell = tell
-        self._path = path(where)
+        self._on_problem = on_problem
+        self._path = log_path(where)
         self._session = session
-        self._most, self._kept = most, kept
+        self._max_bytes = max_bytes
+        self._older_files = older_files
         self._waiting: deque[_Waiting] = deque()
-        self._moment = (0, "")
+        self._formatted_time = (0, "")
+        # Setting an event takes a lock, so `add` only does it for the first line after the thread went to sleep.
         self._awake = False
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, call: ProposedCall, verdict: Verdict, outcome: Outcome, seconds: float = 0.0) -> None:
-        """Put a call on record, soon. Never raises, never waits."""
-        if len(self._waiting) >= MOST_WAITING:
-            self._lose(1, "cannot keep up with so many calls")
+    def add(self, call: ProposedCall, verdict: Verdict, outcome: CallOutcome, seconds: float = 0.0) -> None:
+        """Record a call, soon. Never raises, never waits."""
+        if len(self._waiting) >= MAX_WAITING:
+            self._count_lost(1, "cannot keep up with so many calls")
             return
-        self._waiting.append((time.time(), call, verdict, outcome, seconds))
+        self._waiting.append(_Waiting(time.time(), call, verdict, outcome, seconds))
         if not self._awake:
-            self._rouse()
-        elif len(self._waiting) == PLENTY:
+            self._wake_writer()
+        elif len(self._waiting) == WRITE_AT_ONCE:
             self._hurry.set()
 
-    async def made(self, call: ProposedCall, verdict: Verdict, work: Awaitable[Result]) -> Result:
-        """Do the work of a call that was let through, and put on record how it ended. Raises: what the work raises."""
-        outcome: Outcome = "error"
+    async def record_work(self, call: ProposedCall, verdict: Verdict, work: Awaitable[Result]) -> Result:
+        """Do the work of a call that was allowed, and record how it ended. Raises whatever the work raises."""
+        outcome: CallOutcome = "error"
         began = time.perf_counter()
         try:
             result = await work
@@ -119,178 +131,203 @@ class Audit:
             self.add(call, verdict, outcome, time.perf_counter() - began)
 
     def flush(self) -> None:
-        """Write down what waits."""
+        """Write the lines that wait."""
+        # Before the lines are taken: one that is added meanwhile must wake the thread again.
         self._awake = False
-        taken = _merged([self._waiting.popleft() for _ in range(len(self._waiting))])
-        lines = [self._line(*entry) for entry in taken]
-        for some in _portions(lines, self._most):
+        # As many as there are now, so that calls that keep coming cannot hold up the writing.
+        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        lines = [self._encode_line(entry) for entry in _merge_floods(waiting)]
+        for batch in _split_batches(lines, self._max_bytes // 2):
             try:
-                files.append(self._path, b"".join(some), self._most, self._kept)
+                files.append(self._path, b"".join(batch), self._max_bytes, self._older_files)
             except FileError as error:
-                self._lose(len(some), error.reason)
+                self._count_lost(len(batch), error.reason)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Write down what waits and end; gives up after some seconds."""
+        """Write the lines that wait and end the thread; gives up after some seconds."""
         for event in (self._closing, self._hurry, self._wake):
             event.set()
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _lose(self, lines: int, reason: str) -> None:
-        first, self.lost = not self.lost, self.lost + lines
-        if first:
+    def _count_lost(self, lines: int, reason: str) -> None:
+        is_first = not self.lost
+        self.lost += lines
+        if is_first:
             hint = "calls go on, but are not on record until that is mended"
-            self._tell(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
+            self._on_problem(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
 
-    def _rouse(self) -> None:
+    def _wake_writer(self) -> None:
         self._awake = True
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="mooring-audit", daemon=True)
-            with suppress(RuntimeError):  # no more threads can be had; the lines wait for `flush`
+            self._thread = threading.Thread(target=self._write_until_closed, name="mooring-audit", daemon=True)
+            with suppress(RuntimeError):  # the system has no more threads; the lines wait for `flush`
                 self._thread.start()
         self._wake.set()
 
-    def _run(self) -> None:
+    def _write_until_closed(self) -> None:
         while not self._closing.is_set():
             self._wake.wait()
-            self._hurry.wait(SECONDS)
+            self._hurry.wait(WRITE_SECONDS)
             self._wake.clear()
             self._hurry.clear()
             self.flush()
 
-    def _line(
-        self, at: float, call: ProposedCall, verdict: Verdict, outcome: Outcome, seconds: float, times: int = 1
-    ) -> bytes:
-        def written(arguments: Any) -> bytes:
-            entry = AuditEntry(
-                self._time(at),
-                self._session,
-                None if call.server is None else _name(call.server),
-                _name(call.tool),
-                verdict.action,
-                outcome,
-                round(seconds, 6),
-                verdict.level,
-                None if verdict.rule is None else _name(verdict.rule.tool),
-                _name(verdict.why) if verdict.rule is None else None,
-                _name(call.origin),
-                arguments,
-                times,
-            )
-            return _ENCODE(entry) + b"\n"
-
+    def _encode_line(self, waiting: _Waiting) -> bytes:
         try:
-            return written(shape(call.arguments) if times == 1 else None)
+            shape = describe_shape(waiting.call.arguments) if waiting.times == 1 else None
+            return self._encode(waiting, shape)
+        # Somebody changed the arguments meanwhile, or they are nothing that JSON can hold: they cost no line.
         except (RuntimeError, RecursionError, TypeError, ValueError, msgspec.MsgspecError):
-            return written("unreadable")  # somebody changed them meanwhile, or they are nothing that JSON could hold
+            return self._encode(waiting, "unreadable")
 
-    def _time(self, at: float) -> str:
-        """The moment in words, kept for the many calls of one millisecond."""
+    def _encode(self, waiting: _Waiting, arguments: Any) -> bytes:
+        call, verdict, rule = waiting.call, waiting.verdict, waiting.verdict.rule
+        entry = AuditEntry(
+            time=self._format_time(waiting.at),
+            session=self._session,
+            server=None if call.server is None else _shorten(call.server),
+            tool=_shorten(call.tool),
+            verdict=verdict.action,
+            outcome=waiting.outcome,
+            seconds=round(waiting.seconds, 6),
+            level=verdict.level,
+            rule=None if rule is None else _shorten(rule.tool),
+            why=_shorten(verdict.why) if rule is None else None,
+            origin=_shorten(call.origin),
+            arguments=arguments,
+            times=waiting.times,
+        )
+        return _ENCODE(entry) + b"\n"
+
+    def _format_time(self, at: float) -> str:
+        # Kept, because many calls share a millisecond.
         moment = int(at * 1000)
-        if moment != self._moment[0]:
+        if moment != self._formatted_time[0]:
             second = datetime.fromtimestamp(moment // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            self._moment = (moment, f"{second}.{moment % 1000:03d}Z")
-        return self._moment[1]
+            self._formatted_time = (moment, f"{second}.{moment % 1000:03d}Z")
+        return self._formatted_time[1]
 
 
-def _merged(entries: list[_Waiting]) -> list[tuple[Any, ...]]:
-    """The same, where one tool was called very often: the first calls, and one that stands for the others."""
-    if len(entries) <= FLOOD:
-        return list(entries)
-    kept: list[tuple[Any, ...]] = []
-    alike: dict[tuple[Any, ...], list[_Waiting]] = {}
-    for entry in entries:
-        _, call, verdict, outcome, _ = entry
-        group = alike.setdefault((call.server, call.tool, verdict.action, outcome), [])
-        group.append(entry)
-        if len(group) <= FLOOD:
-            kept.append(entry)
-    for group in alike.values():
-        if len(rest := group[FLOOD:]) > 1:
-            at, call, verdict, outcome, _ = rest[-1]
-            kept.append((at, call, verdict, outcome, sum(entry[4] for entry in rest), len(rest)))
-        else:
-            kept.extend(rest)
-    return kept
-
-
-def session() -> str:
-    """A name for the calls of one program, by chance."""
+def new_session_id() -> str:
+    """A random name for the calls of one program."""
     return os.urandom(6).hex()
 
 
-def path(where: Where) -> str:
-    """Where the log is kept."""
+def log_path(where: Where) -> str:
+    """The file that grows."""
     return f"{where.state}/audit.jsonl"
 
 
-def read(
+def read_log(
     where: Where,
     *,
     server: str | None = None,
     tool: str | None = None,
     session: str | None = None,
-    outcome: Outcome | None = None,
+    outcome: CallOutcome | None = None,
     since: str = "",
 ) -> Iterator[AuditEntry]:
-    """The log, oldest first, or those of its lines that fit; `since` is a time as the lines have it.
+    """The log, oldest first, or the entries that match; `since` is a time in the format of the entries.
 
     Raises:
         FileError: a file of it cannot be read.
     """
-    wanted = {"server": server, "tool": tool, "session": session, "outcome": outcome}
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    for name in (*(f"{path(where)}.{number}" for number in range(KEPT, 0, -1)), path(where)):
-        for line in (files.read(name, 2 * MOST) or b"").splitlines():
-            entry = _entry(line)
-            if entry and entry.time >= since and all(getattr(entry, key) == asked[key] for key in asked):
+    filters = {"server": server, "tool": tool, "session": session, "outcome": outcome}
+    wanted = {field: value for field, value in filters.items() if value is not None}
+    for entry in _read_entries(where):
+        if entry.time >= since and all(getattr(entry, field) == value for field, value in wanted.items()):
+            yield entry
+
+
+def _read_entries(where: Where) -> Iterator[AuditEntry]:
+    newest = log_path(where)
+    older = [f"{newest}.{number}" for number in range(OLDER_FILES, 0, -1)]
+    for path in (*older, newest):
+        data = files.read(path, 2 * MAX_FILE_BYTES) or b""
+        for line in data.splitlines():
+            entry = _parse_entry(line)
+            if entry is not None:
                 yield entry
 
 
-def shape(value: Any) -> Any:
-    """What a value is like, without any text that it holds: its keys, numbers, and how long its texts are."""
-    return _shape(value, 0, [_NODES])
+def _parse_entry(line: bytes) -> AuditEntry | None:
+    try:
+        return msgspec.json.decode(line, type=AuditEntry)
+    except msgspec.DecodeError:  # a line that was cut short must not hide the others
+        return None
 
 
-def _shape(value: Any, depth: int, room: list[int]) -> Any:
+def describe_shape(value: Any) -> Any:
+    """What a value looks like, without any text in it: its keys, its numbers, and how long its texts are."""
+    return _describe(value, 0, [_MAX_NODES])
+
+
+def _describe(value: Any, depth: int, room: list[int]) -> Any:
+    """`room` holds one number, which all levels count down: how many more values are described."""
     room[0] -= 1
     if isinstance(value, str):
         return f"str({len(value)})"
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, _NUMBERS):
-        return value if -(2**53) < value < 2**53 else "number"
-    if not isinstance(value, _HOLDERS):
+        return value if -_MAX_EXACT < value < _MAX_EXACT else "number"
+    if not isinstance(value, _CONTAINERS):
         return type(value).__name__
-    if not value or depth >= _DEPTH or room[0] <= 0:
-        return f"{'object' if isinstance(value, dict) else 'list'}({len(value)})"
+    if not value or depth >= _MAX_DEPTH or room[0] <= 0:
+        kind = "object" if isinstance(value, dict) else "list"
+        return f"{kind}({len(value)})"
     if isinstance(value, dict):
-        some = islice(value.items(), room[0])
-        return {_name(str(key)): _shape(inner, depth + 1, room) for key, inner in some if room[0] > 0}
-    return [_shape(inner, depth + 1, room) for inner in islice(value, room[0]) if room[0] > 0]
+        members = islice(value.items(), room[0])
+        return {_shorten(str(key)): _describe(member, depth + 1, room) for key, member in members if room[0] > 0}
+    items = islice(value, room[0])
+    return [_describe(item, depth + 1, room) for item in items if room[0] > 0]
 
 
-def _name(text: str) -> str:
-    whole = text if text.isascii() else text.encode("utf-8", "replace").decode()
-    return whole if len(whole) <= LONGEST_NAME else f"{whole[:LONGEST_NAME]}…"
+def _shorten(text: str) -> str:
+    # Lone surrogates, which JSON cannot hold, are replaced.
+    encodable = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if len(encodable) <= MAX_NAME:
+        return encodable
+    return f"{encodable[:MAX_NAME]}…"
 
 
-def _portions(lines: list[bytes], most: int) -> Iterator[list[bytes]]:
-    """The lines in portions of at most half a file."""
-    some: list[bytes] = []
+def _merge_floods(entries: list[_Waiting]) -> list[_Waiting]:
+    """The same entries, but if one tool was called very often: its first calls, and one entry for all the others."""
+    if len(entries) <= FLOOD:
+        return entries
+    kept: list[_Waiting] = []
+    groups: dict[tuple[Any, ...], list[_Waiting]] = {}
+    for entry in entries:
+        kind = (entry.call.server, entry.call.tool, entry.verdict.action, entry.outcome)
+        group = groups.setdefault(kind, [])
+        group.append(entry)
+        if len(group) <= FLOOD:
+            kept.append(entry)
+    for group in groups.values():
+        others = group[FLOOD:]
+        if others:
+            kept.append(_merge(others))
+    return kept
+
+
+def _merge(entries: list[_Waiting]) -> _Waiting:
+    last = entries[-1]
+    if len(entries) == 1:
+        return last
+    seconds = sum(entry.seconds for entry in entries)
+    return _Waiting(last.at, last.call, last.verdict, last.outcome, seconds, len(entries))
+
+
+def _split_batches(lines: list[bytes], max_bytes: int) -> Iterator[list[bytes]]:
+    """The lines in batches of at most so many bytes."""
+    batch: list[bytes] = []
     size = 0
     for line in lines:
-        if some and size + len(line) > most // 2:
-            yield some
-            some, size = [], 0
-        some.append(line)
+        if batch and size + len(line) > max_bytes:
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
         size += len(line)
-    if some:
-        yield some
-
-
-def _entry(line: bytes) -> AuditEntry | None:
-    try:
-        return msgspec.json.decode(line, type=AuditEntry)
-    except msgspec.DecodeError:
-        return None
+    if batch:
+        yield batch

@@ -1,4 +1,8 @@
-"""The gate before every tool: a call goes in and comes through, or is denied with words that say why and what to do."""
+"""The gate: a call goes in and is allowed, or is denied with words that say why and what to do.
+
+The gate is the part that can ask; the policy decides without asking. `host_permissions` puts both before the calls of a
+host.
+"""
 
 import asyncio
 import json
@@ -9,113 +13,119 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.core.problem import Problem
-from mooring.core.question import Allow, Ask, No, Permission, Scope, Yes
+from mooring.core.question import Allow, AnswerScope, Ask, No, Permission, Yes
 from mooring.core.where import Where
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
-from mooring.permissions.rules import Place
-from mooring.permissions.verdict import ProposedCall, Server, Verdict
+from mooring.permissions.rules import RuleLocation
+from mooring.permissions.verdict import ProposedCall, ServerName, Verdict
 
 
 class RefusalLog(Protocol):
-    """Where the gate says what it refused; `audit.Audit` is one."""
+    """Where the gate records what it refused; `audit.AuditLog` is one."""
 
     def add(self, call: ProposedCall, verdict: Verdict, outcome: Literal["denied"], seconds: float) -> None: ...
 
 
-class Keep(Protocol):
-    """Makes an answer hold for good."""
+class SaveAnswer(Protocol):
+    """Saves an answer, so that it outlives the session."""
 
-    def __call__(self, server: Server, tool: str, place: Place) -> None: ...
+    def __call__(self, server: ServerName, tool: str, location: RuleLocation) -> None: ...
 
 
-def keeper(where: Where, project: str | None) -> Keep:
-    """Keeps answers in the person's own files."""
-    return lambda server, tool, place: rules.keep(where, project, server, tool, place)
+def answer_saver(where: Where, project: str | None) -> SaveAnswer:
+    """Saves answers in the person's own files."""
+    return lambda server, tool, location: rules.save_allow(where, project, server, tool, location)
 
 
 class Gate:
-    """Decides by the policy, asks where it says so, and remembers the answers."""
+    """Decides by the policy, asks where the policy says so, and remembers the answers."""
 
     def __init__(
         self,
         policy: Policy,
         ask: Ask | None = None,
         *,
-        keep: Keep | None = None,
+        save_answer: SaveAnswer | None = None,
         audit: RefusalLog | None = None,
-        tell: Callable[[Problem], None] = lambda problem: None,
+        on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        """Without `ask` nothing is asked, and what would have to be is denied; without `keep` no answer outlives
-        the session. `tell` hears of answers that could not be kept."""
+        """Without `ask` nothing is asked, and what would be is denied. Without `save_answer` no answer outlives the
+        session. `on_problem` gets answers that could not be saved."""
         self.policy = policy
         self._ask = ask
-        self._keep = keep
+        self._save_answer = save_answer
         self._audit = audit
-        self._tell = tell
+        self._on_problem = on_problem
         self._answers: list[ProposedCall] = []
-        self._lines: dict[tuple[Server, str], _Line] = {}
+        self._queues: dict[tuple[ServerName, str], _QuestionQueue] = {}
 
     def use(self, policy: Policy) -> None:
         """Take another policy, as after a change of the settings; answers of this session stay in force."""
+        # Each answer goes before the earlier ones, so that adding them backwards restores their order.
         for call in reversed(self._answers):
-            policy = _with_answer(policy, call)
+            policy = _add_answer(policy, call)
         self.policy = policy
 
     def recheck(self, call: ProposedCall) -> None:
-        """Let a call go on that was let through before, unless it is denied by now; nobody is asked again.
+        """Let a call that was allowed before go on, unless it is denied by now; nobody is asked again.
 
-        Raises: Denied.
+        Raises:
+            Denied: it may no longer be made.
         """
         verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._denied(call, verdict, _refusal(call, verdict))
+            raise self._refuse(call, verdict, _explain_denial(call, verdict))
 
-    async def pass_(self, call: ProposedCall) -> Verdict:
-        """Let the call through, and say what let it.
+    async def authorize(self, call: ProposedCall) -> Verdict:
+        """Allow the call, and return what allowed it.
 
         Raises:
             Denied: it may not be made; the message is for a person and a model to read.
         """
         verdict = self.policy.decide(call)
         if call.target is not None and verdict.action != "allow":
-            await self.pass_(replace(call, target=None))
-            return await self.pass_(call.target)
+            # Each of the two needs its own answer: a yes to polling says nothing about the tool that is polled.
+            await self.authorize(replace(call, target=None))
+            return await self.authorize(call.target)
         while verdict.action == "ask":
-            if (once := await self._asked(call)) is not None:
-                return once
+            allowed_once = await self._ask_in_turn(call)
+            if allowed_once is not None:
+                return allowed_once
             verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._denied(call, verdict, _refusal(call, verdict))
+            raise self._refuse(call, verdict, _explain_denial(call, verdict))
         return verdict
 
-    async def _asked(self, call: ProposedCall) -> Verdict | None:
-        """One question about a tool at a time; `None` where the policy is to be looked at again.
+    async def _ask_in_turn(self, call: ProposedCall) -> Verdict | None:
+        """Ask one question about a tool at a time; `None` means that the policy has to decide again.
 
-        Whoever waited looks again: the answer before theirs may have settled it.
+        Whoever waited decides again: the answer to the call before may have settled theirs.
         """
-        pair = (call.server, call.tool)
-        line = self._lines.setdefault(pair, _Line())
-        line.waiting += 1
+        tool = (call.server, call.tool)
+        queue = self._queues.setdefault(tool, _QuestionQueue())
+        queue.waiting += 1
         try:
-            async with line.turn:
+            async with queue.turn:
                 verdict = self.policy.decide(call)
-                return await self._answered(call, verdict, line) if verdict.action == "ask" else None
+                if verdict.action != "ask":
+                    return None
+                return await self._ask_person(call, verdict, queue)
         finally:
-            line.waiting -= 1
-            if not line.waiting:
-                self._lines.pop(pair, None)
+            queue.waiting -= 1
+            if not queue.waiting:
+                self._queues.pop(tool, None)
 
-    async def _answered(self, call: ProposedCall, verdict: Verdict, line: "_Line") -> Verdict | None:
+    async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
-            raise self._denied(call, Verdict("ask", "there was nobody to ask"), _nobody(call, verdict))
-        scopes = _scopes(verdict, self._keep is not None)
-        answer = line.refusal(call) or await self._ask(_question(call, verdict, scopes))
+            raise self._refuse(call, Verdict("ask", "there was nobody to ask"), _explain_nobody_to_ask(call, verdict))
+        scopes = _limit_scopes(verdict, self._save_answer is not None)
+        answer = queue.find_refusal(call) or await self._ask(_build_question(call, verdict, scopes))
         match answer:
             case No():
-                line.refused.append((call, answer))
-                raise self._denied(call, Verdict("ask", "you said no"), _said_no(call, answer))
+                queue.refused.append((call, answer))
+                raise self._refuse(call, Verdict("ask", "you said no"), _explain_no(call, answer))
             case Allow() if answer.scope != "once" and "session" in scopes:
                 await self._remember(call, answer, scopes)
                 return None
@@ -124,22 +134,24 @@ class Gate:
             case _:
                 assert_never(answer)
 
-    async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[Scope, ...]) -> None:
+    async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[AnswerScope, ...]) -> None:
         self._answers.append(call)
-        self.policy = _with_answer(self.policy, call)
-        if answer.scope == "always" and "always" in scopes and self._keep is not None:
-            try:
-                await asyncio.to_thread(self._keep, call.server, call.tool, answer.where)
-            except ConfigError as error:
-                self._tell(Problem(None, str(error), "until then the answer holds for this session", level="warning"))
+        self.policy = _add_answer(self.policy, call)
+        if answer.scope != "always" or "always" not in scopes or self._save_answer is None:
+            return
+        try:
+            await asyncio.to_thread(self._save_answer, call.server, call.tool, answer.where)
+        except ConfigError as error:
+            hint = "until then the answer holds for this session"
+            self._on_problem(Problem(None, str(error), hint, level="warning"))
 
-    def _denied(self, call: ProposedCall, verdict: Verdict, words: str) -> Denied:
+    def _refuse(self, call: ProposedCall, verdict: Verdict, message: str) -> Denied:
         if self._audit is not None:
             self._audit.add(call, verdict, "denied", 0.0)
-        return Denied(words)
+        return Denied(message)
 
 
-class _Line:
+class _QuestionQueue:
     """Calls of one tool that wait for an answer, one after the other."""
 
     def __init__(self) -> None:
@@ -147,62 +159,66 @@ class _Line:
         self.waiting = 0
         self.refused: list[tuple[ProposedCall, No]] = []
 
-    def refusal(self, call: ProposedCall) -> No | None:
-        """What was answered to the very same call while this one waited: a no holds for both, a yes for one."""
-        return next((no for other, no in self.refused if other == call), None)
+    def find_refusal(self, call: ProposedCall) -> No | None:
+        """The no to the very same call while this one waited. A no holds for both; a yes holds for one call only."""
+        return next((no for refused, no in self.refused if refused == call), None)
 
 
-def _with_answer(policy: Policy, call: ProposedCall) -> Policy:
-    """Before what asks, and behind every deny of the session that could be meant for the tool."""
+def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
     server, tool = call.server, call.tool
-    return policy.adding("session", rules.allowing(server, tool), lambda said: rules.behind(said, server, tool))
+    rule = rules.build_allow_rule(server, tool)
+    return policy.with_rule("session", rule, lambda earlier: rules.find_insertion_point(earlier, server, tool))
 
 
-def _question(call: ProposedCall, verdict: Verdict, scopes: tuple[Scope, ...]) -> Permission:
+def _build_question(call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerScope, ...]) -> Permission:
     return Permission(
         server=call.server,
         tool=call.tool,
         arguments=call.arguments,
         why=verdict.why,
-        rule=_silencing(call),
+        rule=_write_allow_rule(call),
         origin=call.origin,
         hints=call.hints,
         scopes=scopes,
     )
 
 
-def _scopes(verdict: Verdict, kept: bool) -> tuple[Scope, ...]:
-    """How far an answer can reach: no further than what asks, and not past rules that cannot be read."""
+def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
+    """How far an answer can reach."""
+    # The machine's settings are above anything a person can save: their ask would ask again all the same.
     if verdict.level == "managed":
         return ("once",)
-    if not kept or verdict.doubtful:
+    # Where rules cannot be read, a saved allow could be one that they deny.
+    if not can_save or verdict.doubtful:
         return ("once", "session")
     return ("once", "session", "always")
 
 
-def _silencing(call: ProposedCall) -> str:
-    return json.dumps(msgspec.to_builtins(rules.allowing(call.server, call.tool)), ensure_ascii=False)
+def _write_allow_rule(call: ProposedCall) -> str:
+    rule = rules.build_allow_rule(call.server, call.tool)
+    return json.dumps(msgspec.to_builtins(rule), ensure_ascii=False)
 
 
-def _what(call: ProposedCall) -> str:
+def _name_tool(call: ProposedCall) -> str:
     return call.tool if call.server is None else f"{call.tool} of {call.server}"
 
 
-def _refusal(call: ProposedCall, verdict: Verdict) -> str:
+def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
     way = "change that rule" if verdict.rule else "leave that mode"
-    return f"{_what(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
+    return f"{_name_tool(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
 
 
-def _said_no(call: ProposedCall, answer: No) -> str:
+def _explain_no(call: ProposedCall, answer: No) -> str:
     reason = f": {answer.reason}" if answer.reason else "."
-    return f"{_what(call)} was not called; the person said no{reason}"
+    return f"{_name_tool(call)} was not called; the person said no{reason}"
 
 
-def _nobody(call: ProposedCall, verdict: Verdict) -> str:
+def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict) -> str:
+    # A rule is only suggested where adding it would help.
     if verdict.doubtful:
         way = "Mend that file first."
     elif verdict.level == "managed":
         way = "The machine's settings want every such call to be asked about."
     else:
-        way = f"To allow it, add to `permissions` in your settings.json: {_silencing(call)}"
-    return f"{_what(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"
+        way = f"To allow it, add to `permissions` in your settings.json: {_write_allow_rule(call)}"
+    return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"

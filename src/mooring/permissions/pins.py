@@ -1,9 +1,12 @@
-"""Tools pinned as they were when the person let them be called; what changes later, or is new, is held back and shown.
+"""Tools pinned as they were when the person allowed them; what changes later, or is new, is held back and shown.
+
+A server can describe its tools harmlessly when it is approved and differently afterwards. So all that a model or a
+person goes by is pinned: name, title, description, schemas, hints. A tool that is gone is not missed, and has to come
+back as it was.
 
 A pin belongs to a server's definition: the project's folder, or `user` for the person's own, with the name and the
-digest of the definition. Another definition of that name is another server, and starts without a pin. What is pinned
-of a tool is all that a model or a person goes by: name, title, description, schemas, hints. A tool that is gone is
-missed by nobody, and must come back as it was.
+digest of the definition. Another definition of that name is another server, and starts without a pin. Each server has a
+file of its own in `pins/` in the person's state folder, so that no project can write one.
 """
 
 import json
@@ -22,17 +25,17 @@ from mooring.core.tool import Tool
 from mooring.core.where import Where
 from mooring.display.text import held_ways
 from mooring.errors import FileError
-from mooring.permissions.trust import digest, identity, read_record
+from mooring.permissions.trust import digest, identify_project, read_record
 
 USER = "user"
-MOST_TEXT = files.MIB
-"""So much is kept of a server's definitions to show what changed; of what goes beyond that, only a digest."""
-MOST = 16 * files.MIB
-MOST_LINES = 400
-"""So many lines are compared, and so many shown of each side."""
+MAX_TEXT = files.MIB
+"""How much of a server's definitions is kept to show what changed; beyond that, only digests are kept."""
+MAX_BYTES = 16 * files.MIB
+MAX_LINES = 400
+"""How many lines are compared, and how many are shown of each side."""
 
 
-class Key(Struct, frozen=True):
+class PinKey(Struct, frozen=True):
     """Which server: whose definition it is, its name, and the digest of the definition."""
 
     scope: str
@@ -41,7 +44,7 @@ class Key(Struct, frozen=True):
 
 
 class PinnedTool(Struct, frozen=True):
-    """A tool as it was; its text where there was room for it."""
+    """A tool as it was approved; its text if there was room for it."""
 
     digest: str
     text: str | None = None
@@ -50,14 +53,14 @@ class PinnedTool(Struct, frozen=True):
 class Pin(Struct, frozen=True):
     """The tools of a server as they were approved."""
 
-    key: Key
+    key: PinKey
     tools: Mapping[str, PinnedTool] = {}
     at: str = ""
     version: int = 1
 
 
 class ToolChange(Struct, frozen=True):
-    """A tool that is not what was approved; `old` is `None` where it is new, or where its text was not kept."""
+    """A tool that is not what was approved; `old` is `None` if it is new, or if its text was not kept."""
 
     tool: str
     new: str
@@ -65,13 +68,13 @@ class ToolChange(Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        """What changed, line by line. The server's own words: to be made safe before they are shown."""
-        before = [] if self.old is None else _readable(self.old)
-        return "\n".join(_diff(before, _readable(self.new)))
+        """What changed, line by line. These are the server's own words: make them safe before you show them."""
+        old_lines = [] if self.old is None else _to_lines(self.old)
+        return "\n".join(_diff(old_lines, _to_lines(self.new)))
 
 
-class Held(Struct, frozen=True):
-    """The tools that wait for the person's word."""
+class HeldTools(Struct, frozen=True):
+    """The tools of a server that are held back until the person approves them."""
 
     changed: tuple[ToolChange, ...] = ()
     new: tuple[ToolChange, ...] = ()
@@ -88,154 +91,182 @@ class Held(Struct, frozen=True):
         return bool(self.changed or self.new)
 
 
-def key(approved: Approved) -> Key | None:
-    """Under which key a server's tools are pinned; `None` for one that a program gave, whose tools never are."""
+def make_key(approved: Approved) -> PinKey | None:
+    """The key of a server's pin; `None` for a server that a program passed in, whose tools are never pinned."""
     config = approved.config
-    if config.origin.scope == "cli" and config.origin.path is None:
+    origin = config.origin
+    if origin.scope == "cli" and origin.path is None:
         return None
-    scope = identity(approved.folder) if config.origin.scope == "project" else USER
-    return Key(scope, config.name, digest(config))
+    scope = identify_project(approved.folder) if origin.scope == "project" else USER
+    return PinKey(scope, config.name, digest(config))
 
 
-def compare(pin: Pin | None, tools: Iterable[Tool]) -> Held:
-    """What of these tools is not as it was approved; nothing where nothing was."""
+def compare(pin: Pin | None, tools: Iterable[Tool]) -> HeldTools:
+    """Which of these tools are not as they were approved; none if nothing was approved yet."""
     if pin is None:
-        return Held()
+        return HeldTools()
     changed, new = [], []
     for tool in tools:
-        text = definition(tool)
-        known = pin.tools.get(tool.name)
-        if known is None:
+        text = canonicalize(tool)
+        pinned = pin.tools.get(tool.name)
+        if pinned is None:
             new.append(ToolChange(tool.name, text))
-        elif known.digest != _digest(text):
-            changed.append(ToolChange(tool.name, text, known.text))
-    return Held(tuple(changed), tuple(new))
+        elif pinned.digest != _digest_text(text):
+            changed.append(ToolChange(tool.name, text, pinned.text))
+    return HeldTools(tuple(changed), tuple(new))
 
 
-def definition(tool: Tool) -> str:
-    """All that a model or a person goes by, in one form whatever the order in which the server wrote it."""
-    parts = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": _plain(tool.input_schema),
-        "outputSchema": _plain(tool.output_schema),
-        "annotations": _given(msgspec.to_builtins(tool.annotations)) if tool.annotations else None,
-    }
-    return msgspec.json.encode(_given(parts), order="sorted").decode()
-
-
-def look(where: Where, approved: Approved, tools: Iterable[Tool]) -> tuple[Held, Problem | None]:
-    """What of a server's tools is not as approved, as far as that is on record; nothing is put there."""
-    mine = key(approved)
-    if mine is None:
-        return Held(), None
-    pin, problem = load(where, mine)
+def check_tools(where: Where, approved: Approved, tools: Iterable[Tool]) -> tuple[HeldTools, Problem | None]:
+    """Which of a server's tools are not as approved, according to the record; writes nothing."""
+    key = make_key(approved)
+    if key is None:
+        return HeldTools(), None
+    pin, problem = load(where, key)
     return compare(pin, tools), problem
 
 
-def load(where: Where, key: Key) -> tuple[Pin | None, Problem | None]:
+def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     """The tools as they were approved, `None` if they never were.
 
-    A record that cannot be read is a problem, and holds every tool back until they are approved anew.
+    A record that cannot be read is a problem, and holds every tool back until they are approved again.
     """
-    path = _path(where, key)
+    path = _record_path(where, key)
     try:
-        pin = read_record(path, Pin, MOST)
+        pin = read_record(path, Pin, MAX_BYTES)
     except FileError as error:
         message = f"has a record of its approved tools that {error.reason}, so that all of them are held back"
+        # A pin without tools, not `None`: damaging the file must not lift what it held back.
         return Pin(key), Problem(path, message, held_ways(key.server), key.server)
-    return (pin if pin is not None and pin.key == key else None), None
+    if pin is None or pin.key != key:
+        return None, None
+    return pin, None
 
 
-def first(where: Where, key: Key, tools: Iterable[Tool]) -> Pin:
+def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
     """Pin these tools, unless the server's tools are pinned already: then nothing changes.
 
     Raises:
         FileError: the record cannot be read or written.
     """
-    path = _path(where, key)
+    path = _record_path(where, key)
     with files.locked(path):
-        pin = read_record(path, Pin, MOST)
+        # Read again under the lock: of two programs that pin at the same time, the first wins.
+        pin = read_record(path, Pin, MAX_BYTES)
         if pin is not None and pin.key == key:
             return pin
-        return _write(path, Pin(key), ((tool.name, definition(tool)) for tool in tools))
+        return _write(path, Pin(key), {tool.name: canonicalize(tool) for tool in tools})
 
 
-def approve(where: Where, key: Key, changes: Iterable[ToolChange]) -> Pin:
-    """Pin the tools as they were shown, which need not be what the server says by now.
+def approve(where: Where, key: PinKey, changes: Iterable[ToolChange]) -> Pin:
+    """Pin the tools as they were shown, even if the server describes them differently by now.
 
-    A record that cannot be read is replaced: all tools were held back, so that all of them were shown.
+    A record that cannot be read is replaced: all tools were held back, so all of them were shown.
 
     Raises:
         FileError: the record cannot be written.
     """
-    path = _path(where, key)
+    path = _record_path(where, key)
     with files.locked(path):
-        known, _ = load(where, key)
-        return _write(path, known or Pin(key), ((change.tool, change.new) for change in changes))
+        pin, _ = load(where, key)
+        return _write(path, pin or Pin(key), {change.tool: change.new for change in changes})
 
 
-def _write(path: str, pin: Pin, tools: Iterable[tuple[str, str]]) -> Pin:
-    known = {**pin.tools, **{name: PinnedTool(_digest(text), text) for name, text in tools}}
-    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    made = Pin(pin.key, dict(_fitting(known)), at)
-    files.write(path, msgspec.json.encode(made) + b"\n")
-    return made
+def canonicalize(tool: Tool) -> str:
+    """All that a model or a person goes by, in one form, however the server orders it."""
+    parts = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": _decode_schema(tool.input_schema),
+        "outputSchema": _decode_schema(tool.output_schema),
+        "annotations": _drop_missing(msgspec.to_builtins(tool.annotations)) if tool.annotations else None,
+    }
+    return msgspec.json.encode(_drop_missing(parts), order="sorted").decode()
 
 
-def _fitting(tools: Mapping[str, PinnedTool]) -> Iterator[tuple[str, PinnedTool]]:
-    room = MOST_TEXT
-    for name, pinned in tools.items():
-        room -= len(pinned.text.encode()) if pinned.text else 0
-        yield name, pinned if room >= 0 else PinnedTool(pinned.digest)
-
-
-def _path(where: Where, key: Key) -> str:
-    name = _digest("\0".join((key.scope, key.server)))[:32]
-    return f"{where.state}/pins/{name}.json"
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def _given(parts: Mapping[str, object]) -> dict[str, object]:
+def _drop_missing(parts: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _plain(raw: Raw) -> object:
-    """A schema as plain data, or as it stands where it cannot be read."""
+def _decode_schema(raw: Raw) -> object:
+    """A schema as plain data, or as text if it cannot be decoded."""
     try:
         return read_raw(raw)
     except DecodeError:
         return bytes(raw).decode("utf-8", "replace")
 
 
-def _readable(text: str) -> list[str]:
+# --- the record -----------------------------------------------------------------------------------------------------
+
+
+def _record_path(where: Where, key: PinKey) -> str:
+    # Not the digest of the definition: a new definition of a name replaces the record of the old one.
+    name = _digest_text("\0".join((key.scope, key.server)))[:32]
+    return f"{where.state}/pins/{name}.json"
+
+
+def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
+    added = {name: PinnedTool(_digest_text(text), text) for name, text in texts.items()}
+    tools = _drop_texts_beyond_limit({**pin.tools, **added})
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    updated = Pin(pin.key, tools, at)
+    files.write(path, msgspec.json.encode(updated) + b"\n")
+    return updated
+
+
+def _drop_texts_beyond_limit(tools: Mapping[str, PinnedTool]) -> dict[str, PinnedTool]:
+    room = MAX_TEXT
+    kept: dict[str, PinnedTool] = {}
+    for name, pinned in tools.items():
+        if pinned.text is not None:
+            room -= len(pinned.text.encode())
+        kept[name] = pinned if room >= 0 else PinnedTool(pinned.digest)
+    return kept
+
+
+def _digest_text(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+# --- what changed ---------------------------------------------------------------------------------------------------
+
+
+def _to_lines(text: str) -> list[str]:
     try:
         data = json.loads(text)
         description = str(data.pop("description", ""))
         schema = json.dumps(data, indent=2, ensure_ascii=False).splitlines()
-    except RecursionError:
+    except RecursionError:  # a schema may be nested deeper than Python can follow
         return [text]
     return [*(f"description: {line}" for line in description.splitlines()), *schema]
 
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    if len(old) <= MOST_LINES and len(new) <= MOST_LINES:
-        from difflib import unified_diff  # only when something is held back
-
-        yield from list(unified_diff(old, new, lineterm="", n=2))[2:]
+    # The time of `difflib` grows with the square of the lines, and the server chooses how many there are.
+    if len(old) > MAX_LINES or len(new) > MAX_LINES:
+        yield from _diff_long(old, new)
         return
-    start = _common(old, new)
-    end = _common(old[: start - 1 if start else None : -1], new[: start - 1 if start else None : -1])
+    from difflib import unified_diff  # only when something is held back
+
+    headers = 2
+    yield from list(unified_diff(old, new, lineterm="", n=2))[headers:]
+
+
+def _diff_long(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """Everything between the first line that differs and the last, cut to `MAX_LINES` for each side."""
+    start = _count_common(old, new)
+    end = _count_common(old[start:][::-1], new[start:][::-1])
     for mark, lines in (("-", old[start : len(old) - end]), ("+", new[start : len(new) - end])):
-        yield from (f"{mark}{line}" for line in lines[:MOST_LINES])
-        if len(lines) > MOST_LINES:
-            yield f"{mark}… and {len(lines) - MOST_LINES} more lines"
+        yield from (f"{mark}{line}" for line in lines[:MAX_LINES])
+        if len(lines) > MAX_LINES:
+            yield f"{mark}… and {len(lines) - MAX_LINES} more lines"
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many lines both begin with."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    count = 0
+    for line, counterpart in zip(one, other, strict=False):
+        if line != counterpart:
+            break
+        count += 1
+    return count

@@ -1,72 +1,90 @@
 """What may be called: rules of five levels, a mode and a call go in, a verdict with its reason comes out. Pure.
 
-Within a level the first rule that matches counts. A deny of any level stands against every allow of another. Else
-the highest level that has a rule for the call decides whether it is let through or asked about; where none has, the
-mode does.
+Within a level the first rule that matches wins. A deny at any level beats every allow at another. Otherwise the highest
+level that has a rule for the call decides whether it is allowed or asked about; if none has, the mode does.
 
-| mode | a tool that no rule speaks of | beside that |
+| mode | a tool without a rule | besides |
 |---|---|---|
-| `plan` | let through if it only reads and its server is trusted, else denied | no allow reaches further than that |
+| `plan` | allowed if it only reads and its server is trusted, else denied | no allow reaches further than that |
 | `ask` | asked about | |
-| `accept-reads` | let through if it only reads and its server is trusted, else asked about | |
-| `bypass` | let through | so is what a rule would ask about |
+| `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
+| `bypass` | allowed | so is what a rule would ask about |
 
-Whether a tool only reads is what its server says; that counts for servers the person calls trusted, and for no
-others. Mooring's own tools are let through unless a rule speaks of them; one that calls a tool in turn, as polling
-does, passes that tool's gate as well.
+Whether a tool only reads is its server's own claim; it counts for servers the person calls trusted, and for no
+others. Mooring's own tools are allowed unless a rule is about them; one that calls a tool in turn, as polling does,
+needs that tool's permission as well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.problem import Problem
 from mooring.core.tool import Hints
-from mooring.permissions.rule import Matcher, pair, spellings
-from mooring.permissions.values import Values
-from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule, Server, Verdict
+from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
+from mooring.permissions.values import ArgumentValues
+from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule, ServerName, Verdict
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
-"""Highest first. `local` is the person's word about one project, kept outside of it."""
+"""Highest first. `local` holds the person's rules for one project, in a file outside of it."""
 MODES: tuple[Mode, ...] = ("plan", "ask", "accept-reads", "bypass")
 """Strictest first."""
-MOST_REMEMBERED = 65_536
+MAX_REMEMBERED = 65_536
 
-_WHOSE: Mapping[Level, str] = {
-    "managed": "the machine's settings",
+_STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
+
+_SOURCES: Mapping[Level, str] = {
+    "managed": "the machine's settings say",
     "session": "your word in this session",
     "local": "your answer for this project",
-    "user": "your settings",
-    "project": "the project's settings",
+    "user": "your settings say",
+    "project": "the project's settings say",
 }
+
+_ToolKey: TypeAlias = tuple[ServerName, str, bool]
+"""A tool, and whether it claims to only read: servers can change that while they run."""
 
 
 class RuleLevel(Struct, frozen=True):
-    """The rules of one level, in their order, and the file they stand in."""
+    """The rules of one level, in order, and the file that holds them."""
 
     level: Level
     rules: tuple[Rule, ...]
     path: str | None = None
 
 
-class _Hit(Struct, frozen=True):
-    """A rule that speaks of a tool; `exact` where it names that very one."""
+class _RuleForTool(Struct, frozen=True):
+    """A rule about a tool; `exact` if it names that very one, and not just something that could be meant for it."""
 
-    level: Level
-    matcher: Matcher
+    matcher: RuleMatcher
     exact: bool
 
+    def may_apply(self, values: ArgumentValues) -> bool:
+        pattern = self.matcher.pattern
+        return pattern is None or pattern.touches(values)
 
-class _Known(Struct, frozen=True):
-    """What is the same for every call of a tool: a verdict, or the rules whose patterns are to be tried."""
+    def surely_applies(self, values: ArgumentValues) -> bool:
+        pattern = self.matcher.pattern
+        return self.exact and (pattern is None or pattern.covers(values))
+
+
+_RulesByLevel: TypeAlias = tuple[tuple[Level, tuple[_RuleForTool, ...]], ...]
+_Deciding: TypeAlias = list[tuple[Level, Rule]]
+"""The rule of each level that decides for it, highest level first; levels without one are left out."""
+
+
+class _PreparedTool(Struct, frozen=True):
+    """What is the same for every call of a tool: its verdict, or the rules whose patterns depend on the arguments."""
 
     verdict: Verdict | None
-    hits: tuple[_Hit, ...]
+    rules: _RulesByLevel
 
 
 class Policy:
-    """Rules, mode and trust made ready to decide; the same call always gets the same verdict."""
+    """Rules, mode and trusted servers, ready to decide; the same call always gets the same verdict."""
 
     def __init__(
         self,
@@ -75,135 +93,174 @@ class Policy:
         trusted: Iterable[str] = (),
         doubts: Iterable[str] = (),
     ) -> None:
-        """`doubts` are files of rules that cannot be read in full: what they forbid is not known, so nothing but
-        the person's word in this session lets a call through unasked."""
+        """`doubts` are files of rules that cannot be read in full. What they deny is unknown, so only what the person
+        allowed in this session is allowed without asking."""
         given = tuple(layers)
         self.layers = tuple(layer for level in LEVELS for layer in given if layer.level == level)
         self.mode: Mode = mode
         self.trusted = frozenset(trusted)
         self.doubts = tuple(doubts)
-        self.problems = tuple(_problems(self.layers))
-        self._matchers = [(layer.level, Matcher(rule)) for layer in self.layers for rule in _standing(layer)]
-        self._known: dict[tuple[Server, str, bool], _Known] = {}
+        self.problems = tuple(_find_problems(self.layers))
+        self._matchers = [(layer.level, RuleMatcher(rule)) for layer in self.layers for rule in _rules_in_force(layer)]
+        self._prepared: dict[_ToolKey, _PreparedTool] = {}
 
     def decide(self, call: ProposedCall) -> Verdict:
-        """What becomes of a call."""
-        key = (call.server, call.tool, call.hints is not None and _only_reads(call.hints))
-        known = self._known.get(key)
-        if known is None:
-            known = self._learn(call, key)
-        verdict = known.verdict or self._settle(call, known.hits, Values(call.arguments))
-        return verdict if call.target is None else _stricter(verdict, self.decide(call.target))
+        """What happens to a call."""
+        key = (call.server, call.tool, _claims_to_only_read(call.hints))
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            prepared = self._prepare(call, key)
+        verdict = prepared.verdict
+        if verdict is None:
+            verdict = self._apply_rules(call, prepared.rules, ArgumentValues(call.arguments))
+        if call.target is None:
+            return verdict
+        return _stricter(verdict, self.decide(call.target))
 
-    def settled(self, call: ProposedCall) -> bool:
+    def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
-        self.decide(call)
-        known = self._known.get((call.server, call.tool, call.hints is not None and _only_reads(call.hints)))
-        return known is not None and known.verdict is not None
+        key = (call.server, call.tool, _claims_to_only_read(call.hints))
+        prepared = self._prepared.get(key) or self._prepare(call, key)
+        return prepared.verdict is not None
 
-    def adding(self, level: Level, rule: Rule, behind: Callable[[Iterable[Rule]], int] = lambda _: 0) -> "Policy":
-        """The same with one more rule, which stands before the others of its level, or `behind` so many of them."""
-        mine = next((layer for layer in self.layers if layer.level == level), RuleLevel(level, ()))
-        at = behind(mine.rules)
-        more = replace(mine, rules=(*mine.rules[:at], rule, *mine.rules[at:]))
-        layers = [more, *(layer for layer in self.layers if layer is not mine)]
-        return Policy(layers, self.mode, self.trusted, self.doubts)
+    def with_rule(
+        self, level: Level, rule: Rule, find_index: Callable[[Iterable[Rule]], int] = lambda _: 0
+    ) -> "Policy":
+        """The same policy with one more rule; `find_index` says where among those of its level, by default first."""
+        layer = next((layer for layer in self.layers if layer.level == level), RuleLevel(level, ()))
+        index = find_index(layer.rules)
+        longer = replace(layer, rules=(*layer.rules[:index], rule, *layer.rules[index:]))
+        others = [other for other in self.layers if other is not layer]
+        return Policy([longer, *others], self.mode, self.trusted, self.doubts)
 
-    def _learn(self, call: ProposedCall, key: tuple[Server, str, bool]) -> _Known:
-        hits = tuple(self._hits(call.server, call.tool))
-        fixed = all(hit.matcher.pattern is None for hit in hits)
-        known = _Known(self._settle(call, hits, Values({})) if fixed else None, hits)
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
-        self._known[key] = known
-        return known
+    def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
+        found = list(self._find_rules(call.server, call.tool))
+        # The matchers are sorted by level, so equal levels are neighbors.
+        by_level = groupby(found, key=lambda pair: pair[0])
+        rules = tuple((level, tuple(rule for _, rule in group)) for level, group in by_level)
+        verdict = None
+        if all(rule.matcher.pattern is None for _, rule in found):
+            verdict = self._apply_rules(call, rules, ArgumentValues({}))
+        prepared = _PreparedTool(verdict, rules)
+        # A server may rename its tools for ever: the memory is bounded, and starting over costs little.
+        if len(self._prepared) >= MAX_REMEMBERED:
+            self._prepared.clear()
+        self._prepared[key] = prepared
+        return prepared
 
-    def _hits(self, server: Server, tool: str) -> Iterator[_Hit]:
-        spelled = spellings(server, tool)
+    def _find_rules(self, server: ServerName, tool: str) -> Iterator[tuple[Level, _RuleForTool]]:
+        spellings = list_spellings(server, tool)
         for level, matcher in self._matchers:
-            exact = matcher.exact(server, tool)
-            if exact or (matcher.rule.action != "allow" and matcher.loose(spelled)):
-                yield _Hit(level, matcher, exact)
+            exact = matcher.names_exactly(server, tool)
+            # The two mistakes do not weigh the same: an allow that reaches too far runs a tool that nobody allowed, a
+            # deny that reaches too far refuses one too many. So only an allow has to name the tool to the letter.
+            if exact or (matcher.rule.action != "allow" and matcher.could_mean(spellings)):
+                yield level, _RuleForTool(matcher, exact)
 
-    def _settle(self, call: ProposedCall, hits: tuple[_Hit, ...], values: Values) -> Verdict:
-        found = [(level, rule) for level in LEVELS if (rule := _first(hits, level, values))]
-        for level, rule in found:
+    def _apply_rules(self, call: ProposedCall, rules: _RulesByLevel, values: ArgumentValues) -> Verdict:
+        deciding = _find_deciding_rules(rules, values)
+        # Denies first, of every level: whoever denies a tool means "never", and cannot know which allow somebody else
+        # writes at a higher level, or how wide that one is.
+        for level, rule in deciding:
             if rule.action == "deny":
-                return Verdict("deny", _because(level, rule), level, rule)
-        if self.mode == "plan" and not self._reads(call):
+                return Verdict("deny", _explain(level, rule), level, rule)
+        if self.mode == "plan" and not self._only_reads(call):
             return Verdict("deny", "in plan mode only tools of trusted servers that say they only read are called")
-        verdict = self._plain(call, found)
-        answered = any(level == "session" and rule.action == "allow" for level, rule in found)
-        if verdict.action == "allow" and self.doubts and not answered:
+        verdict = self._allow_or_ask(call, deciding)
+        if verdict.action == "allow" and self.doubts and not _is_allowed_in_session(deciding):
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
             return Verdict("ask", why, doubtful=True)
         return verdict
 
-    def _plain(self, call: ProposedCall, found: list[tuple[Level, Rule]]) -> Verdict:
-        """What becomes of a call that is not denied, if every rule can be read."""
-        level, rule = found[0] if found else (None, None)
-        if self.mode == "bypass" and (rule is None or rule.action == "ask"):
-            return Verdict("allow", "permissions are bypassed")
-        if level is None or rule is None:
-            return self._unspoken(call)
-        return Verdict(rule.action, _because(level, rule), level, rule)
+    def _allow_or_ask(self, call: ProposedCall, deciding: _Deciding) -> Verdict:
+        """The verdict on a call that is not denied, if every rule can be read."""
+        if not deciding:
+            return self._decide_without_rule(call)
+        level, rule = deciding[0]
+        if self.mode == "bypass" and rule.action == "ask":
+            return _BYPASSED
+        return Verdict(rule.action, _explain(level, rule), level, rule)
 
-    def _unspoken(self, call: ProposedCall) -> Verdict:
-        """What the mode makes of a call that no rule speaks of."""
+    def _decide_without_rule(self, call: ProposedCall) -> Verdict:
+        if self.mode == "bypass":
+            return _BYPASSED
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
-        if self.mode != "ask" and self._reads(call):
+        if self.mode != "ask" and self._only_reads(call):
             return Verdict("allow", f"it only reads, says {call.server}, which you trust")
         return Verdict("ask", "no rule speaks of it")
 
-    def _reads(self, call: ProposedCall) -> bool:
+    def _only_reads(self, call: ProposedCall) -> bool:
+        """Whether a tool only reads, by the word of a server whose word counts."""
         if call.server is None:
             return True
-        return call.hints is not None and _only_reads(call.hints) and call.server in self.trusted
+        return call.server in self.trusted and _claims_to_only_read(call.hints)
 
 
-def _first(hits: tuple[_Hit, ...], level: Level, values: Values) -> Rule | None:
-    """The rule of a level that counts for a call.
+_BYPASSED = Verdict("allow", "permissions are bypassed")
 
-    An ask that only might be meant holds against an allow behind it, but does not shield from a deny.
+
+def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:
+    deciding: _Deciding = []
+    for level, candidates in rules:
+        rule = _find_first_match(candidates, values)
+        if rule is not None:
+            deciding.append((level, rule))
+    return deciding
+
+
+def _find_first_match(candidates: Iterable[_RuleForTool], values: ArgumentValues) -> Rule | None:
+    """The rule that decides for a level.
+
+    An ask that only might be meant wins over an allow after it, but does not shield the call from a deny after it.
     """
-    perhaps: Rule | None = None
-    for hit in hits:
-        rule, pattern = hit.matcher.rule, hit.matcher.pattern
-        if hit.level != level:
-            continue
-        if rule.action == "deny" and (pattern is None or pattern.touches(values)):
-            return rule
-        if hit.exact and rule.action != "deny" and (pattern is None or pattern.covers(values)):
-            return perhaps or rule
-        if rule.action == "ask" and (pattern is None or pattern.touches(values)):
-            perhaps = perhaps or rule
-    return perhaps
+    possible_ask: Rule | None = None
+    for candidate in candidates:
+        rule = candidate.matcher.rule
+        if rule.action == "deny":
+            if candidate.may_apply(values):
+                return rule
+        elif candidate.surely_applies(values):
+            return possible_ask or rule
+        elif rule.action == "ask" and candidate.may_apply(values):
+            possible_ask = possible_ask or rule
+    return possible_ask
 
 
-def _only_reads(hints: Hints) -> bool:
+def _is_allowed_in_session(deciding: _Deciding) -> bool:
+    return any(level == "session" and rule.action == "allow" for level, rule in deciding)
+
+
+def _claims_to_only_read(hints: Hints | None) -> bool:
+    if hints is None:
+        return False
+    # A tool that claims both counts as destructive, and a hint that is left out is not a claim.
     return hints.read_only_hint is True and hints.destructive_hint is not True
 
 
 def _stricter(one: Verdict, other: Verdict) -> Verdict:
-    order: tuple[Action, ...] = ("deny", "ask", "allow")
-    return min(one, other, key=lambda verdict: order.index(verdict.action))
+    return min(one, other, key=lambda verdict: _STRICTEST_FIRST.index(verdict.action))
 
 
-def _because(level: Level, rule: Rule) -> str:
-    return f"{_WHOSE[level]} say: {rule}" if level in ("managed", "user", "project") else f"{_WHOSE[level]}: {rule}"
+def _explain(level: Level, rule: Rule) -> str:
+    return f"{_SOURCES[level]}: {rule}"
 
 
-def _standing(layer: RuleLevel) -> Iterator[Rule]:
-    """The rules of a layer that count: a project can only take away."""
-    return (rule for rule in layer.rules if layer.level != "project" or rule.action != "allow")
+def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:
+    """The rules of a layer that count."""
+    if layer.level != "project":
+        return layer.rules
+    # A project's settings come with the repository, written by whoever wrote it. They can be stricter than the
+    # person's own, never looser: cloning something must not grant anything.
+    return tuple(rule for rule in layer.rules if rule.action != "allow")
 
 
-def _problems(layers: Iterable[RuleLevel]) -> Iterator[Problem]:
-    for layer in layers:
-        for rule in layer.rules:
-            if rule.action == "allow" and layer.level == "project":
-                yield Problem(layer.path, f"A project cannot allow {rule.tool}", "it is ignored", level="warning")
-            elif rule.action == "allow" and rule.tool.startswith("mcp_") and pair(rule.tool) is None:
-                message = f"The rule that allows {rule.tool} does not say where the server's name ends; it is ignored"
-                yield Problem(layer.path, message, "write it as mcp__server__tool or server/tool", level="warning")
+def _find_problems(layers: Iterable[RuleLevel]) -> Iterator[Problem]:
+    """The allows that are ignored, each with its reason."""
+    allows = [(layer, rule) for layer in layers for rule in layer.rules if rule.action == "allow"]
+    for layer, rule in allows:
+        if layer.level == "project":
+            yield Problem(layer.path, f"A project cannot allow {rule.tool}", "it is ignored", level="warning")
+        elif rule.tool.startswith("mcp_") and parse_pair(rule.tool) is None:
+            message = f"The rule that allows {rule.tool} does not say where the server's name ends; it is ignored"
+            yield Problem(layer.path, message, "write it as mcp__server__tool or server/tool", level="warning")

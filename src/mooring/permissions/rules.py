@@ -1,6 +1,13 @@
-"""The rules in force, from the settings and from what the person said about a project; and one more of them.
+"""The rules in force, gathered from the person's files and the project's; and how an answer becomes one more rule.
 
-What is to hold "always, in this project" is kept in the person's own state folder: nothing in a repository can grant.
+| file | whose | level |
+|---|---|---|
+| `/etc/mooring/settings.json` | the machine's | `managed` |
+| `settings.json` in the person's configuration folder | the person's | `user` |
+| `rules.json` in the person's state folder | the person's, by project | `local` |
+| `.mooring/settings.json` in the project | the repository's | `project` |
+
+An answer "always, in this project" goes into the person's state folder: nothing in a repository can grant anything.
 """
 
 import json
@@ -15,33 +22,36 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import MODES, Policy, RuleLevel
-from mooring.permissions.rule import Matcher, exactly, spellings
-from mooring.permissions.trust import anew, identity, read_record
-from mooring.permissions.verdict import Level, Mode, Rule, Server
+from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
+from mooring.permissions.trust import identify_project, read_record, suggest_new_record
+from mooring.permissions.verdict import Level, Mode, Rule, ServerName
 from mooring.settings import Settings
 from mooring.syntax import parse
 
-Place: TypeAlias = Literal["user", "project-local"]
-"""Where a rule is kept for good: the person's settings, or their word about this project."""
+RuleLocation: TypeAlias = Literal["user", "project-local"]
+"""Where a rule is saved: in the person's settings, or in their rules for this project."""
 
-MOST = 4 * files.MIB
-
+MAX_BYTES = 4 * files.MIB
+# Settings have one more level, their defaults, which hold no rules.
 _LEVELS: dict[str, Level] = {"managed": "managed", "user": "user", "project": "project"}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class ProjectRules(Struct, frozen=True):
-    """What the person said about each project, by its folder."""
+    """The person's rules for each project, by its folder."""
 
     version: int = 1
     projects: dict[str, tuple[Rule, ...]] = {}
 
 
-def policy(
-    settings: Settings, where: Where, project: str | None, wanted: Mode | None = None, said: Iterable[Rule] = ()
+def load_policy(
+    settings: Settings,
+    where: Where,
+    project: str | None,
+    mode: Mode | None = None,
+    session_rules: Iterable[Rule] = (),
 ) -> Policy:
-    """The policy in force; `wanted` is the mode asked for just now, which a managed one can only be stricter than.
-
-    `said` are the rules of this session.
+    """The policy in force; a `mode` asked for just now counts, but cannot be looser than the machine's own.
 
     Never raises: a record that cannot be read is a doubt, and doubts ask.
     """
@@ -49,116 +59,133 @@ def policy(
         RuleLevel(_LEVELS[value.level], tuple(msgspec.convert(rule, Rule) for rule in value.value), value.path)
         for value in settings.every("permissions")
     ]
-    mine, problem = local(where, project) if project is not None else (RuleLevel("local", ()), None)
-    doubts = (*settings.doubts, *([problem.path] if problem and problem.path else []))
-    now = RuleLevel("session", tuple(said))
-    return Policy([*layers, now, mine], mode(settings, wanted), settings["trustedServers"], doubts)
+    layers.append(RuleLevel("session", tuple(session_rules)))
+    doubts = list(settings.doubts)
+    if project is not None:
+        project_rules, problem = load_project_rules(where, project)
+        layers.append(project_rules)
+        if problem is not None and problem.path is not None:
+            doubts.append(problem.path)
+    return Policy(layers, choose_mode(settings, mode), settings["trustedServers"], doubts)
 
 
-def problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:
+def find_problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:
     """What is wrong with rules that can be read, and with the record of those for projects."""
-    damage = local(where, project)[1] if project is not None else None
-    return (*policy(settings, where, project).problems, *([damage] if damage else []))
+    problems = load_policy(settings, where, project).problems
+    damage = None if project is None else load_project_rules(where, project)[1]
+    return problems if damage is None else (*problems, damage)
 
 
-def mode(settings: Settings, wanted: Mode | None) -> Mode:
-    """The mode in force: the one asked for, else the one that is set, but never looser than the machine's own."""
-    value = settings.values["permissionMode"]
-    said: Mode = value.value
-    if wanted is None or value.level != "managed":
-        return wanted or said
-    return min(wanted, said, key=MODES.index)
+def choose_mode(settings: Settings, wanted: Mode | None) -> Mode:
+    """The mode in force: the one asked for, else the one in the settings, but never looser than the machine's own."""
+    setting = settings.values["permissionMode"]
+    configured: Mode = setting.value
+    if wanted is None:
+        return configured
+    if setting.level != "managed":
+        return wanted
+    return min(wanted, configured, key=MODES.index)
 
 
-def local(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
-    """The person's rules for a project; a record that cannot be read counts as none, and is a problem."""
-    path = _path(where)
+def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
+    """The person's rules for a project; a record that cannot be read counts as empty, and is a problem."""
+    path = _record_path(where)
     try:
-        return RuleLevel("local", _read(path).projects.get(identity(project), ()), path), None
+        rules = _read(path).projects.get(identify_project(project), ())
     except FileError as error:
         message = f"The record of rules for projects {error.reason}, so that everything is asked"
-        return RuleLevel("local", (), path), Problem(path, message, anew(path))
+        return RuleLevel("local", (), path), Problem(path, message, suggest_new_record(path))
+    return RuleLevel("local", rules, path), None
 
 
-def allowing(server: Server, tool: str) -> Rule:
-    """The rule that lets one tool through, whatever its arguments."""
-    return Rule(exactly(server, tool), "allow")
+def build_allow_rule(server: ServerName, tool: str) -> Rule:
+    """The rule that allows one tool, whatever its arguments."""
+    return Rule(spell_exactly(server, tool), "allow")
 
 
-def behind(rules: Iterable[Rule], server: Server, tool: str) -> int:
-    """Where a rule that allows a tool may stand: in front, but behind every deny that could be meant for it."""
-    spelled = spellings(server, tool)
+def find_insertion_point(rules: Iterable[Rule], server: ServerName, tool: str) -> int:
+    """The index for a rule that allows a tool: first, but after every deny that could be meant for it.
 
-    def forbids(rule: Rule) -> bool:
-        matcher = Matcher(rule)
-        return rule.action == "deny" and (matcher.exact(server, tool) or matcher.loose(spelled))
+    First, because within a level the first match wins and the rule has to silence the one that asked. After the denies,
+    because an answer to a question never undoes one.
+    """
+    spellings = list_spellings(server, tool)
+    index = 0
+    for position, rule in enumerate(rules, 1):
+        if rule.action != "deny":
+            continue
+        matcher = RuleMatcher(rule)
+        if matcher.names_exactly(server, tool) or matcher.could_mean(spellings):
+            index = position
+    return index
 
-    return max((place for place, rule in enumerate(rules, 1) if forbids(rule)), default=0)
 
-
-def keep(where: Where, project: str | None, server: Server, tool: str, place: Place) -> None:
-    """Let a tool through from now on, in the person's settings or in this project.
+def save_allow(where: Where, project: str | None, server: ServerName, tool: str, location: RuleLocation) -> None:
+    """Allow a tool from now on, in the person's settings or in this project.
 
     Raises:
         ConfigError: the file cannot be changed safely; says which rule to add by hand.
         FileError: it cannot be read, written or locked.
     """
-    if place == "user":
-        _keep_user(f"{where.config}/settings.json", server, tool)
+    if location == "user":
+        _save_in_settings(f"{where.config}/settings.json", server, tool)
     elif project is not None:
-        _keep_local(where, project, server, tool)
+        _save_for_project(where, project, server, tool)
     else:
         raise ConfigError("There is no project here for which an answer could be kept.")
 
 
-def _keep_local(where: Where, project: str, server: Server, tool: str) -> None:
-    path, name = _path(where), identity(project)
+def _save_for_project(where: Where, project: str, server: ServerName, tool: str) -> None:
+    path = _record_path(where)
+    key = identify_project(project)
     with files.locked(path):
-        kept = _read(path)
-        rules = kept.projects.get(name, ())
-        at = behind(rules, server, tool)
-        more = tuple(dict.fromkeys((*rules[:at], allowing(server, tool), *rules[at:])))
-        made = ProjectRules(projects={**kept.projects, name: more})
-        files.write(path, json.dumps(msgspec.to_builtins(made), indent=2).encode() + b"\n")
+        record = _read(path)
+        rules = record.projects.get(key, ())
+        index = find_insertion_point(rules, server, tool)
+        longer = (*rules[:index], build_allow_rule(server, tool), *rules[index:])
+        without_doubles = tuple(dict.fromkeys(longer))
+        updated = ProjectRules(projects={**record.projects, key: without_doubles})
+        files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
 
 
-def _keep_user(path: str, server: Server, tool: str) -> None:
-    rule = allowing(server, tool)
+def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
+    rule = build_allow_rule(server, tool)
     with files.locked(path):
         data = files.read(path) or b""
         try:
-            made = _with(data, rule, server, tool)
+            changed = _insert_rule(data, rule, server, tool)
         except (ParseError, UnicodeDecodeError) as error:
             reason = error.reason if isinstance(error, ParseError) else "is not UTF-8 text"
             by_hand = json.dumps(msgspec.to_builtins(rule))
             raise ConfigError(f"{path} {reason}; add to its `permissions` by hand: {by_hand}") from None
-        if made is not None:
-            files.write(path, made)
+        if changed is not None:
+            files.write(path, changed)
 
 
-def _with(data: bytes, rule: Rule, server: Server, tool: str) -> bytes | None:
-    """The file with one more rule, `None` where it has that rule already."""
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+def _insert_rule(data: bytes, rule: Rule, server: ServerName, tool: str) -> bytes | None:
+    """The file with one more rule, `None` if it has that rule already."""
+    mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
     text = data.removeprefix(mark).decode()
-    rules = _rules(text)
+    rules = _parse_rules(text)
     if rule in rules:
         return None
     from mooring.permissions.insert import inserted  # only when an answer is kept
 
-    return mark + inserted(text, msgspec.to_builtins(rule), behind(rules, server, tool)).encode()
+    return mark + inserted(text, msgspec.to_builtins(rule), find_insertion_point(rules, server, tool)).encode()
 
 
-def _rules(text: str) -> list[Rule]:
+def _parse_rules(text: str) -> list[Rule]:
     data: Any = parse(text.encode(), "json").data
+    rules = data.get("permissions", []) if isinstance(data, dict) else []
     try:
-        return msgspec.convert(data.get("permissions", []) if isinstance(data, dict) else [], list[Rule])
+        return msgspec.convert(rules, list[Rule])
     except msgspec.ValidationError:
         raise ParseError("has rules that cannot be read") from None
 
 
-def _path(where: Where) -> str:
+def _record_path(where: Where) -> str:
     return f"{where.state}/rules.json"
 
 
 def _read(path: str) -> ProjectRules:
-    return read_record(path, ProjectRules, MOST) or ProjectRules()
+    return read_record(path, ProjectRules, MAX_BYTES) or ProjectRules()

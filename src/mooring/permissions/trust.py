@@ -1,9 +1,9 @@
-"""Approvals of what a project's files would start, kept in the person's own state folder.
+"""Approvals of what a project's files would start, kept in the person's own state folder (`approvals.json`).
 
-An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of
-them differs it no longer counts. It records the program or the address that this stood for, and a start that finds
-another asks again; so does the first one that finds any, where it stood for none. What scripts inside the project do
-is not covered, and every question says so.
+An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of them
+differs it no longer counts. It also records the executable or the origin of the address that the definition stood for.
+A start that finds another one asks again, and so does the first start that finds any if there was none. What scripts
+inside the project do is not covered, and every question says so.
 """
 
 import json
@@ -25,22 +25,23 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
 
+MAX_BYTES = 16 * files.MIB
+MAX_VERSIONS = 8
+"""How many definitions of one name are remembered for a project."""
 
-class Record(Protocol):
-    """Something on record, and by which version of its shape."""
+
+class Versioned(Protocol):
+    """The content of a record, with the version of its format."""
 
     @property
     def version(self) -> int: ...
 
 
-T = TypeVar("T", bound=Record)
-
-MOST = 16 * files.MIB
-MOST_VERSIONS = 8
+T = TypeVar("T", bound=Versioned)
 
 
 class Decision(Struct, frozen=True):
-    """What was decided about one definition in one project, by whom, and what it then stood for."""
+    """What was decided about one definition in one project, by whom, and what the definition then stood for."""
 
     project: str
     name: str
@@ -52,121 +53,103 @@ class Decision(Struct, frozen=True):
     at: str = ""
 
 
-class Ledger(Struct, frozen=True):
+class ApprovalRecord(Struct, frozen=True):
     """Every decision on record, one for each project, name and definition."""
 
     version: int = 1
     decisions: tuple[Decision, ...] = ()
 
-    def about(self, project: str, name: str) -> tuple[Decision, ...]:
-        return tuple(d for d in self.decisions if d.project == project and d.name == name)
+    def find_decisions(self, project: str, name: str) -> tuple[Decision, ...]:
+        return tuple(found for found in self.decisions if found.project == project and found.name == name)
 
-    def standing(self, project: str, config: ServerConfig | Broken) -> Standing:
-        """How a definition stands in a project."""
+    def find_standing(self, project: str, config: ServerConfig | Broken) -> Standing:
+        """Whether a definition may take effect in a project."""
         if config.origin.scope != "project" or config.origin.owned:
             return "own"
-        decisions = self.about(project, config.name)
+        decisions = self.find_decisions(project, config.name)
         if isinstance(config, Broken) or not decisions:
             return "unseen"
-        mine = digest(config)
-        return next((d.verdict for d in reversed(decisions) if d.digest == mine), "changed")
+        # A name on its own approves nothing: whoever can change the file could swap the command behind an approved
+        # name, as in Cursor before 1.3 (CVE-2025-54136).
+        decision = _find_latest(decisions, digest(config))
+        return "changed" if decision is None else decision.verdict
 
 
-def admit(ledger: Ledger, project: str, config: ServerConfig) -> "Approved | None":
-    """The definition as one that may be started in a project's folder; `None` where nobody let it."""
+def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approved | None":
+    """The definition as one that may be started in a project's folder; `None` if nobody approved it."""
     from mooring.core.approved import Approved  # a listing starts nothing
 
-    standing = ledger.standing(project, config)
+    standing = record.find_standing(project, config)
     if not in_force(standing):
         return None
-    mine = digest(config) if standing == "approved" else ""
-    target = next((d.target for d in reversed(ledger.about(project, config.name)) if d.digest == mine), None)
-    return Approved(config, project, standing == "own", target)
+    if standing == "own":
+        return Approved(config, project)
+    # The digest covers the text of the definition, `${HOME}/bin/x`. The target is what that text led to when the person
+    # looked: whoever changes a variable or the search path afterwards puts another program behind the same text.
+    decision = _find_latest(record.find_decisions(project, config.name), digest(config))
+    target = None if decision is None else decision.target
+    return Approved(config, project, own=False, target=target)
 
 
-def given(config: ServerConfig, folder: str) -> "Approved":
-    """A definition that a program gave: whoever writes the program has decided."""
+def approve_given(config: ServerConfig, folder: str) -> "Approved":
+    """A definition that a program passed in: whoever wrote the program has decided."""
     from mooring.core.approved import Approved
 
     return Approved(config, folder)
 
 
-def identity(folder: str) -> str:
-    """The name by which a project's decisions are kept: its folder with links resolved."""
+def identify_project(folder: str) -> str:
+    """The name under which a project's decisions are kept: its folder with links resolved."""
     return os.path.realpath(folder)
 
 
-def load(where: Where) -> tuple[Ledger, Problem | None]:
-    """The decisions on record; a file that cannot be read counts as none, and is a problem."""
-    path = record_of(where)
-    try:
-        return _read(path), None
-    except FileError as error:
-        message = f"The record of approvals {error.reason}, so that nothing from projects counts as approved"
-        return Ledger(), Problem(path, message, anew(path))
-
-
-def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> Ledger:
-    """Put decisions on record, each replacing an earlier one about the same definition in the same project.
-
-    Raises:
-        FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
-    """
-    path = record_of(where)
-    with files.locked(path, seconds):
-        ledger = Ledger(decisions=tuple(_kept((*_known(path).decisions, *decisions))))
-        files.write(path, json.dumps(msgspec.to_builtins(ledger), indent=2).encode() + b"\n")
-    return ledger
-
-
-def _known(path: str) -> Ledger:
-    """What is on record, to be added to. Raises: FileError, which says what to do."""
-    try:
-        return _read(path)
-    except FileError as error:
-        raise FileError(path, f"{error.reason}; {anew(path)}") from None
-
-
-def _kept(decisions: Iterable[Decision]) -> Iterator[Decision]:
-    """The last word on each definition, and of each name only the latest few."""
-    last: dict[tuple[str, str], dict[str, Decision]] = {}
-    for decision in decisions:
-        named = last.setdefault((decision.project, decision.name), {})
-        named.pop(decision.digest, None)
-        named[decision.digest] = decision
-    for named in last.values():
-        yield from list(named.values())[-MOST_VERSIONS:]
-
-
 def digest(config: ServerConfig) -> str:
-    """A fingerprint of all that decides what is started or reached, and with what: by meaning, not by text alone."""
+    """A fingerprint of everything that decides what is started or reached, and with what: of the meaning, not the text.
+
+    The tool whose file it is belongs to the meaning: the same text is expanded by other rules in another tool's file.
+    """
     from hashlib import sha256  # only where a project defines servers
 
     meaning = {"tool": config.origin.tool, "connection": config.written or config.connection, "oauth": config.oauth}
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 
-def record_of(where: Where) -> str:
+def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
+    """The decisions on record; a file that cannot be read counts as empty, and is a problem."""
+    path = record_path(where)
+    try:
+        return _read(path), None
+    except FileError as error:
+        message = f"The record of approvals {error.reason}, so that nothing from projects counts as approved"
+        return ApprovalRecord(), Problem(path, message, suggest_new_record(path))
+
+
+def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> ApprovalRecord:
+    """Record decisions, each replacing an earlier one about the same definition in the same project.
+
+    Raises:
+        FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
+    """
+    path = record_path(where)
+    with files.locked(path, seconds):
+        earlier = _read_for_update(path).decisions
+        updated = ApprovalRecord(decisions=tuple(_keep_latest((*earlier, *decisions))))
+        files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
+    return updated
+
+
+def record_path(where: Where) -> str:
     """The file in which a person's decisions are kept."""
     return f"{where.state}/approvals.json"
 
 
-def _read(path: str) -> Ledger:
-    return read_record(path, Ledger, MOST) or Ledger()
-
-
-def anew(path: str) -> str:
-    """What to do about a record that cannot be used."""
-    return f"to begin a new one: mv {argument(path)} {argument(f'{path}.damaged')}"
-
-
-def read_record(path: str, kind: type[T], most: int) -> T | None:
-    """What is on record in one of the person's own files, `None` where there is none.
+def read_record(path: str, kind: type[T], max_bytes: int) -> T | None:
+    """The content of one of the person's own records, `None` if there is no such file.
 
     Raises:
         FileError: it cannot be read, is damaged, or was written by a newer version.
     """
-    data = files.read(path, most)
+    data = files.read(path, max_bytes)
     if data is None:
         return None
     try:
@@ -176,3 +159,37 @@ def read_record(path: str, kind: type[T], most: int) -> T | None:
     if found.version != 1:
         raise FileError(path, "was written by a newer version of mooring")
     return found
+
+
+def suggest_new_record(path: str) -> str:
+    """What to do about a record that cannot be used."""
+    return f"to begin a new one: mv {argument(path)} {argument(f'{path}.damaged')}"
+
+
+def _find_latest(decisions: Iterable[Decision], fingerprint: str) -> Decision | None:
+    matching = [decision for decision in decisions if decision.digest == fingerprint]
+    return matching[-1] if matching else None
+
+
+def _read(path: str) -> ApprovalRecord:
+    return read_record(path, ApprovalRecord, MAX_BYTES) or ApprovalRecord()
+
+
+def _read_for_update(path: str) -> ApprovalRecord:
+    # Never written over when damaged: what it says can still be read by a person, and rejections would be lost.
+    try:
+        return _read(path)
+    except FileError as error:
+        raise FileError(path, f"{error.reason}; {suggest_new_record(path)}") from None
+
+
+def _keep_latest(decisions: Iterable[Decision]) -> Iterator[Decision]:
+    """The last decision on each definition, and of each name only the latest few."""
+    by_name: dict[tuple[str, str], dict[str, Decision]] = {}
+    for decision in decisions:
+        by_digest = by_name.setdefault((decision.project, decision.name), {})
+        # Removed first, so that the new decision goes to the end of the order.
+        by_digest.pop(decision.digest, None)
+        by_digest[decision.digest] = decision
+    for by_digest in by_name.values():
+        yield from list(by_digest.values())[-MAX_VERSIONS:]

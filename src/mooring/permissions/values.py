@@ -1,165 +1,185 @@
-"""A rule's pattern over the arguments of a call: what it looks at, and what counts as a match.
+"""A rule's pattern over the arguments of a call: what it is compared with, and what counts as a match.
 
-The pattern is a glob. It is held against every value in the arguments, however deep, as text (`true`, `null`, `3`,
-`[]` and `{}` as JSON has them), and against `key=text`, the key being the path with dots: `options.force=true`.
+The pattern is a glob. It is compared with every value in the arguments, however deep, as text (`true`, `null`, `3`,
+`[]` and `{}` as in JSON), and with `key=text`, where the key is the path with dots: `options.force=true`.
 
-* A deny or an ask is touched if any value matches, by its text, its path or its last key, without regard to case and
-  width. What is too long or too much to be looked through counts as touched.
+* A deny or an ask is touched if any value matches, by its text, its path or its last key, ignoring case and width.
+  Arguments that are too long or too many to search count as touched.
 * An allow covers a call only if *every* value matches, to the letter, and there is at least one: an argument that the
-  person did not think of is not let through. A glob knows nothing of shells: `git *` matches `git x; rm y` as well.
+  person did not think of is not allowed. A glob knows nothing about shells: `git *` matches `git x; rm y` as well.
 
-The cost is bounded: so many values, so many characters. Of a long plain text only the ends are kept, which is all
+The cost is bounded by a number of values and of characters. Of a long plain text only the ends are kept, which is all
 that a pattern such as `/etc/*` or `path=*.pem` needs; one that looks further in counts as touched, and never covers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from mooring.core.glob import WORK, Glob, folded
 
-MOST_VALUES = 256
-MOST_TEXT = 64 * 1024
-"""So many characters are searched in all."""
-MOST_FOREIGN = 16 * 1024
-"""So many of one text with other letters than ASCII, which cost more to fold."""
-DEEPEST = 32
+MAX_VALUES = 256
+MAX_TEXT = 64 * 1024
+"""How many characters are searched in all."""
+MAX_FOREIGN = 16 * 1024
+"""How many characters of one text that is not ASCII, which costs more to fold."""
+MAX_DEPTH = 32
 _END = 2_048
-"""More than a rule is long."""
+"""How much is kept of each end of a long text: more than a rule is long."""
+_MAX_BITS = 4_096
 
 
-class Leaf(Struct, frozen=True):
+class ArgumentValue(Struct, frozen=True):
     """One value as text, with its key."""
 
     path: str
     text: str
     clear: bool = True
-    """None of its keys has a dot or `=` in it, so that the path cannot pass for another."""
+    """None of its keys contains a dot or `=`, so that its path cannot pass for another one."""
     cut: bool = False
-    """Only the ends of it are here."""
+    """Only the ends of the text are here."""
 
 
 class ValueSpellings(Struct, frozen=True):
-    """The ways to spell a value with and without its key: folded, and as they are where folding could tear them."""
+    """A value with and without its key: folded, and as written where folding could change what it contains."""
 
-    leaf: Leaf
+    value: ArgumentValue
     folded: tuple[str, ...]
     raw: tuple[str, ...]
 
 
-class Values:
-    """The values in the arguments of a call, gathered once for all patterns.
+class ArgumentValues:
+    """The values in the arguments of a call, collected once for all patterns.
 
-    `whole` unless some were left out, `cut` where of some only the ends are here.
+    `whole` is false if some were left out, `cut` is true if only the ends of some are here.
     """
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self.whole = True
         self.cut = False
-        self.leaves: list[Leaf] = []
-        self._room = MOST_TEXT
-        self._spelled: list[ValueSpellings] | None = None
+        self.values: list[ArgumentValue] = []
+        self._room = MAX_TEXT
+        self._spellings: list[ValueSpellings] | None = None
         self._joined: str | None = None
-        for key, value in arguments.items():
-            self._walk(str(key), value, _clear(key), 0)
-            if not self.whole:
-                break
+        self._collect_members("", arguments, True, 0)
 
-    def spelled(self) -> list[ValueSpellings]:
-        if self._spelled is None:
-            self._spelled = list(map(_spelled, self.leaves))
-        return self._spelled
+    def spellings(self) -> list[ValueSpellings]:
+        """Every value in the ways a deny or an ask could mean it."""
+        if self._spellings is None:
+            self._spellings = list(map(_spell, self.values))
+        return self._spellings
 
-    def joined(self) -> str:
-        """All of them in one text, to be searched at once for what every match must have."""
+    def joined_spellings(self) -> str:
+        """All spellings in one text, so that one search rules out most patterns."""
         if self._joined is None:
-            self._joined = "\n".join(text for value in self.spelled() for text in (*value.folded, *value.raw))
+            self._joined = "\n".join(text for value in self.spellings() for text in (*value.folded, *value.raw))
         return self._joined
 
     @property
     def size(self) -> int:
-        """How many characters they are."""
-        return MOST_TEXT - self._room
+        """How many characters the values have."""
+        return MAX_TEXT - self._room
 
-    def _walk(self, path: str, value: Any, clear: bool, depth: int) -> None:
-        if len(self.leaves) >= MOST_VALUES or depth > DEEPEST or len(path) > _END or _endless(value):
+    def _collect(self, path: str, value: Any, clear: bool, depth: int) -> None:
+        too_many = len(self.values) >= MAX_VALUES
+        if too_many or depth > MAX_DEPTH or len(path) > _END or _is_unprintable(value):
             self.whole = False
         elif isinstance(value, dict) and value:
-            for key, inner in value.items():
-                self._walk(f"{path}.{key}", inner, clear and _clear(key), depth + 1)
-                if not self.whole:
-                    break
+            self._collect_members(f"{path}.", value, clear, depth + 1)
         elif isinstance(value, list | tuple) and value:
-            for inner in value:
-                self._walk(path, inner, clear, depth + 1)
-                if not self.whole:
-                    break
+            self._collect_items(path, value, clear, depth + 1)
         else:
-            self._add(path, _text(value), clear)
+            self._add(path, _to_text(value), clear)
+
+    def _collect_members(self, prefix: str, members: Mapping[str, Any], clear: bool, depth: int) -> None:
+        for key, value in members.items():
+            self._collect(f"{prefix}{key}", value, clear and _is_clear(str(key)), depth)
+            if not self.whole:
+                return
+
+    def _collect_items(self, path: str, items: Iterable[Any], clear: bool, depth: int) -> None:
+        # Items share the path of their list: a rule about `paths` means each of them.
+        for item in items:
+            self._collect(path, item, clear, depth)
+            if not self.whole:
+                return
 
     def _add(self, path: str, text: str, clear: bool) -> None:
         cut = len(text) > max(self._room, 2 * _END)
         if cut:
-            self.cut, text = True, text[:_END] + text[-_END:]
+            self.cut = True
+            text = text[:_END] + text[-_END:]
         self._room -= len(text)
-        self.leaves.append(Leaf(path, text, clear, cut))
-        # What cannot be seen may stand anywhere in other letters than ASCII: their ends alone say nothing.
-        foreign = not text.isascii() and (cut or len(text) > MOST_FOREIGN)
-        self.whole = self.whole and not foreign and self._room > -MOST_TEXT
+        self.values.append(ArgumentValue(path, text, clear, cut))
+        # Invisible characters may be anywhere in a text that is not ASCII, so its ends alone prove nothing.
+        unsearchable = not text.isascii() and (cut or len(text) > MAX_FOREIGN)
+        if unsearchable or self._room <= -MAX_TEXT:
+            self.whole = False
 
 
-class Pattern:
-    """A pattern made ready."""
+class ArgumentPattern:
+    """The pattern of a rule, ready to be compared.
+
+    The two questions err on opposite sides: in doubt `touches` says yes, since a deny that is missed runs a tool,
+    and `covers` says no, since an allow that is missed only asks.
+    """
 
     def __init__(self, text: str) -> None:
         self._exact = Glob(text)
         self._loose = Glob(text, loosely=True)
 
-    def touches(self, values: Values) -> bool:
-        """Some value matches, or could for all that can be told."""
+    def touches(self, values: ArgumentValues) -> bool:
+        """Whether some value matches, or could as far as can be told."""
         if not values.whole or self._loose.weight * values.size > WORK:
             return True
-        possible = values.cut or self._loose.needle in values.joined()
-        return possible and any(map(self._touches, values.spelled()))
-
-    def covers(self, values: Values) -> bool:
-        """Every value certainly matches."""
-        if not values.whole or not values.leaves or self._exact.weight * values.size > WORK:
+        if not values.cut and self._loose.needle not in values.joined_spellings():
             return False
-        return all(map(self._covers, values.leaves))
+        return any(map(self._touches, values.spellings()))
 
-    def _touches(self, value: ValueSpellings) -> bool:
-        if value.leaf.cut and not self._loose.plain:
+    def covers(self, values: ArgumentValues) -> bool:
+        """Whether every value certainly matches."""
+        if not values.whole or not values.values:
+            return False
+        if self._exact.weight * values.size > WORK:
+            return False
+        return all(map(self._covers, values.values))
+
+    def _touches(self, spelled: ValueSpellings) -> bool:
+        if spelled.value.cut and not self._loose.plain:
             return True
-        return any(self._loose.matches(text) is not False for text in value.folded) or any(
-            self._exact.matches(text) is not False for text in value.raw
-        )
+        # A glob answers None where it cannot tell in reasonable time: not False is a possible match.
+        if any(self._loose.matches(text) is not False for text in spelled.folded):
+            return True
+        return any(self._exact.matches(text) is not False for text in spelled.raw)
 
-    def _covers(self, leaf: Leaf) -> bool:
-        if leaf.cut and not self._exact.plain:
+    def _covers(self, value: ArgumentValue) -> bool:
+        if value.cut and not self._exact.plain:
             return False
-        return self._exact.matches(leaf.text) is True or (
-            leaf.clear and self._exact.matches(f"{leaf.path}={leaf.text}") is True
-        )
+        if self._exact.matches(value.text) is True:
+            return True
+        return value.clear and self._exact.matches(f"{value.path}={value.text}") is True
 
 
-def _spelled(leaf: Leaf) -> ValueSpellings:
-    last = leaf.path.rpartition(".")[2]
-    ways = (leaf.text, f"{leaf.path}={leaf.text}", *([f"{last}={leaf.text}"] if last != leaf.path else []))
-    return ValueSpellings(leaf, tuple(map(folded, ways)), tuple(way for way in ways if not way.isascii()))
+def _spell(value: ArgumentValue) -> ValueSpellings:
+    spellings = [value.text, f"{value.path}={value.text}"]
+    last_key = value.path.rpartition(".")[2]
+    if last_key != value.path:
+        spellings.append(f"{last_key}={value.text}")
+    raw = tuple(spelling for spelling in spellings if not spelling.isascii())
+    return ValueSpellings(value, tuple(map(folded, spellings)), raw)
 
 
-def _clear(key: Any) -> bool:
-    return "." not in str(key) and "=" not in str(key)
+def _is_clear(key: str) -> bool:
+    return "." not in key and "=" not in key
 
 
-def _endless(value: Any) -> bool:
-    """Python refuses to write such a number down."""
-    return isinstance(value, int) and value.bit_length() > 4_096
+def _is_unprintable(value: Any) -> bool:
+    """Whether it is a number too long to write down: Python refuses more than 4,300 digits."""
+    return isinstance(value, int) and value.bit_length() > _MAX_BITS
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     match value:
         case str():
             return value

@@ -9,20 +9,20 @@ from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.core.question import (
     Allow,
     Answer,
+    AnswerScope,
     Form,
     MissingValue,
     No,
     Permission,
     Question,
     Sampling,
-    Scope,
     Visit,
     Yes,
 )
 from mooring.display.lines import question as shown
 from mooring.display.text import safe, safe_text
 
-_SCOPES: Mapping[Scope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
+_SCOPES: Mapping[AnswerScope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
 
 
 class Questions:

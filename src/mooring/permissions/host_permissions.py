@@ -1,0 +1,149 @@
+"""The permissions of one host: the gate before its calls, the log of them, and its servers' tools as approved."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from mooring.core.approved import Approved
+from mooring.core.problem import Problem
+from mooring.core.question import Ask
+from mooring.core.tool import Tool
+from mooring.core.where import Where
+from mooring.errors import FileError
+from mooring.permissions import pins, rules
+from mooring.permissions.audit import AuditLog, new_session_id
+from mooring.permissions.gate import Gate, answer_saver
+from mooring.permissions.pins import HeldTools, Pin, PinKey
+from mooring.permissions.policy import Policy
+from mooring.permissions.verdict import Mode, ProposedCall, Rule, Verdict
+from mooring.settings import Settings
+
+
+class HostPermissions:
+    """Allows or refuses the calls of a host, logs each of them, and holds back tools that are not as approved."""
+
+    def __init__(
+        self,
+        where: Where,
+        settings: Settings,
+        project: str | None,
+        *,
+        ask: Ask | None = None,
+        mode: Mode | None = None,
+        session_rules: Iterable[Rule] = (),
+        on_problem: Callable[[Problem], None] = lambda problem: None,
+    ) -> None:
+        """`session_rules` are in force besides those in the settings, for as long as the host is open."""
+        self._where = where
+        self._project = project
+        self._mode = mode
+        self._session_rules = tuple(session_rules)
+        self._on_problem = on_problem
+        self.audit = AuditLog(where, new_session_id(), on_problem=on_problem)
+        self.gate = Gate(
+            self._load_policy(settings),
+            ask,
+            save_answer=answer_saver(where, project),
+            audit=self.audit,
+            on_problem=on_problem,
+        )
+        self._pins: dict[PinKey, Pin | None] = {}
+
+    def use(self, settings: Settings) -> None:
+        """Take other settings; answers of this session stay in force, and pins are read again."""
+        self.gate.use(self._load_policy(settings))
+        self._pins.clear()
+
+    def close(self) -> None:
+        """Write the rest of the log."""
+        self.audit.close()
+
+    def _load_policy(self, settings: Settings) -> Policy:
+        return rules.load_policy(settings, self._where, self._project, self._mode, self._session_rules)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def allow_unasked(self, call: ProposedCall) -> Verdict | None:
+        """The verdict that allows a call without a question; `None` if it is denied or has to be asked about."""
+        verdict = self.gate.policy.decide(call)
+        return verdict if verdict.action == "allow" else None
+
+    def is_always_allowed(self, call: ProposedCall) -> bool:
+        """Whether the tool is allowed whatever its arguments, until the rules change."""
+        return self.gate.policy.ignores_arguments(call) and self.allow_unasked(call) is not None
+
+    async def authorize(self, call: ProposedCall) -> Verdict:
+        """Allow a call, asking if somebody has to be asked.
+
+        Raises:
+            Denied: it may not be made.
+        """
+        return self.allow_unasked(call) or await self.gate.authorize(call)
+
+    async def authorize_alias(self, call: ProposedCall, verdict: Verdict) -> None:
+        """Check a call that was allowed against the rules for another name of its server.
+
+        A deny counts, and so does a rule that asks, unless the person was asked already: it is the same call of the
+        same program, and two questions about it would be one too many.
+
+        Raises:
+            Denied: it may not be made.
+        """
+        asked_already = verdict.level == "session"
+        if not asked_already and self.gate.policy.decide(call).rule is not None:
+            await self.authorize(call)
+        else:
+            self.recheck(call)
+
+    def recheck(self, call: ProposedCall) -> None:
+        """Check a call that was allowed before against what is denied by now.
+
+        Raises:
+            Denied: it may no longer be made.
+        """
+        self.gate.recheck(call)
+
+    # --- tools as they were approved --------------------------------------------------------------------------------
+
+    def find_held_tools(self, approved: Approved, tools: Iterable[Tool]) -> HeldTools:
+        """Which of a server's tools are not as they were approved."""
+        key = pins.make_key(approved)
+        if key is None:
+            return HeldTools()
+        # Approving a project's server approves the tools it has then. The person's own server was never approved, so
+        # its tools are pinned with the first call that is allowed.
+        if not approved.own and self._find_pin(key) is None:
+            tools = tuple(tools)
+            self._pin(key, tools)
+        return pins.compare(self._find_pin(key), tools)
+
+    async def pin_tools(self, approved: Approved, tools: Iterable[Tool]) -> None:
+        """Pin a server's tools as they are, now that one of them was allowed; does nothing if they are pinned."""
+        key = pins.make_key(approved)
+        if key is not None and self._find_pin(key) is None:
+            await asyncio.to_thread(self._pin, key, tuple(tools))
+
+    def approve(self, approved: Approved, held: HeldTools) -> None:
+        """Accept the tools as they were shown.
+
+        Raises:
+            FileError: the record cannot be written.
+        """
+        key = pins.make_key(approved)
+        if key is not None:
+            self._pins[key] = pins.approve(self._where, key, held.changes)
+
+    def _find_pin(self, key: PinKey) -> Pin | None:
+        if key not in self._pins:
+            pin, problem = pins.load(self._where, key)
+            self._pins[key] = pin
+            if problem is not None:
+                self._on_problem(problem)
+        return self._pins[key]
+
+    def _pin(self, key: PinKey, tools: tuple[Tool, ...]) -> None:
+        # A record of no tools would hold back every tool that the server lists once it is ready.
+        if not tools:
+            return
+        with suppress(FileError):  # without a record nothing can be held back, now or later
+            self._pins[key] = pins.pin_tools(self._where, key, tools)
