@@ -180,14 +180,14 @@ def test_a_log_that_cannot_be_written_is_counted_told_once_and_never_raised(obst
             target.symlink_to(home.write("project/victim", ""))
         case _:
             home.write("home/.local/state/mooring", "")
-    told: list[Problem] = []
-    audit = AuditLog(home.where, "s", on_problem=told.append)
+    problems: list[Problem] = []
+    audit = AuditLog(home.where, "s", on_problem=problems.append)
     for _ in range(3):
         audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
         audit.flush()
     audit.close()
     assert audit.lost == 3
-    [problem] = told
+    [problem] = problems
     assert (problem.path, problem.level) == (log_path(home.where), "warning")
     assert problem.message.startswith("The log of calls ")
     assert not (home.project / "victim").exists() or (home.project / "victim").read_text() == ""

@@ -178,11 +178,11 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
     def full(server: str | None, tool: str, place: str) -> None:
         raise ConfigError("the disk is full")
 
-    told: list[Problem] = []
+    problems: list[Problem] = []
     person = Person(Allow("always"))
-    gate = Gate(Policy(), person, save_answer=full, on_problem=told.append)
+    gate = Gate(Policy(), person, save_answer=full, on_problem=problems.append)
     assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
-    assert (len(person.asked), [problem.message for problem in told]) == (1, ["the disk is full"])
+    assert (len(person.asked), [problem.message for problem in problems]) == (1, ["the disk is full"])
 
 
 @pytest.mark.parametrize(

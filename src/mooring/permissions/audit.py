@@ -272,8 +272,14 @@ def _describe(value: Any, depth: int, room: list[int]) -> Any:
         return value
     if isinstance(value, _NUMBERS):
         return value if -_MAX_EXACT < value < _MAX_EXACT else "number"
-    if not isinstance(value, _CONTAINERS):
-        return type(value).__name__
+    if isinstance(value, _CONTAINERS):
+        return _describe_container(value, depth, room)
+    return type(value).__name__
+
+
+def _describe_container(
+    value: dict[Any, Any] | list[Any] | tuple[Any, ...], depth: int, room: list[int]
+) -> dict[str, Any] | list[Any] | str:
     if not value or depth >= _MAX_DEPTH or room[0] <= 0:
         kind = "object" if isinstance(value, dict) else "list"
         return f"{kind}({len(value)})"

@@ -70,16 +70,19 @@ class ArgumentValues:
             self._spellings = list(map(_spell, self.values))
         return self._spellings
 
-    def joined_spellings(self) -> str:
-        """All spellings in one text, so that one search rules out most patterns."""
-        if self._joined is None:
-            self._joined = "\n".join(text for value in self.spellings() for text in (*value.folded, *value.raw))
-        return self._joined
+    def can_be_searched(self, glob: Glob) -> bool:
+        """Whether every value is here, and comparing them all with the glob stays within bounds."""
+        size = MAX_TEXT - self._room
+        return self.whole and glob.weight * size <= WORK
 
-    @property
-    def size(self) -> int:
-        """How many characters the values have."""
-        return MAX_TEXT - self._room
+    def may_contain(self, text: str) -> bool:
+        """Whether a folded text is in some value, or could be in what was cut out of one."""
+        if self.cut:
+            return True
+        if self._joined is None:
+            # Joined once: one search rules out most patterns.
+            self._joined = "\n".join(text for value in self.spellings() for text in (*value.folded, *value.raw))
+        return text in self._joined
 
     def _collect(self, path: str, value: Any, clear: bool, depth: int) -> None:
         too_many = len(self.values) >= MAX_VALUES
@@ -131,17 +134,13 @@ class ArgumentPattern:
 
     def touches(self, values: ArgumentValues) -> bool:
         """Whether some value matches, or could as far as can be told."""
-        if not values.whole or self._loose.weight * values.size > WORK:
+        if not values.can_be_searched(self._loose):
             return True
-        if not values.cut and self._loose.needle not in values.joined_spellings():
-            return False
-        return any(map(self._touches, values.spellings()))
+        return values.may_contain(self._loose.needle) and any(map(self._touches, values.spellings()))
 
     def covers(self, values: ArgumentValues) -> bool:
         """Whether every value certainly matches."""
-        if not values.whole or not values.values:
-            return False
-        if self._exact.weight * values.size > WORK:
+        if not values.values or not values.can_be_searched(self._exact):
             return False
         return all(map(self._covers, values.values))
 
