@@ -23,7 +23,7 @@ from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
-from mooring.permissions.verdict import CommandPermissions
+from mooring.permissions.verdict import BYPASSED, CommandPermissions
 from mooring.process.programs import Guard
 from mooring.servers.connect import name_of, words
 from mooring.settings import load
@@ -100,6 +100,7 @@ async def run_on_host(
         servers=adhoc,
         policy=setup.permissions.mode or "allow",  # whoever types a call has allowed it; a deny still refuses it
         rules=setup.permissions.rules,
+        bypass_reason=BYPASSED if setup.permissions.mode else "you typed it",
         guard=setup.guard,
         remember=adhoc is None,
         adapt=partial(_adapt, setup=setup, named=named or setup.alone, start_required=start_required),

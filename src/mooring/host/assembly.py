@@ -76,6 +76,7 @@ class Assembly:
             ask=options.ask,
             mode=options.mode,
             session_rules=options.rules,
+            bypass_reason=options.bypass_reason,
             on_problem=self._tell,
         )
         self.fleet = Fleet(self.shared, Cache(where) if options.remember else None, self._retired)

@@ -10,7 +10,7 @@ from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.inventory.admit import Admitted, GivenServers
-from mooring.permissions.verdict import Mode, Rule
+from mooring.permissions.verdict import BYPASSED, Mode, Rule
 from mooring.process.programs import Guard
 from mooring.servers.watch import Sleep
 
@@ -37,6 +37,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     reload: bool = False
     remember: bool = True
     rules: tuple[Rule, ...] = ()
+    bypass_reason: str = BYPASSED
+    """What the log says of a call that was allowed because nobody is asked about calls."""
     sleep: Sleep = asyncio.sleep
     adapt: Callable[[Admitted], Admitted] = _as_found
     """Changes what was found, each time, before it takes effect."""

@@ -15,7 +15,7 @@ from mooring.permissions.audit import AuditLog, new_session_id
 from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.pins import HeldTools, Pin, PinKey
 from mooring.permissions.policy import Policy
-from mooring.permissions.verdict import Mode, ProposedCall, Rule, Verdict
+from mooring.permissions.verdict import BYPASSED, Mode, ProposedCall, Rule, Verdict
 from mooring.settings import Settings
 
 
@@ -31,6 +31,7 @@ class HostPermissions:
         ask: Ask | None = None,
         mode: Mode | None = None,
         session_rules: Iterable[Rule] = (),
+        bypass_reason: str = BYPASSED,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         """`session_rules` are in force besides those in the settings, for as long as the host is open."""
@@ -38,6 +39,7 @@ class HostPermissions:
         self._project = project
         self._mode = mode
         self._session_rules = tuple(session_rules)
+        self._bypass_reason = bypass_reason
         self._on_problem = on_problem
         self.audit = AuditLog(where, new_session_id(), on_problem=on_problem)
         self.gate = Gate(
@@ -59,7 +61,9 @@ class HostPermissions:
         self.audit.close()
 
     def _load_policy(self, settings: Settings) -> Policy:
-        return rules.load_policy(settings, self._where, self._project, self._mode, self._session_rules)
+        return rules.load_policy(
+            settings, self._where, self._project, self._mode, self._session_rules, self._bypass_reason
+        )
 
     # --- calls ------------------------------------------------------------------------------------------------------
 

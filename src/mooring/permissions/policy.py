@@ -26,7 +26,7 @@ from mooring.core.problem import Problem
 from mooring.core.tool import Hints
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
 from mooring.permissions.values import ArgumentValues
-from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule, ServerName, Verdict
+from mooring.permissions.verdict import BYPASSED, Action, Level, Mode, ProposedCall, Rule, ServerName, Verdict
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""
@@ -92,14 +92,17 @@ class Policy:
         mode: Mode = "ask",
         trusted: Iterable[str] = (),
         doubts: Iterable[str] = (),
+        bypass_reason: str = BYPASSED,
     ) -> None:
         """`doubts` are files of rules that cannot be read in full. What they deny is unknown, so only what the person
-        allowed in this session is allowed without asking."""
+        allowed in this session is allowed without asking. `bypass_reason` is what the log says of calls that nobody
+        was asked about."""
         given = tuple(layers)
         self.layers = tuple(layer for level in LEVELS for layer in given if layer.level == level)
         self.mode: Mode = mode
         self.trusted = frozenset(trusted)
         self.doubts = tuple(doubts)
+        self.bypass_reason = bypass_reason
         self.problems = tuple(_find_problems(self.layers))
         self._matchers = [(layer.level, RuleMatcher(rule)) for layer in self.layers for rule in _rules_in_force(layer)]
         self._prepared: dict[_ToolKey, _PreparedTool] = {}
@@ -131,7 +134,7 @@ class Policy:
         index = find_index(layer.rules)
         longer = replace(layer, rules=(*layer.rules[:index], rule, *layer.rules[index:]))
         others = [other for other in self.layers if other is not layer]
-        return Policy([longer, *others], self.mode, self.trusted, self.doubts)
+        return Policy([longer, *others], self.mode, self.trusted, self.doubts, self.bypass_reason)
 
     def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
         found = list(self._find_rules(call.server, call.tool))
@@ -178,12 +181,12 @@ class Policy:
             return self._decide_without_rule(call)
         level, rule = deciding[0]
         if self.mode == "bypass" and rule.action == "ask":
-            return _BYPASSED
+            return Verdict("allow", self.bypass_reason)
         return Verdict(rule.action, _explain(level, rule), level, rule)
 
     def _decide_without_rule(self, call: ProposedCall) -> Verdict:
         if self.mode == "bypass":
-            return _BYPASSED
+            return Verdict("allow", self.bypass_reason)
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
         if self.mode != "ask" and self._only_reads(call):
@@ -195,9 +198,6 @@ class Policy:
         if call.server is None:
             return True
         return call.server in self.trusted and _claims_to_only_read(call.hints)
-
-
-_BYPASSED = Verdict("allow", "permissions are bypassed")
 
 
 def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:

@@ -24,7 +24,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import MODES, Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
-from mooring.permissions.verdict import Level, Mode, Rule, ServerName
+from mooring.permissions.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.settings import Settings
 from mooring.syntax import parse
 
@@ -50,6 +50,7 @@ def load_policy(
     project: str | None,
     mode: Mode | None = None,
     session_rules: Iterable[Rule] = (),
+    bypass_reason: str = BYPASSED,
 ) -> Policy:
     """The policy in force; a `mode` asked for just now counts, but cannot be looser than the machine's own.
 
@@ -66,7 +67,7 @@ def load_policy(
         layers.append(project_rules)
         if problem is not None and problem.path is not None:
             doubts.append(problem.path)
-    return Policy(layers, choose_mode(settings, mode), settings["trustedServers"], doubts)
+    return Policy(layers, choose_mode(settings, mode), settings["trustedServers"], doubts, bypass_reason)
 
 
 def find_problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:

@@ -14,6 +14,10 @@ ServerName: TypeAlias = str | None
 """The name of a server; `None` stands for Mooring itself."""
 
 
+BYPASSED = "permissions are bypassed"
+"""What the log says of a call that was allowed because nobody is asked about calls."""
+
+
 class Rule(Struct, frozen=True, omit_defaults=True):
     """What happens to calls of some tools with some arguments."""
 
