@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -110,8 +111,8 @@ def _room(name: str, sources: list[Path], say: Callable[[str], None]) -> Iterato
 
 
 def _hash(sources: list[Path]) -> str:
-    version = f"{sys.executable} {sys.version}".encode()
-    return hashlib.sha256(b"\0".join([version, *(source.read_bytes() for source in sources)])).hexdigest()
+    ground = f"{platform.machine()} {sys.executable} {sys.version}".encode()
+    return hashlib.sha256(b"\0".join([ground, *(source.read_bytes() for source in sources)])).hexdigest()
 
 
 def _need_node() -> None:
