@@ -61,11 +61,11 @@ lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/uv pip compile $(LOCK) --extra dev pyproject.toml -o locks/dev.lock
 	$(BIN)/uv pip compile $(LOCK) --extra search pyproject.toml -o locks/search.lock
 
-lock-peers: $(VENV)/.dev    ## resolve the real servers, and what the benchmark is measured against, anew
+lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the benchmark, anew
 	$(BIN)/python -m pip install --quiet uv
 	for wanted in tests/peers/locks/*.in bench/peers/*.in; do \
 	  $(BIN)/uv pip compile $(LOCK) $$wanted -o $${wanted%.in}.lock || exit 1; done
-	for folder in tests/peers bench/peers; do (cd $$folder && rm -f package-lock.json && \
+	for folder in tests/peers tests/peers/tools tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
 	  npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund) || exit 1; done
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url

@@ -34,14 +34,6 @@ def test_discover_reads_the_folder_it_is_given() -> None:
     assert inventory.root == "/"
 
 
-def test_no_lock_names_a_registry() -> None:
-    root = Path(__file__).parents[1]
-    locks = [*root.glob("locks/*.lock"), *root.glob("tests/peers/locks/*.lock")]
-    assert len(locks) == 11
-    assert [lock.name for lock in locks if "://" in lock.read_text()] == []
-    assert '"resolved"' not in (root / "tests/peers/package-lock.json").read_text()
-
-
 def test_only_the_record_of_trust_lets_a_definition_be_started() -> None:
     root = Path(mooring.__file__).parent
     made = re.compile(r"(?<!class )\bApproved\(")
