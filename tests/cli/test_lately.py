@@ -105,10 +105,10 @@ def test_a_required_server_is_tried_each_time(cli: Cli, actor: Actor) -> None:
 
 def test_an_older_failure_says_nothing_against_a_later_success() -> None:
     failure = Failure(at=1000, error="It ended.", within=None)
-    assert failure.tells(1500, 600, allowed=30)
-    assert not failure.tells(1600, 600, allowed=30)
-    assert not failure.tells(900, 600, allowed=30), "the clock was wrong"
-    assert not Failure(at=1000, error="It took too long.", within=5).tells(1001, 600, allowed=30)
+    assert failure.still_holds(1500, 600, allowed=30)
+    assert not failure.still_holds(1600, 600, allowed=30)
+    assert not failure.still_holds(900, 600, allowed=30), "the clock was wrong"
+    assert not Failure(at=1000, error="It took too long.", within=5).still_holds(1001, 600, allowed=30)
 
 
 # --- what a server has to go without --------------------------------------------------------------------------------

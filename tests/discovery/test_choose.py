@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 from msgspec import Struct
 
+from mooring.core.approved import Standing
 from mooring.core.config import Broken, Http, Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
-from mooring.core.standing import Standing
 from mooring.core.template import Template, TextPart, VariablePart, literal
 from mooring.discovery.choose import Choice, choose, rule
 from mooring.discovery.formats import FORMATS

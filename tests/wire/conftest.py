@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.wire.session.session import Session, connect
 from mooring.wire.stdio.pipes import StdioTransport

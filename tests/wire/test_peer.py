@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import BadArguments, Closed, ProtocolError, RpcError, ServerDied, TimedOut
 from mooring.testing import Server

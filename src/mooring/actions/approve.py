@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from mooring.actions.list import RowSource, source
+from mooring.core.approved import Standing
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.secret import hide_in_url
-from mooring.core.standing import Standing
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition

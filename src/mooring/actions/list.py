@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.approved import in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_url
-from mooring.core.standing import in_force
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory

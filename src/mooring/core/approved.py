@@ -1,8 +1,13 @@
-"""A definition that may be started: whoever holds an `Approved` does not have to ask again."""
+"""Whether a definition may take effect; whoever holds an `Approved` does not have to ask again."""
+
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.config import ServerConfig
+
+Standing: TypeAlias = Literal["own", "approved", "rejected", "changed", "unseen"]
+"""The user's own definition, or a project's: approved, rejected, changed since it was approved, or not yet judged."""
 
 
 class Approved(Struct, frozen=True):
@@ -30,3 +35,8 @@ class Approved(Struct, frozen=True):
         same_connection = mine.connection == theirs.connection and mine.oauth == theirs.oauth
         # A project's server gets less of the environment, so the same command is another program there.
         return same_connection and (self.folder, self.own) == (other.folder, other.own)
+
+
+def in_force(standing: Standing) -> bool:
+    """Whether a definition of this standing may take effect."""
+    return standing in ("own", "approved")

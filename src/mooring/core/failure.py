@@ -1,22 +1,37 @@
-"""Why a server could not be connected, when it was last tried."""
+"""How a connection ended, and why an attempt to connect failed."""
 
 from msgspec import Struct
 
 
+class Ending(Struct, frozen=True):
+    """What is known of a server that went away: its exit code, its last lines, the variables it was not given."""
+
+    cause: str = ""
+    exit_code: int | None = None
+    stderr: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+
+
 class Failure(Struct, frozen=True, kw_only=True):
-    """One attempt that came to nothing."""
+    """One failed attempt to connect to a server."""
 
     at: float
-    """When, in seconds since 1970."""
+    """When it happened, in seconds since 1970."""
     error: str
     within: float | None = None
-    """The seconds that it had, where they were too few."""
+    """The deadline in seconds, if the attempt ran into it; `None` if it failed for another reason."""
 
-    def tells(self, now: float, seconds: float, allowed: float) -> bool:
-        """Whether it was less than `seconds` ago, and with no less time than is `allowed` now."""
-        return 0 <= now - self.at < seconds and (self.within is None or allowed <= self.within)
+    def still_holds(self, now: float, seconds: float, allowed: float) -> bool:
+        """Whether another attempt would most likely fail too.
 
-    def told(self, now: float) -> str:
-        """It and how long ago it was, in words."""
+        It would if this one is less than `seconds` old, unless it ran out of time and more time is `allowed` now.
+        """
+        is_recent = 0 <= now - self.at < seconds
+        has_more_time = self.within is not None and allowed > self.within
+        return is_recent and not has_more_time
+
+    def describe(self, now: float) -> str:
+        """The error, and how long ago it happened."""
         ago = now - self.at
-        return f"{self.error} That was {f'{ago:.0f} s' if ago < 100 else f'{ago / 60:.0f} min'} ago"
+        age = f"{ago:.0f} s" if ago < 100 else f"{ago / 60:.0f} min"
+        return f"{self.error} That was {age} ago"

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.approved import Standing
 from mooring.core.hello import Hello
-from mooring.core.standing import Standing
 
 StatusWord: TypeAlias = Literal[
     "connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"

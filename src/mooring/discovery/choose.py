@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from mooring.core.approved import Standing, in_force
 from mooring.core.config import Http, ServerConfig, Stdio
-from mooring.core.standing import Standing, in_force
 from mooring.discovery.scan import DORMANT, RankedDefinition
 
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
+from mooring.core.approved import Standing
 from mooring.core.config import Broken, Origin, ServerConfig, Stdio
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
-from mooring.core.standing import Standing
 from mooring.core.template import literal
 from mooring.core.where import Viewpoint, Where, here
 from mooring.discovery.choose import Choice, choose

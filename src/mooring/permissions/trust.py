@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.approved import Standing, in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
-from mooring.core.standing import Standing, in_force
 from mooring.core.where import Where
 from mooring.display.text import argument
 from mooring.errors import FileError

@@ -83,7 +83,7 @@ class Fleet:
         by_name = {server.name: server for server in servers}
         found = self._cache.failures([server.approved for server in by_name.values()], self._shared.defaults.where)
         return {
-            name: ServerError(name, f"{failure.told(now)}; `mooring tools {argument(name)}` tries again.")
+            name: ServerError(name, f"{failure.describe(now)}; `mooring tools {argument(name)}` tries again.")
             for name, failure in found.items()
             if _believed(failure, by_name[name], now, seconds)
         }
@@ -155,7 +155,7 @@ async def _outcome(server: Server) -> MooringError | None:
 
 def _believed(failure: Failure, server: Server, now: float, seconds: float) -> bool:
     since = server.offer is not None and server.offer.at > failure.at
-    return not since and failure.tells(now, seconds, server.patience)
+    return not since and failure.still_holds(now, seconds, server.patience)
 
 
 def unknown(server: Server, trusted: float = 0.0) -> bool:

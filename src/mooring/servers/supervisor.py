@@ -20,7 +20,7 @@ from time import time
 from typing import Any, Protocol
 
 from mooring.core.config import ServerConfig
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, Status, Unapproved

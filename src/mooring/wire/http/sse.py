@@ -9,7 +9,7 @@ from aiohttp import ClientResponse
 from msgspec import Struct
 from yarl import URL
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.events import TOO_LARGE, Event, Events

@@ -30,7 +30,7 @@ from typing import Final
 from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.wire.http.events import TOO_LARGE, Event, Events

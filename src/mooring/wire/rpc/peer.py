@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result

@@ -37,7 +37,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
-from mooring.core.ending import Ending
+from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged
 from mooring.wire.rpc.message import Message, Request, encode
