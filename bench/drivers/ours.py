@@ -16,7 +16,7 @@ import mooring
 from mooring.core.where import here
 from mooring.servers.dial import dial
 from mooring.servers.launch.prepare import Launch, launch
-from mooring.process.guard.begin import Begun, begin
+from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.programs import Guard
 from mooring.wire.session.session import Session
 
@@ -31,7 +31,7 @@ async def session(server: Command | Url) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def listed(servers: list[Command], begun: Begun | None = None) -> AsyncIterator[int]:
+async def listed(servers: list[Command], begun: GuardProcess | None = None) -> AsyncIterator[int]:
     """A task for each server, as a host has."""
     slots, over = asyncio.Semaphore(STARTS), asyncio.Event()
     async with Guard(begun) as guard, asyncio.TaskGroup() as tasks:
@@ -58,13 +58,13 @@ class Ahead:
     """A guard that is up before it is asked for."""
 
     def __init__(self) -> None:
-        self._next = begin()
+        self._next = start_guard()
 
     @asynccontextmanager
     async def listed(self, servers: list[Command]) -> AsyncIterator[int]:
         async with listed(servers, self._next) as tools:
             yield tools
-        self._next = begin()
+        self._next = start_guard()
 
 
 if __name__ == "__main__":

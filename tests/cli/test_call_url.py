@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from mooring.process.guard.begin import begin
+from mooring.process.guard.boot import start_guard
 from mooring.testing.site import ReceivedRequest, Site
 from support import Home
 
@@ -96,13 +96,13 @@ async def test_no_guard_is_started_for_an_address(home: Home) -> None:
 
 def test_a_guard_would_be_seen(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home.home))
-    begun = begin()
+    guard = start_guard()
     deadline = time.monotonic() + 10
     while guards(home) != 1 and time.monotonic() < deadline:  # its words can be read a moment after it was started
         time.sleep(0.001)
     seen = guards(home)
-    begun.line.close()
-    os.waitpid(begun.pid, 0)
+    guard.channel.close()
+    os.waitpid(guard.pid, 0)
     assert (seen, guards(home)) == (1, 0)
 
 

@@ -174,9 +174,9 @@ def scrubbed_sleepers() -> list[int]:
 
 def test_the_guard_loads_nothing_that_would_make_it_slow_to_start() -> None:
     beside = str(Path(mooring.process.guard.__file__).parent.parent)
-    look = f"import sys; sys.path.append({beside!r}); import guard.main, guard.lineage; print(*sys.modules)"
+    look = f"import sys; sys.path.append({beside!r}); import guard.main, guard.linux; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", look], stdout=subprocess.PIPE, check=True).stdout
-    assert {"guard.watch", "_socket"} <= {*loaded.decode().split()}
+    assert {"guard.loop", "_socket"} <= {*loaded.decode().split()}
     assert not {"mooring", "os", "signal", "socket", "collections", "typing", "enum"} & {*loaded.decode().split()}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from mooring.errors import GuardLost, MooringError, SpawnError
 from mooring.process.child import LOST, Child
-from mooring.process.guard.begin import begin
+from mooring.process.guard.boot import start_guard
 from mooring.process.programs import Guard
 from support import Memory
 
@@ -394,7 +394,7 @@ def test_a_start_that_is_under_way_when_the_guard_dies_fails_at_once() -> None:
 
 def test_a_guard_that_was_begun_before_costs_the_host_next_to_nothing() -> None:
     start = time.process_time()
-    begun = begin()
+    begun = start_guard()
     took = time.process_time() - start
 
     async def scene(guard: Guard) -> None:

@@ -81,10 +81,10 @@ def _begin() -> object:
         return None
     if sys.platform == "win32":
         return None
-    from mooring.process.guard.begin import begin
+    from mooring.process.guard.boot import start_guard
 
     try:
-        return begin()
+        return start_guard()
     except OSError:
         return None  # it is tried again where its failure can be told
 

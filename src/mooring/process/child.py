@@ -1,27 +1,27 @@
-"""A program that the guard has started, as the host sees it: pipes, an exit, and the end of all that it started."""
+"""A program that the guard has started, as the host sees it: its pipes, its exit, and the end of all it started."""
 
 import asyncio
 import os
 from typing import Any, Final, Protocol
 
 from mooring.errors import GuardLost, MooringError
-from mooring.process.guard.tree import ERRAND
-from mooring.process.request import Spawn
+from mooring.process.guard.tree import REMOVAL_TIMEOUT
+from mooring.process.spawn import Spawn
 from mooring.process.tail import Tail
 
 LOST: Final = 256
-"""What `Child.exited` says, instead of a return code, when the guard died and its children with it."""
+"""The result of `Child.exited`, instead of a return code, if the guard died and its children with it."""
 
 EOF_GRACE: Final = 1.5
-"""How long a program may take to exit once its stdin has ended, before it is sent SIGTERM."""
+"""How many seconds a program may take to exit once its stdin has ended, before it is sent SIGTERM."""
 TERM_GRACE: Final = 1.0
-"""How long after SIGTERM, before SIGKILL."""
+"""How many seconds it may take after SIGTERM, before SIGKILL."""
 SLACK: Final = 2.0
-"""How much longer the guard may take to say so than what it was asked to do."""
+"""How many seconds more the guard may take to report that it has done what it was asked."""
 
 
 class ChildOwner(Protocol):
-    """Who has the child ended, and is told when there is no more to hear of it."""
+    """Ends a child when asked to, and forgets it once nothing more will be reported of it."""
 
     def end(self, child: "Child", grace: float, term_grace: float) -> None: ...
 
@@ -32,11 +32,11 @@ class Child:
     """A running program and whatever it starts.
 
     `stdin` and `stdout` are non-blocking descriptors for a transport to write and read, -1 once closed; they are
-    closed by `close_stdin`, `close_stdout` and `close`, in no other way. Output may still wait in `stdout` when
-    `exited` is done. `stderr` is drained here, at every moment, so that a program never blocks on it.
+    closed by `close_stdin`, `close_stdout` and `close`, and in no other way. Output may still wait in `stdout` when
+    `exited` is done. `stderr` is always drained here, so that a program never blocks on it.
     """
 
-    def __init__(self, keeper: ChildOwner, request: Spawn, tail: Tail) -> None:
+    def __init__(self, owner: ChildOwner, request: Spawn, tail: Tail) -> None:
         self._loop = asyncio.get_running_loop()
         self.request = request
         self.pid = 0
@@ -45,35 +45,37 @@ class Child:
         self.exited: asyncio.Future[int] = self._loop.create_future()
         """The return code as `subprocess` has it, negative for a signal; or `LOST`."""
         self.gone: asyncio.Future[None] = self._loop.create_future()
-        """Done when nothing is left of it, nor of what it started."""
-        self._keeper = keeper
+        """Done when nothing is left of it or of what it started."""
+        self._owner = owner
         self._tail = tail
         self._closing = False
 
     @property
     def stderr_tail(self) -> str:
-        """The last of what the program wrote to its standard error."""
+        """The last that the program wrote to its standard error."""
         return self._tail.text
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
-        """End the program and all that it started: end of stdin, SIGTERM, SIGKILL, each step bounded.
+        """End the program and all that it started: close its stdin, then SIGTERM, then SIGKILL, each with a deadline.
 
-        Everything is under way before the first wait, so a cancelled close still ends the tree.
+        Everything is under way before the first await, so a cancelled close still ends the tree.
         """
         self.end(grace, term_grace)
-        bound = grace + term_grace + SLACK + (ERRAND if self.request.container else 0)
+        timeout = grace + term_grace + SLACK
+        if self.request.container:
+            timeout += REMOVAL_TIMEOUT
         try:
-            await asyncio.wait([self.gone], timeout=bound)
+            await asyncio.wait([self.gone], timeout=timeout)
         finally:
             self._close_pipes()
-            self._keeper.forget(self)
+            self._owner.forget(self)
 
     def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
-        """Begin what `close` waits for."""
+        """Begin to end it, without waiting as `close` does."""
         self._closing = True
         self.close_stdin()
         if not self.gone.done():
-            self._keeper.end(self, grace, term_grace)
+            self._owner.end(self, grace, term_grace)
 
     # --- its pipes ---------------------------------------------------------------------------------------------
 
@@ -81,7 +83,7 @@ class Child:
         """Make the pipes, keep our ends and return the child's.
 
         Raises:
-            OSError: there are too many descriptors already.
+            OSError: this process has too many descriptors open.
         """
         made: list[int] = []
         try:
@@ -120,20 +122,20 @@ class Child:
         return -1
 
     def _drain(self) -> bool:
-        """Read what is there, up to the capacity of a pipe; false when that was nothing."""
+        """Read what is there, up to the capacity of a pipe; whether there was anything."""
         if self.stderr < 0:
             return False
         try:
             data = os.read(self.stderr, 65536)
         except BlockingIOError:
             return False
-        if data:
-            self._tail.feed(data)
-        else:
+        if not data:
             self._close_stderr()
-        return bool(data)
+            return False
+        self._tail.feed(data)
+        return True
 
-    # --- what the guard tells of it ----------------------------------------------------------------------------
+    # --- what the guard reports --------------------------------------------------------------------------------
 
     def on_started(self, pid: int) -> None:
         self.pid = pid
@@ -148,15 +150,16 @@ class Child:
         self.on_gone()
 
     def on_exit(self, status: int) -> None:
-        # its last words are often the reason; two reads empty the pipe, and what is still written may wait
-        _ = self._drain() and self._drain()
+        # What it wrote last is often the reason. Two reads empty the pipe; what a descendant still writes can wait.
+        if self._drain():
+            self._drain()
         _settle(self.exited, status)
 
     def on_gone(self) -> None:
         _settle(self.gone, None)
         if self._closing:
             self._close_pipes()
-            self._keeper.forget(self)
+            self._owner.forget(self)
 
     def on_lost(self, error: GuardLost) -> None:
         if self.pid:

@@ -1,4 +1,4 @@
-"""One guard process as the host holds it: requests queued and sent, news of the children passed on."""
+"""One guard process as the host sees it: requests are queued and sent, and its reports reach the children."""
 
 import asyncio
 import os
@@ -10,122 +10,129 @@ from contextlib import suppress
 
 from mooring.errors import GuardLost
 from mooring.process.child import SLACK, Child
-from mooring.process.guard.begin import Begun
-from mooring.process.guard.sweep import sweep
-from mooring.process.guard.tree import ERRAND
+from mooring.process.guard.boot import GuardProcess
+from mooring.process.guard.cleanup import kill_leftovers
+from mooring.process.guard.tree import REMOVAL_TIMEOUT
 
 
 class Link:
-    """One guard process and the children it keeps."""
+    """The connection to one guard process, and the children that it started."""
 
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, guard: GuardProcess) -> None:
         self._loop = asyncio.get_running_loop()
-        self._begun = begun
-        self._line = begun.line
+        self._guard = guard
+        self._channel = guard.channel
         self._children: dict[int, Child] = {}
         self._waiting: deque[Child] = deque()
-        self._last_words = ""
+        self._crash = ""
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when the guard is gone."""
-        self._loop.add_reader(self._line.sock.fileno(), self._read)
+        self._reports: dict[str, Callable[..., None]] = {
+            "started": lambda number, pid: self._children[number].on_started(pid),
+            "failed": self._on_failed,
+            "exit": lambda number, status: self._children[number].on_exit(status),
+            "gone": lambda number: self._children[number].on_gone(),
+            "crash": self._on_crash,
+        }
+        self._loop.add_reader(self._channel.sock.fileno(), self._read)
 
     def spawn(self, child: Child) -> None:
+        """Ask the guard to start this child."""
         self._children[child.request.number] = child
         self._waiting.append(child)
         self._write()
 
     def end(self, child: Child, grace: float, term_grace: float) -> None:
-        if child in self._waiting:
+        """Ask the guard to end this child and all that it started."""
+        if child in self._waiting:  # the guard has not heard of it yet
             self._waiting.remove(child)
-            child.on_failed(closed())
+            child.on_failed(guard_closed())
         elif not self.ended.done():
-            self._line.send(("end", child.request.number, grace, term_grace))
+            self._channel.send(("end", child.request.number, grace, term_grace))
             self._write()
 
     def forget(self, child: Child) -> None:
-        """Its pipes are closed; what is still to be heard of it no longer matters."""
+        """Drop a child whose pipes are closed; one that is not gone yet will still be reported on."""
         if child.gone.done():
             self._children.pop(child.request.number, None)
 
     async def close(self, grace: float, term_grace: float) -> None:
+        """End every child, then the guard."""
         closing = [child.close(grace, term_grace) for child in self._children.values()]
         try:
             await asyncio.gather(*closing)
         finally:
-            self._hang_up()
-        await asyncio.wait([self.ended], timeout=ERRAND + SLACK)
-        self._lose()
+            self._send_eof()
+        await asyncio.wait([self.ended], timeout=REMOVAL_TIMEOUT + SLACK)
+        self._lose_guard()
 
     def lost(self) -> GuardLost:
-        words = f" ({self._last_words})" if self._last_words else ""
+        """The error for whoever needed this guard after it died."""
+        words = f" ({self._crash})" if self._crash else ""
         return GuardLost(f"The guard process died{words} and its servers were ended: start mooring again.")
 
-    def _hang_up(self) -> None:
-        """Let the guard end whatever is left and then itself."""
+    def _send_eof(self) -> None:
+        """Have the guard end whatever is left, and then itself."""
         if not self.ended.done():
-            with suppress(OSError):  # it has died by itself
-                self._line.sock.shutdown(socket.SHUT_WR)
+            with suppress(OSError):  # it has died already
+                self._channel.sock.shutdown(socket.SHUT_WR)
 
     def _write(self) -> None:
-        self._line.flush()
-        # pipes are made only when their request can leave, or many requests would need six descriptors each
-        while self._waiting and not self._line.pending:
-            self._request(self._waiting.popleft())
-        if self._line.pending:
-            self._loop.add_writer(self._line.sock.fileno(), self._write)
+        self._channel.flush()
+        # Pipes are made only when their request can leave: hundreds that wait would take six descriptors each.
+        while self._waiting and not self._channel.has_unsent:
+            self._send_request(self._waiting.popleft())
+        if self._channel.has_unsent:
+            self._loop.add_writer(self._channel.sock.fileno(), self._write)
         else:
-            self._loop.remove_writer(self._line.sock.fileno())
+            self._loop.remove_writer(self._channel.sock.fileno())
 
-    def _request(self, child: Child) -> None:
+    def _send_request(self, child: Child) -> None:
         try:
             fds = child.open_pipes()
         except OSError as error:
-            child.on_failed(child.request.failed("pipe", error.errno or 0, ""))
+            child.on_failed(child.request.error("pipe", error.errno or 0, ""))
         else:
-            self._line.send(child.request.message, fds)
+            self._channel.send(child.request.message, fds)
 
     def _read(self) -> None:
-        told: dict[str, Callable[..., None]] = {
-            "started": lambda number, pid: self._children[number].on_started(pid),
-            "failed": self._failed,
-            "exit": lambda number, status: self._children[number].on_exit(status),
-            "gone": lambda number: self._children[number].on_gone(),
-            "crash": self._crash,
-        }
         try:
-            for kind, *details in self._line.receive():
-                told[kind](*details)
+            for kind, *details in self._channel.receive():
+                self._reports[kind](*details)
         except EOFError:
-            self._lose()
+            self._lose_guard()
 
-    def _failed(self, number: int, stage: str, code: int, path: bytes) -> None:
+    def _on_failed(self, number: int, stage: str, code: int, path: bytes) -> None:
         child = self._children[number]
-        child.on_failed(child.request.failed(stage, code, os.fsdecode(path)))
+        child.on_failed(child.request.error(stage, code, os.fsdecode(path)))
 
-    def _crash(self, words: str) -> None:
-        self._last_words = words
+    def _on_crash(self, words: str) -> None:
+        self._crash = words
 
-    def _lose(self) -> None:
-        """The guard is gone, or must be: so are its children."""
+    def _lose_guard(self) -> None:
+        """The guard is gone, or is killed now: end its children too, and tell whoever holds them."""
         if self.ended.done():
             return
-        self._loop.remove_reader(self._line.sock.fileno())
-        self._loop.remove_writer(self._line.sock.fileno())
-        self._line.close()
-        _bury(self._begun.pid)
+        self._loop.remove_reader(self._channel.sock.fileno())
+        self._loop.remove_writer(self._channel.sock.fileno())
+        self._channel.close()
+        _kill_and_reap(self._guard.pid)
         self.ended.set_result(None)
         left = [child for child in self._children.values() if not child.gone.done()]
         if left:
-            sweep(self._begun.mark, [child.pid for child in left if child.pid], portable=self._begun.portable)
+            roots = [child.pid for child in left if child.pid]
+            kill_leftovers(self._guard.mark, roots, portable=self._guard.portable)
         for child in left:
             child.on_lost(self.lost())
 
 
-def closed() -> GuardLost:
+def guard_closed() -> GuardLost:
+    """The error for whoever wants a program from a guard that was closed."""
     return GuardLost("The guard is closed: open another one to start servers.")
 
 
-def _bury(pid: int) -> None:
-    with suppress(ProcessLookupError, ChildProcessError):  # somebody else in this process waited for it
+def _kill_and_reap(pid: int) -> None:
+    # Another part of this process may have waited for all children, and for the guard with them.
+    with suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

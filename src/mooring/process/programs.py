@@ -1,4 +1,4 @@
-"""Programs of the host, started and ended by a guard that outlives the host long enough to leave none behind."""
+"""The programs of a host, started and ended by a guard process that outlives the host just long enough to end them."""
 
 import asyncio
 import os
@@ -10,41 +10,42 @@ from typing import Self
 
 from mooring.errors import GuardLost, MooringError
 from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
-from mooring.process.guard.begin import Begun, begin
-from mooring.process.link import Link, closed
-from mooring.process.request import request
+from mooring.process.guard.boot import GuardProcess, start_guard
+from mooring.process.link import Link, guard_closed
+from mooring.process.spawn import prepare_spawn
 from mooring.process.tail import STDERR_LIMIT, Tail
 
 
 class Guard:
-    """Starts programs, and ends each with all that descends from it, also when this process is killed.
+    """Starts programs, and ends each with all of its descendants, even if this process is killed.
 
-    The guard process is started on the first spawn, or before by `begin` (`mooring.process.guard.begin` does so
-    without importing asyncio). If it dies its children do too; the next spawn starts another one, once.
-    With `portable`, as on macOS, whatever leaves the process group of its program escapes.
+    The guard process is started by the first spawn, or before that by `begin`; `mooring.process.guard.boot` starts
+    one without importing asyncio, to be passed in as `process`. If the guard process dies, its children die too, and
+    the next spawn starts another one, once. With `portable`, as on macOS, descendants that leave the process group
+    of their program escape.
 
     Raises:
-        MooringError: on Windows, where programs cannot be kept.
+        MooringError: on Windows, where Mooring cannot guard programs yet.
     """
 
-    def __init__(self, begun: Begun | None = None, *, portable: bool = False) -> None:
+    def __init__(self, process: GuardProcess | None = None, *, portable: bool = False) -> None:
         if sys.platform == "win32":
             raise MooringError("On Windows mooring cannot start servers as programs yet: use an HTTP address.")
-        self._begun = begun
-        self._portable = portable or (begun is not None and begun.portable)
+        self._process = process
+        self._portable = portable or (process is not None and process.portable)
         self._links: list[Link] = []
         self._closed = False
         self._numbers = count(1)
 
     def begin(self) -> Self:
         """Start the guard process without waiting for it."""
-        self._begun = self._begun or _begin(self._portable)
+        self._ensure_process()
         return self
 
     @property
     def pid(self) -> int | None:
-        """The guard process, if one was started."""
-        return self._begun.pid if self._begun else None
+        """The pid of the guard process, if one was started."""
+        return self._process.pid if self._process else None
 
     async def spawn(
         self,
@@ -55,15 +56,15 @@ class Guard:
         on_stderr: Callable[[str], None] | None = None,
         stderr_limit: int = STDERR_LIMIT,
     ) -> Child:
-        """Start a program with pipes, in a session of its own; `env` is all it gets, by default our own.
+        """Start a program with pipes, in a session of its own; `env` is its whole environment, by default ours.
 
         Raises:
             SpawnError: it could not be started.
             GuardLost: the guard died just now or for the second time, or was closed.
         """
         link = self._connect()
-        asked = request(next(self._numbers), argv, os.environ if env is None else env, cwd)
-        child = Child(link, asked, Tail(stderr_limit, on_stderr))
+        request = prepare_spawn(next(self._numbers), argv, os.environ if env is None else env, cwd)
+        child = Child(link, request, Tail(stderr_limit, on_stderr))
         link.spawn(child)
         try:
             await child.started
@@ -73,21 +74,33 @@ class Guard:
         return child
 
     def _connect(self) -> Link:
+        """The link to a living guard process, which is started if need be."""
         if self._closed:
-            raise closed()
-        if self._links and self._links[-1].ended.done():
+            raise guard_closed()
+        link = self._links[-1] if self._links else None
+        if link is not None and not link.ended.done():
+            return link
+        if link is not None:
+            # A guard that died twice would most likely die again.
             if len(self._links) > 1:
-                raise self._links[-1].lost()
-            self._begun = None
-        if self._begun is None or not self._links:
-            self._begun = self._begun or _begin(self._portable)
-            self._links.append(Link(self._begun))
-        return self._links[-1]
+                raise link.lost()
+            self._process = None
+        link = Link(self._ensure_process())
+        self._links.append(link)
+        return link
+
+    def _ensure_process(self) -> GuardProcess:
+        if self._process is None:
+            try:
+                self._process = start_guard(portable=self._portable)
+            except OSError as error:
+                raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error
+        return self._process
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
-        """End every child, all at the same time, then the guard."""
-        if self._begun and not self._links:
-            self._connect()
+        """End every child, all at the same time, then the guard process."""
+        if self._process and not self._links:
+            self._connect()  # a guard that was never used still has to be ended and reaped
         self._closed = True
         for link in self._links:
             await link.close(grace, term_grace)
@@ -99,10 +112,3 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _begin(portable: bool) -> Begun:
-    try:
-        return begin(portable=portable)
-    except OSError as error:
-        raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error

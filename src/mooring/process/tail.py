@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Final
 
 STDERR_LIMIT: Final = 256 * 1024
+"""How many bytes of a program's standard error are kept."""
 LINE_LIMIT: Final = 64 * 1024
+"""A longer line is passed on in pieces, so that a program that never ends one cannot fill our memory."""
 
 
 class Tail:
-    """The last bytes of a stream; every line also goes to `on_line`."""
+    """Keeps the last `limit` bytes of a stream; every line also goes to `on_line`."""
 
     def __init__(self, limit: int, on_line: Callable[[str], None] | None) -> None:
         self._limit = limit
@@ -19,36 +21,39 @@ class Tail:
         self._line = b""
 
     def feed(self, data: bytes) -> None:
+        """Take what was read from the stream."""
         self._chunks.append(data)
         self._size += len(data)
+        # A chunk is dropped only if those after it are enough; `text` cuts the rest.
         while self._size - len(self._chunks[0]) >= self._limit:
             self._size -= len(self._chunks.popleft())
         if self._on_line:
-            self._tell(self._on_line, data)
+            self._pass_on(self._on_line, data)
 
-    def _tell(self, on_line: Callable[[str], None], data: bytes) -> None:
+    def _pass_on(self, on_line: Callable[[str], None], data: bytes) -> None:
         *lines, self._line = (self._line + data).split(b"\n")
         if len(self._line) > LINE_LIMIT:
             lines.append(self._line)
             self._line = b""
         for line in lines:
-            on_line(_text(line))
+            on_line(_decode(line))
 
     def end(self) -> None:
-        """No more will come: an unfinished line counts as one."""
+        """The stream has ended: a line without its newline counts too."""
         if self._on_line and self._line:
-            self._on_line(_text(self._line))
+            self._on_line(_decode(self._line))
         self._line = b""
 
     @property
     def text(self) -> str:
-        """What is kept, without the line that its beginning cuts."""
+        """What is kept, from the beginning of a line on."""
         kept = b"".join(self._chunks)
         if len(kept) > self._limit:
             kept = kept[-self._limit :]
-            kept = kept.partition(b"\n")[2] or kept
-        return _text(kept)
+            _, _, whole_lines = kept.partition(b"\n")
+            kept = whole_lines or kept
+        return _decode(kept)
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode(errors="replace")

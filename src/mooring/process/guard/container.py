@@ -1,12 +1,12 @@
-"""The container behind a `docker run`, which is no descendant of it and would outlive it.
+"""The container behind a `docker run`, which is no descendant of that command and would outlive it.
 
-The host has docker write the container's id to a file; the guard reads it there once docker is gone, and removes
+The host has docker write the container's id to a file. Once the command is gone, the guard reads the id and removes
 the container.
 """
 
 import os
 
-from .proc import slurp, tried
+from .proc import attempt, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,67 +16,78 @@ if TYPE_CHECKING:
 
 
 class Container:
-    """How to remove it, the file that docker writes its id to, and whether we made that file's folder."""
+    """How to remove a container, the file that docker writes its id to, and whether we made that file's folder."""
 
     def __init__(self, remove: list[bytes], cidfile: bytes, ours: bool) -> None:
         self.parts: Parts = remove, cidfile, ours
-        """All of it, as it goes over the line."""
+        """All of it, as it is sent to the guard."""
 
-    def errand(self) -> list[bytes] | None:
-        """The command that removes the container, if there ever was one."""
+    def removal_command(self) -> list[bytes] | None:
+        """The command that removes the container, or `None` if docker never made one. The file is gone then."""
         remove, cidfile, _ = self.parts
-        cid = slurp(cidfile).strip()
+        cid = read_file(cidfile).strip()
         self.forget()
         return [*remove, cid] if cid else None
 
     def forget(self) -> None:
-        """Remove what was made for its id."""
+        """Remove the file and the folder that were made for the id."""
         _, cidfile, ours = self.parts
         if ours:
-            tried(os.unlink, cidfile)
-            tried(os.rmdir, os.path.dirname(cidfile))
+            attempt(os.unlink, cidfile)
+            attempt(os.rmdir, os.path.dirname(cidfile))
 
 
-def contained(argv: list[str]) -> tuple[list[str], Container | None]:
-    """For a `docker run`: the same with a file for the container's id, and that container.
+def add_cidfile(argv: list[str]) -> tuple[list[str], Container | None]:
+    """For a `docker run`: the same command with a file for the container's id, and that container.
+
+    Any other command is returned as it is, without a container.
 
     Raises:
-        OSError: there is no place for the file.
+        OSError: the file's folder cannot be made.
     """
-    at = _run_verb(argv)
-    if at is None:
+    run = _find_run(argv)
+    if run is None:
         return argv, None
-    remove = [os.fsencode(word) for word in [*argv[:at], "rm", "-f"]]
-    given = _option("--cidfile", argv[at + 1 :])
-    if given:
-        return argv, Container(remove, os.fsencode(os.path.abspath(given)), False)
+    remove = [os.fsencode(word) for word in [*argv[:run], "rm", "-f"]]
+    options = argv[run + 1 :]
+    configured = _option("--cidfile", options)
+    if configured:
+        return argv, Container(remove, os.fsencode(os.path.abspath(configured)), False)
+    # docker refuses a file that exists, so it gets a new folder. The tempfile module would be slow to load.
     folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"mooring-{os.urandom(8).hex()}")
     os.mkdir(folder, 0o700)
-    file = os.path.join(folder, "cid")
-    return [*argv[: at + 1], "--cidfile", file, *argv[at + 1 :]], Container(remove, os.fsencode(file), True)
+    cidfile = os.path.join(folder, "cid")
+    return [*argv[: run + 1], "--cidfile", cidfile, *options], Container(remove, os.fsencode(cidfile), True)
 
 
-def _run_verb(argv: list[str]) -> int | None:
-    """Where `run` stands in `docker [options] [container] run`, options with and without a value."""
+def _find_run(argv: list[str]) -> int | None:
+    """The index of `run` in `docker [options] [container] run`; `None` if this is another command."""
     if not argv or os.path.basename(argv[0]) not in ("docker", "podman"):
         return None
-    verbs = [at for at, word in enumerate(argv) if word == "run"]
-    return next((at for at in verbs if _only_options(argv[1:at])), None)
+    for index, word in enumerate(argv):
+        if word == "run" and _only_options(argv[1:index]):
+            return index
+    return None
 
 
 def _only_options(words: list[str]) -> bool:
+    """Whether these are options, with or without a value, and perhaps `container` at the end."""
     if words and words[-1] == "container":
         words = words[:-1]
-    return all(
-        word.startswith("-") or (at and words[at - 1].startswith("-") and "=" not in words[at - 1])
-        for at, word in enumerate(words)
-    )
+    previous = ""
+    for word in words:
+        is_value = previous.startswith("-") and "=" not in previous
+        if not word.startswith("-") and not is_value:
+            return False
+        previous = word
+    return True
 
 
 def _option(name: str, words: list[str]) -> str | None:
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    """The value of an option, written as `--name value` or `--name=value`."""
+    for index, word in enumerate(words):
         if word == name:
-            return following
+            return words[index + 1] if index + 1 < len(words) else ""
         if word.startswith(f"{name}="):
             return word.removeprefix(f"{name}=")
     return None

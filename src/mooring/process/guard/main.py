@@ -1,55 +1,61 @@
-"""Where the guard begins: alone with its line, deaf to the signals of a terminal, parent of every orphan below it."""
+"""Where the guard process begins: it sets itself up, then runs its loop until the host is gone."""
 
 import sys
 
-from .halves import os, signal, socket
-from .line import Line
-from .proc import tried
-from .watch import GuardLoop
+from .channel import Channel
+from .loop import GuardLoop
+from .native import os, signal, socket
+from .proc import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .kin import Kin
+    from .tracker import TreeTracker
 
-_SUBREAPER = 36
-"""PR_SET_CHILD_SUBREAPER: a process whose parent dies becomes a child of ours, and not of init."""
+_PR_SET_CHILD_SUBREAPER = 36
+"""From <linux/prctl.h>: orphaned descendants become children of this process instead of init's."""
 
 
 def main(host: int, mark: str, portable: bool) -> None:
     """Guard the children of `host` until it is gone and they are too."""
-    _close_inherited()
+    _close_inherited_descriptors()
     os.chdir("/")
+    # A signal meant for the host must not end the guard: it still has to end the host's children.
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
         signal.signal(number, signal.SIG_IGN)
-    line = Line(socket.socket(fileno=0))
-    sys.excepthook = lambda kind, error, _: line.send(("crash", f"{kind.__name__}: {error}"))
-    GuardLoop(line, _kin(mark, portable), mark).run(host)
+    channel = Channel(socket.socket(fileno=0))
+    sys.excepthook = lambda kind, error, _: channel.send(("crash", f"{kind.__name__}: {error}"))
+    GuardLoop(channel, _make_tracker(mark, portable), mark).run(host)
+    # Skips the interpreter's shutdown: there is nothing left to flush.
     os._exit(0)
 
 
-def _close_inherited() -> None:
+def _close_inherited_descriptors() -> None:
+    """A pipe of the host that stayed open here would never end for whoever reads it."""
     for name in os.listdir("/dev/fd"):
-        if int(name) > 2:
-            tried(os.close, int(name))  # one of them was the listing's own
+        fd = int(name)
+        if fd > 2:
+            attempt(os.close, fd)  # one of them was opened for the listing itself and is closed already
 
 
-def _kin(mark: str, portable: bool) -> "Kin":
-    if portable or not _adopt():
-        from .groups import Groups
+def _make_tracker(mark: str, portable: bool) -> "TreeTracker":
+    if portable or not _become_subreaper():
+        from .portable import PortableTracker
 
-        return Groups()
-    from .lineage import Lineage
+        return PortableTracker()
+    from .linux import LinuxTracker
 
-    return Lineage(mark)
+    return LinuxTracker(mark)
 
 
-def _adopt() -> bool:
-    """Become the sub-reaper; false where the kernel or this Python cannot."""
+def _become_subreaper() -> bool:
+    """Have orphans given to us; false where the kernel or this Python cannot."""
     try:
-        import _ctypes  # ctypes itself would add 4 ms
+        import _ctypes  # the ctypes package would take 4 ms more
 
         prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
-        children = f"/proc/self/task/{os.getpid()}/children"
-        return _ctypes.call_function(prctl, (_SUBREAPER, 1, 0, 0, 0)) == 0 and os.access(children, os.F_OK)
+        failed = _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     except (ImportError, OSError):
         return False
+    # The list of children exists only in kernels built with CONFIG_PROC_CHILDREN.
+    children = f"/proc/self/task/{os.getpid()}/children"
+    return not failed and os.access(children, os.F_OK)

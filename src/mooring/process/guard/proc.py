@@ -1,9 +1,9 @@
-"""What the kernel tells of processes, and signals that cannot hit the wrong one.
+"""What the kernel says about processes, and signals that cannot hit the wrong one.
 
-Everything that is asked about a process may be gone by the time of the answer: then there is none, and no error.
+A process may be gone by the time it is asked about. Then these functions return an empty value; they do not raise.
 """
 
-from .halves import os, signal
+from .native import os, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,63 +11,79 @@ if TYPE_CHECKING:
 
 
 def processes() -> "Iterator[int]":
-    """Everyone but us."""
-    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid())
+    """The pids of all processes but this one."""
+    own = os.getpid()
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != own:
+            yield int(name)
 
 
 def children(pid: int) -> list[int]:
+    """The children of a process."""
     try:
         threads = os.listdir(b"/proc/%d/task" % pid)
     except OSError:
         return []
-    return [int(child) for tid in threads for child in slurp(b"/proc/%d/task/%b/children" % (pid, tid)).split()]
+    found: list[int] = []
+    for thread in threads:  # each thread has children of its own
+        listed = read_file(b"/proc/%d/task/%b/children" % (pid, thread))
+        found += map(int, listed.split())
+    return found
 
 
-def descent(pids: "Iterable[int]") -> "Iterator[tuple[int, int]]":
-    """Each of these children of ours and all their descendants, with their parents."""
+def with_descendants(pids: "Iterable[int]") -> "Iterator[tuple[int, int]]":
+    """Each of these children of ours and all of their descendants, with their parents."""
     found = [(pid, os.getpid()) for pid in pids]
-    for pid, parent in found:
+    for pid, parent in found:  # the list grows while it is walked
         yield pid, parent
         found += [(child, pid) for child in children(pid)]
 
 
 def session(pid: int) -> int:
-    return _asked(os.getsid, pid)
+    """The session of a process; 0 if the process is gone."""
+    return _ask_kernel(os.getsid, pid)
 
 
 def group(pid: int) -> int:
-    return _asked(os.getpgid, pid)
+    """The process group of a process; 0 if the process is gone."""
+    return _ask_kernel(os.getpgid, pid)
 
 
-def _asked(ask: "Callable[[int], int]", pid: int) -> int:
+def _ask_kernel(call: "Callable[[int], int]", pid: int) -> int:
     try:
-        return ask(pid)
+        return call(pid)
     except OSError:
         return 0
 
 
 def environ(pid: int) -> bytes:
-    return slurp(b"/proc/%d/environ" % pid)
+    """The environment that a process started with; empty in the middle of an exec too."""
+    return read_file(b"/proc/%d/environ" % pid)
 
 
-def send(pid: int, parent: int, number: int) -> None:
+def signal_child(pid: int, parent: int, number: int) -> None:
     """Signal a process only if it is still the one that was found below that parent."""
-    strike(pid, lambda pid: _parent(pid) in (parent, os.getpid()), number)
+    # If the parent has died meanwhile, the process has been given to us.
+    signal_if(lambda pid: _parent(pid) in (parent, os.getpid()), pid, number)
 
 
 def _parent(pid: int) -> int:
-    fields = slurp(b"/proc/%d/stat" % pid).rpartition(b")")[2].split()
+    # The command's name comes in parentheses and may hold spaces and parentheses itself.
+    fields = read_file(b"/proc/%d/stat" % pid).rpartition(b")")[2].split()
     return int(fields[1]) if fields else 0
 
 
-def strike(pid: int, same: "Callable[[int], bool]", number: int) -> None:
-    """Signal a process if it is the `same`: asked once a pidfd holds it, so that its pid cannot become another's."""
+def signal_if(is_same: "Callable[[int], bool]", pid: int, number: int) -> None:
+    """Signal a process if `is_same` says that the pid is still that of the process meant.
+
+    The question is asked once a pidfd holds the process: from then on its pid cannot become another's.
+    """
     try:
         fd = os.pidfd_open(pid)
     except OSError:
         return
     try:
-        if same(pid):
+        if is_same(pid):
             signal.pidfd_send_signal(fd, number)
     except OSError:
         pass  # it is gone, or belongs to another user
@@ -75,17 +91,17 @@ def strike(pid: int, same: "Callable[[int], bool]", number: int) -> None:
         os.close(fd)
 
 
-def tried(call: "Callable[..., None]", *details: int | bytes) -> bool:
-    """Whether the system did as it was asked."""
+def attempt(call: "Callable[..., None]", *arguments: int | bytes) -> bool:
+    """Make a system call; whether it succeeded."""
     try:
-        call(*details)
+        call(*arguments)
     except OSError:
         return False
     return True
 
 
-def slurp(path: bytes) -> bytes:
-    """A small file, or nothing where it cannot be read."""
+def read_file(path: bytes) -> bytes:
+    """The content of a small file; empty if it cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
