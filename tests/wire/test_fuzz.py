@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mooring.core.limits import Limits
 from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
-from mooring.wire.session.answers import unread
+from mooring.wire.session.answers import keep_raw
 from mooring.wire.stdio.lines import Lines
 from mooring.wire.stdio.pipes import StdioTransport
 
@@ -157,7 +157,7 @@ async def frames_against_the_model(count: int, chance: random.Random) -> int:
 
 async def _round(peer: Peer, frames: int, chance: random.Random, feed: int, drain: int) -> int:
     nonces = [f"n{i}-{chance.getrandbits(48)}." for i in range(chance.randint(1, 20))]
-    calls = {nonce: asyncio.ensure_future(peer.request("ask", {"nonce": nonce}, unread)) for nonce in nonces}
+    calls = {nonce: asyncio.ensure_future(peer.request("ask", {"nonce": nonce}, keep_raw)) for nonce in nonces}
     keys = await _asked(drain, len(calls))
     model = Model(chance, keys)
     stream = b"".join(model.frame() + b"\n" for _ in range(frames))
@@ -185,7 +185,7 @@ def _check(call: "asyncio.Future[Any]", expected: Any) -> None:
 
 async def _settled(peer: Peer, feed: int, drain: int) -> None:
     """Everything before the answer to one more request has been read when that answer has."""
-    last = asyncio.ensure_future(peer.request("last", {"nonce": "last"}, unread))
+    last = asyncio.ensure_future(peer.request("last", {"nonce": "last"}, keep_raw))
     [key] = await _asked(drain, 1)
     await _write(feed, b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % key)
     await last

@@ -6,7 +6,7 @@ from typing import Any
 from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
-from mooring.wire.session.client import Client, List, Respond, Root
+from mooring.wire.session.client import Client, ListName, Respond, Root
 
 REFUSED = -1
 """The code by which the protocol says that a person refused."""
@@ -17,7 +17,7 @@ def client(
     folder: str,
     ask: Ask | None,
     *,
-    on_change: Callable[[List], None],
+    on_change: Callable[[ListName], None],
     on_update: Callable[[str], None],
     on_log: Callable[[LogMessage], None],
 ) -> Client:

@@ -16,7 +16,7 @@ from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.wire.session.remote import Kind
+    from mooring.wire.session.remote import TransportKind
 
 
 @asynccontextmanager
@@ -28,7 +28,7 @@ async def connect(
     cwd: str | None = None,
     client: Client | None = None,
     limits: Limits | None = None,
-    transport: "Kind" = "auto",
+    transport: "TransportKind" = "auto",
     network: Mapping[str, str] | None = None,
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.core.event import Event, ListChanged, ToolsChanged
 from mooring.core.offer import Offer
 from mooring.core.tool import Tool
-from mooring.wire.session.client import List
+from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
 
@@ -23,7 +23,7 @@ class Offering:
         self._server = server
         self._emit = emit
         self._remember = remember
-        self._changed: set[List] = set()
+        self._changed: set[ListName] = set()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -34,7 +34,7 @@ class Offering:
         """Whether the server said that something is another by now."""
         return bool(self._changed)
 
-    def changed(self, what: List) -> None:
+    def changed(self, what: ListName) -> None:
         self._changed.add(what)
 
     def arrived(self, session: Session) -> None:
@@ -56,7 +56,7 @@ class Offering:
         while self._changed:
             await self.relist(session, self._changed.pop())
 
-    async def relist(self, session: Session, what: List) -> None:
+    async def relist(self, session: Session, what: ListName) -> None:
         """List one thing again, and tell what came and went. Raises: what a session raises."""
         if what == "tools":
             tools = await session.list_tools()

@@ -36,7 +36,7 @@ from mooring.servers.offering import Offering
 from mooring.servers.reach import connection, context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
-from mooring.wire.session.client import Client, List, Root
+from mooring.wire.session.client import Client, ListName, Root
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
@@ -316,7 +316,7 @@ class Server:
     def _keep_offer(self, offer: Offer) -> None:
         self._shared.owner.keep_offer(self.approved, offer)
 
-    def _changed(self, what: List) -> None:
+    def _changed(self, what: ListName) -> None:
         self.offering.changed(what)
         self._keeper.ring()
 

@@ -23,7 +23,7 @@ from mooring.servers.launch.shell import CommandFailed, Spawner
 from mooring.servers.launch.target import UNRESOLVED, origin, steers, target
 
 if TYPE_CHECKING:
-    from mooring.wire.session.remote import Kind
+    from mooring.wire.session.remote import TransportKind
 
 __all__ = ["Launch", "LaunchContext", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
 
@@ -54,7 +54,7 @@ class Reach(Struct, frozen=True):
 
     url: str
     headers: Mapping[str, str]
-    transport: "Kind" = "auto"
+    transport: "TransportKind" = "auto"
     secrets: tuple[str, ...] = ()
     """Values that were given and must not be shown, whoever repeats them."""
     omitted: tuple[Omission, ...] = ()

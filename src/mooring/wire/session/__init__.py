@@ -1,1 +1,1 @@
-"""The MCP methods in both eras of the protocol: a transport goes in, tools, resources and results come out."""
+"""The MCP methods in both eras of the protocol: a transport goes in; tools, resources and results come out."""

@@ -1,4 +1,4 @@
-"""Results as values: what has the usual shape is read in one go, what has not is kept block by block."""
+"""Reads answers into values: the usual shape in one pass, and any other block by block, so that none is lost."""
 
 from typing import TypeVar
 
@@ -13,7 +13,9 @@ from mooring.errors import ProtocolError
 T = TypeVar("T")
 
 
-class _Usual(Struct, gc=False, rename="camel"):
+class _UsualResult(Struct, gc=False, rename="camel"):
+    """The shape of nearly every result of a tool."""
+
     content: tuple[Known, ...] = ()
     structured_content: Raw = ABSENT
     is_error: bool = False
@@ -43,7 +45,7 @@ class _Completed(Struct):
     completion: _Values
 
 
-_usual = Decoder(_Usual)
+_usual_result = Decoder(_UsualResult)
 _parts = Decoder(dict[str, Raw])
 _known: Decoder[Known] = Decoder(Known)
 _prompt = Decoder(_Prompt)
@@ -53,57 +55,59 @@ _blocks = Decoder(list[Raw])
 _NO_BLOCKS = Raw(b"[]")
 
 
-def unread(server: str, about: str, raw: Raw) -> Raw:
-    """For answers that are read elsewhere."""
+def keep_raw(server: str, about: str, raw: Raw) -> Raw:
+    """Return the answer as it is: it is read elsewhere."""
     return raw
 
 
-def nothing(server: str, about: str, raw: Raw) -> None:
-    """For answers that say no more than that it is done."""
+def ignore(server: str, about: str, raw: Raw) -> None:
+    """Drop the answer: it says only that the request was carried out."""
 
 
-def result(server: str, tool: str, raw: Raw) -> Result:
+def read_result(server: str, tool: str, raw: Raw) -> Result:
     """What a tool answered. Raises: ProtocolError."""
+    # On the path of every call: the decoder itself and no layer around it.
     try:
-        answer = _usual.decode(raw)
+        answer = _usual_result.decode(raw)
     except (DecodeError, UnicodeDecodeError, RecursionError):
-        return _unusual_result(server, tool, raw)
+        return _read_unusual_result(server, tool, raw)
     return Result(answer.content, answer.is_error, raw, answer.structured_content, server, tool)
 
 
-def filled(server: str, prompt: str, raw: Raw) -> FilledPrompt:
-    """A prompt that was filled in. Raises: ProtocolError."""
-    told = _shaped(server, prompt, _prompt, raw)
-    return FilledPrompt(tuple(Message(each.role, _block(each.content)) for each in told.messages), told.description)
+def read_prompt(server: str, prompt: str, raw: Raw) -> FilledPrompt:
+    """A prompt with its arguments filled in. Raises: ProtocolError."""
+    answer = _decode(server, prompt, _prompt, raw)
+    messages = tuple(Message(message.role, _read_block(message.content)) for message in answer.messages)
+    return FilledPrompt(messages, answer.description)
 
 
-def reading(server: str, uri: str, raw: Raw) -> Reading:
-    """What stood in a resource. Raises: ProtocolError."""
-    return Reading(_shaped(server, uri, _contents, raw).contents, raw)
+def read_contents(server: str, uri: str, raw: Raw) -> Reading:
+    """The contents of a resource. Raises: ProtocolError."""
+    return Reading(_decode(server, uri, _contents, raw).contents, raw)
 
 
-def completion(server: str, argument: str, raw: Raw) -> Completion:
-    """What an argument could become. Raises: ProtocolError."""
-    found = _shaped(server, argument, _completed, raw).completion
+def read_completion(server: str, argument: str, raw: Raw) -> Completion:
+    """What an argument could be completed to. Raises: ProtocolError."""
+    found = _decode(server, argument, _completed, raw).completion
     return Completion(found.values, found.total, bool(found.has_more))
 
 
-def _unusual_result(server: str, tool: str, raw: Raw) -> Result:
-    parts = _shaped(server, tool, _parts, raw)
-    blocks = _shaped(server, tool, _blocks, parts.get("content", _NO_BLOCKS))
+def _read_unusual_result(server: str, tool: str, raw: Raw) -> Result:
+    parts = _decode(server, tool, _parts, raw)
+    blocks = _decode(server, tool, _blocks, parts.get("content", _NO_BLOCKS))
     structured = parts.get("structuredContent", ABSENT)
-    failed = bytes(parts.get("isError", ABSENT)) == b"true"
-    return Result(tuple(map(_block, blocks)), failed, raw, structured, server, tool)
+    is_error = bytes(parts.get("isError", ABSENT)) == b"true"
+    return Result(tuple(map(_read_block, blocks)), is_error, raw, structured, server, tool)
 
 
-def _block(raw: Raw) -> Block:
+def _read_block(raw: Raw) -> Block:
     try:
         return read_as(_known, raw)
     except DecodeError:
         return Other(raw)
 
 
-def _shaped(server: str, about: str, decoder: Decoder[T], raw: Raw) -> T:
+def _decode(server: str, about: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:

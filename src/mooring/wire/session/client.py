@@ -1,7 +1,6 @@
-"""What this side of a connection offers a server, and what it wants to hear from it."""
+"""What this side of a connection offers a server, and which of its notifications it listens to."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
@@ -15,9 +14,11 @@ from mooring.wire.rpc.inbound import Answer
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.rpc.notes import LOG, Note
 
-List: TypeAlias = Literal["tools", "resources", "prompts"]
+ListName: TypeAlias = Literal["tools", "resources", "prompts"]
 Respond: TypeAlias = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Answers a server's request: its parameters in, the result out; an RpcError refuses."""
+"""Answers a server's request: takes its parameters and returns the result; an RpcError refuses it."""
+
+_log = Decoder(LogMessage)
 
 
 class Root(Struct, frozen=True, omit_defaults=True):
@@ -28,16 +29,16 @@ class Root(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, folder: str) -> "Root":
-        from pathlib import Path  # few servers ask
+        from pathlib import Path  # slow to load, and few servers ask for roots
 
         return cls(Path(folder).as_uri(), Path(folder).name or folder)
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """What is `None` is not offered to the server, or not listened for.
+    """A field that is `None` is not offered to the server, or not listened to.
 
-    The callbacks that begin with `on_` are plain functions, called from the event loop, never faster than
-    `Limits` allows.
+    The callbacks that begin with `on_` are plain functions. They are called from the event loop, and no more often
+    than `Limits` allows.
     """
 
     program: Implementation = Implementation("mooring", "0.1.0")
@@ -46,20 +47,22 @@ class Client(Struct, frozen=True, kw_only=True):
     sample_with_tools: bool = False
     elicit: Respond | None = None
     elicit_by_url: bool = False
-    on_change: Callable[[List], None] | None = None
+    on_change: Callable[[ListName], None] | None = None
     on_update: Callable[[str], None] | None = None
     on_log: Callable[[LogMessage], None] | None = None
     on_stage: Callable[[Stage], None] | None = None
-    """A connection that is being opened has come through this stage."""
+    """A connection that is being opened has completed this stage."""
     on_elicited: Callable[[str], None] | None = None
-    """An elicitation that went by a URL is complete; the id says which."""
+    """An elicitation by URL is complete; called with its id."""
 
-    def passed(self, stage: Stage) -> None:
+    def report_stage(self, stage: Stage) -> None:
+        """Tell `on_stage`, if there is one."""
         if self.on_stage is not None:
             self.on_stage(stage)
 
     @property
     def capabilities(self) -> dict[str, Any]:
+        """The capabilities to declare, as the handshake era writes them."""
         offered: dict[str, Any] = {}
         if self.roots is not None:
             offered["roots"] = {"listChanged": True}
@@ -70,7 +73,7 @@ class Client(Struct, frozen=True, kw_only=True):
         return offered
 
     def answers(self) -> dict[str, Answer]:
-        """What to do with each request a server may make."""
+        """A function for each request that the server may make."""
         answers: dict[str, Answer] = {}
         if self.roots is not None:
             answers["roots/list"] = _list_roots(self.roots)
@@ -81,18 +84,18 @@ class Client(Struct, frozen=True, kw_only=True):
         return answers
 
     def notes(self) -> dict[str, Note]:
-        """What to do with each notification a server may send; one that makes no sense is passed over."""
+        """A function for each notification that is listened to; one that cannot be read is ignored."""
         notes: dict[str, Note] = {}
         if (on_change := self.on_change) is not None:
             notes["notifications/tools/list_changed"] = lambda _: on_change("tools")
             notes["notifications/resources/list_changed"] = lambda _: on_change("resources")
             notes["notifications/prompts/list_changed"] = lambda _: on_change("prompts")
         if self.on_update is not None:
-            notes["notifications/resources/updated"] = _take_text("uri", self.on_update)
+            notes["notifications/resources/updated"] = _listen_for_text("uri", self.on_update)
         if self.on_elicited is not None:
-            notes["notifications/elicitation/complete"] = _take_text("elicitationId", self.on_elicited)
+            notes["notifications/elicitation/complete"] = _listen_for_text("elicitationId", self.on_elicited)
         if self.on_log is not None:
-            notes[LOG] = _take_log(self.on_log)
+            notes[LOG] = _listen_for_logs(self.on_log)
         return notes
 
 
@@ -105,12 +108,12 @@ def _list_roots(roots: Callable[[], Sequence[Root]]) -> Answer:
 
 def _respond(respond: Respond) -> Answer:
     async def answer(params: Raw) -> Any:
-        return await respond(_object(params))
+        return await respond(_read_object(params))
 
     return answer
 
 
-def _object(params: Raw) -> dict[str, Any]:
+def _read_object(params: Raw) -> dict[str, Any]:
     try:
         found = read(params)
     except DecodeError as error:
@@ -120,21 +123,24 @@ def _object(params: Raw) -> dict[str, Any]:
     return found
 
 
-def _take_text(key: str, listener: Callable[[str], None]) -> Note:
-    def take(params: Raw) -> None:
-        with suppress(RpcError):
-            if isinstance(text := _object(params).get(key), str):
-                listener(text)
+def _listen_for_text(key: str, listener: Callable[[str], None]) -> Note:
+    def note(params: Raw) -> None:
+        try:
+            text = _read_object(params).get(key)
+        except RpcError:
+            return
+        if isinstance(text, str):
+            listener(text)
 
-    return take
-
-
-def _take_log(listener: Callable[[LogMessage], None]) -> Note:
-    def take(params: Raw) -> None:
-        with suppress(DecodeError):
-            listener(read_as(_log, params))
-
-    return take
+    return note
 
 
-_log = Decoder(LogMessage)
+def _listen_for_logs(listener: Callable[[LogMessage], None]) -> Note:
+    def note(params: Raw) -> None:
+        try:
+            message = read_as(_log, params)
+        except DecodeError:
+            return
+        listener(message)
+
+    return note

@@ -1,4 +1,4 @@
-"""The era of the handshake: `initialize`, an answer, `notifications/initialized`."""
+"""The handshake era of the protocol: `initialize`, its answer, `notifications/initialized`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ from mooring.errors import HandshakeError, RpcError
 from mooring.wire.rpc.peer import Ask, Peer
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The revisions this era has, newest first; the first is the one we ask for."""
+"""The revisions of this era, newest first; the first is the one we ask for."""
 
-_hello = Decoder(Hello)
+_hello_decoder = Decoder(Hello)
 
 
 class Handshake:
-    """Opens a connection as every server before 2026-07-28 expects it."""
+    """Opens a connection the way every server before 2026-07-28 expects."""
 
     name: EraName = "handshake"
 
@@ -28,7 +28,7 @@ class Handshake:
         self._capabilities = capabilities
 
     async def open(self, peer: Peer, until: float) -> Hello:
-        """Raises: HandshakeError, and what `Peer.request` raises."""
+        """Initialize the connection. Raises: HandshakeError, and what `Peer.request` raises."""
         try:
             hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
         except RpcError as error:
@@ -37,12 +37,12 @@ class Handshake:
         peer.notify("notifications/initialized")
         return hello
 
-    def admitted(self, tools: Listing[Tool]) -> Listing[Tool]:
-        """Every tool will do."""
+    def select_tools(self, tools: Listing[Tool]) -> Listing[Tool]:
+        """Every tool can be called."""
         return tools
 
-    def asking(self, peer: Peer) -> Ask:
-        """Requests carry nothing more in this era."""
+    def requester(self, peer: Peer) -> Ask:
+        """Requests carry nothing extra in this era."""
         return peer.request
 
     def _params(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Handshake:
 
 def _read_hello(server: str, about: str, answer: Raw) -> Hello:
     try:
-        hello = read_as(_hello, answer)
+        hello = read_as(_hello_decoder, answer)
     except DecodeError as error:
         raise HandshakeError(server, f"its answer to initialize makes no sense: {error}") from error
     if hello.protocol_version not in VERSIONS:

@@ -1,4 +1,4 @@
-"""Lists that come in pages: bounded, and one bad entry costs one entry."""
+"""Fetches lists that come in pages, within limits; a bad entry is rejected and costs no other."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -15,14 +15,15 @@ from mooring.wire.rpc.message import METHOD_NOT_FOUND
 T = TypeVar("T")
 
 Fetch: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Raw]]
-"""Asks for one page: the method and its parameters in, the result out."""
+"""Requests one page: takes the method and its parameters, returns the result."""
 
 
-class Kind(Struct, Generic[T], frozen=True):
-    """What can be listed: how to ask for it and how to read it."""
+class Listable(Struct, Generic[T], frozen=True):
+    """Something that can be listed: how to request it and how to read it."""
 
     method: str
     key: str
+    """Where the entries are in the result."""
     all: Decoder[list[T]]
     one: Decoder[T]
     name: Callable[[T], str]
@@ -33,11 +34,16 @@ class Kind(Struct, Generic[T], frozen=True):
 def _tool_flaw(tool: Tool) -> str:
     if not tool.name:
         return "its name is empty"
-    return "" if bytes(tool.input_schema).lstrip()[:1] == b"{" else "its inputSchema is not an object"
+    # Only its first character is looked at: a schema stays unread until somebody needs it.
+    if not bytes(tool.input_schema).lstrip().startswith(b"{"):
+        return "its inputSchema is not an object"
+    return ""
 
 
-TOOLS: Kind[Tool] = Kind("tools/list", "tools", Decoder(list[Tool]), Decoder(Tool), lambda tool: tool.name, _tool_flaw)
-RESOURCES: Kind[Resource] = Kind(
+TOOLS: Listable[Tool] = Listable(
+    "tools/list", "tools", Decoder(list[Tool]), Decoder(Tool), lambda tool: tool.name, _tool_flaw
+)
+RESOURCES: Listable[Resource] = Listable(
     "resources/list",
     "resources",
     Decoder(list[Resource]),
@@ -45,7 +51,7 @@ RESOURCES: Kind[Resource] = Kind(
     lambda resource: resource.uri,
     lambda _: "",
 )
-TEMPLATES: Kind[ResourceTemplate] = Kind(
+TEMPLATES: Listable[ResourceTemplate] = Listable(
     "resources/templates/list",
     "resourceTemplates",
     Decoder(list[ResourceTemplate]),
@@ -53,7 +59,7 @@ TEMPLATES: Kind[ResourceTemplate] = Kind(
     lambda template: template.uri_template,
     lambda _: "",
 )
-PROMPTS: Kind[Prompt] = Kind(
+PROMPTS: Listable[Prompt] = Listable(
     "prompts/list",
     "prompts",
     Decoder(list[Prompt]),
@@ -64,12 +70,12 @@ PROMPTS: Kind[Prompt] = Kind(
 
 
 class _Page(Struct):
-    """One page: what it holds, by key, and where the next begins."""
+    """One page: its parts by key, where the next begins, and how long and by whom it may be kept."""
 
     parts: dict[str, Raw]
-    cursor: str
-    ttl: float | None
-    shared: bool | None
+    cursor: str = ""
+    ttl: float | None = None
+    shared: bool | None = None
 
     def entries(self, key: str) -> Raw:
         return self.parts.get(key, ABSENT)
@@ -79,36 +85,39 @@ _parts = Decoder(dict[str, Raw])
 _entries = Decoder(list[Raw])
 
 
-async def fetch_all(kind: Kind[T], fetch: Fetch, server: str, limits: Limits) -> Listing[T]:
-    """Page after page until the last, a limit or a cursor seen before; what came is kept, with a note.
+async def fetch_all(kind: Listable[T], fetch: Fetch, server: str, limits: Limits) -> Listing[T]:
+    """Fetch page after page until the last, a limit, or a cursor seen before; a note says why the rest is missing.
 
-    A server that does not know the method has an empty list.
+    The list of a server that does not know the method is empty.
 
-    Raises: what `fetch` raises for the first page; ProtocolError where that page makes no sense.
+    Raises: what `fetch` raises for the first page; ProtocolError if that page cannot be read.
     """
-    gathered = _Gathered(kind, limits.items)
-    cursor, seen = "", {""}
+    collected = _Collector(kind, limits.items)
+    cursor = ""
+    seen = {cursor}
     for _ in range(limits.pages):
+        params = {"cursor": cursor} if cursor else {}
         try:
-            page = _read_page(server, await fetch(kind.method, {"cursor": cursor} if cursor else {}))
-            gathered.add(server, page.entries(kind.key))
-            gathered.hint(page)
+            page = _read_page(server, await fetch(kind.method, params))
+            collected.add(server, page.entries(kind.key))
+            collected.add_hints(page)
         except (RpcError, TimedOut, ProtocolError) as error:
-            return gathered.despite(error, first=not cursor)
+            return collected.listing_after(error, first=not cursor)
         cursor = page.cursor
-        if not cursor or gathered.full:
-            return gathered.listing(gathered.full)
+        if not cursor or collected.full:
+            return collected.listing(collected.full)
         if cursor in seen:
-            return gathered.listing(f"The list stops where {server} gave a page a second time.")
+            return collected.listing(f"The list stops where {server} gave a page a second time.")
         seen.add(cursor)
-    return gathered.listing(f"The list stops after {limits.pages:,} pages.")
+    return collected.listing(f"The list stops after {limits.pages:,} pages.")
 
 
-class _Gathered(Generic[T]):
-    """What has come of a list so far."""
+class _Collector(Generic[T]):
+    """The part of a list that has arrived so far."""
 
-    def __init__(self, kind: Kind[T], limit: int) -> None:
+    def __init__(self, kind: Listable[T], limit: int) -> None:
         self.full = ""
+        """Why no more entries are taken; empty while there is room."""
         self._kind = kind
         self._limit = limit
         self._items: dict[str, T] = {}
@@ -116,14 +125,18 @@ class _Gathered(Generic[T]):
         self._ttl: float | None = None
         self._shared: bool | None = None
 
-    def hint(self, page: _Page) -> None:
-        """The list may be kept as long as its shortest-lived page, and shared if all of it may be."""
+    def add_hints(self, page: _Page) -> None:
+        """The list may be kept as long as its shortest-lived page, and shared if all pages may be."""
         if page.ttl is not None:
-            self._ttl = page.ttl if self._ttl is None else min(self._ttl, page.ttl)
+            known = page.ttl if self._ttl is None else self._ttl
+            self._ttl = min(known, page.ttl)
         if page.shared is not None:
-            self._shared = page.shared and self._shared is not False
+            known_private = self._shared is False
+            self._shared = page.shared and not known_private
 
     def add(self, server: str, raw: Raw) -> None:
+        """Take the entries of a page. Raises: ProtocolError if they are no list."""
+        # All at once is several times as fast; only a page with a bad entry is read entry by entry.
         try:
             for item in read_as(self._kind.all, raw):
                 self._take(item)
@@ -133,12 +146,13 @@ class _Gathered(Generic[T]):
     def listing(self, note: str) -> Listing[T]:
         return Listing(tuple(self._items.values()), tuple(self._rejected), note, self._ttl, self._shared)
 
-    def despite(self, error: RpcError | TimedOut | ProtocolError, first: bool) -> Listing[T]:
-        if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and first:
+    def listing_after(self, error: RpcError | TimedOut | ProtocolError, *, first: bool) -> Listing[T]:
+        """What there is although a page failed. Raises: the error, if that was the first page."""
+        if not first:
+            return self.listing(f"The list is not whole: {error}")
+        if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
             return Listing()
-        if first:
-            raise error
-        return self.listing(f"The list is not whole: {error}")
+        raise error
 
     def _add_each(self, server: str, raw: Raw) -> None:
         try:
@@ -152,7 +166,7 @@ class _Gathered(Generic[T]):
         try:
             self._take(read_as(self._kind.one, entry))
         except DecodeError as error:
-            self._reject(_name_of(entry), str(error))
+            self._reject(_guess_name(entry), str(error))
 
     def _take(self, item: T) -> None:
         name = self._kind.name(item)
@@ -166,6 +180,7 @@ class _Gathered(Generic[T]):
             self._items[name] = item
 
     def _take_again(self, name: str, item: T) -> None:
+        # The same entry twice, on two pages perhaps, does no harm as long as both say the same.
         if self._items[name] != item:
             self._reject(name, "it is listed twice, and not the same")
 
@@ -177,21 +192,29 @@ class _Gathered(Generic[T]):
 def _read_page(server: str, raw: Raw) -> _Page:
     try:
         parts = read_as(_parts, raw)
-        cursor, ttl, scope = (read(parts.get(key, ABSENT)) for key in ("nextCursor", "ttlMs", "cacheScope"))
+        cursor = read(parts.get("nextCursor", ABSENT))
+        ttl = read(parts.get("ttlMs", ABSENT))
+        scope = read(parts.get("cacheScope", ABSENT))
     except DecodeError as error:
         raise ProtocolError(server, f"its list cannot be read: {error}", stage="list") from error
-    return _Page(
-        parts,
-        cursor if isinstance(cursor, str) else "",
-        ttl / 1000 if isinstance(ttl, int | float) and ttl >= 0 else None,
-        scope == "public" if isinstance(scope, str) else None,
-    )
+    # A hint of the wrong type is worth no error: the page counts without it.
+    page = _Page(parts)
+    if isinstance(cursor, str):
+        page.cursor = cursor
+    if isinstance(ttl, int | float) and ttl >= 0:
+        page.ttl = ttl / 1000
+    if isinstance(scope, str):
+        page.shared = scope == "public"
+    return page
 
 
-def _name_of(entry: Raw) -> str:
+def _guess_name(entry: Raw) -> str:
+    """What to call an entry that cannot be used."""
     try:
         found = read(entry)
     except DecodeError:
         return "?"
-    name = (found.get("name") or found.get("uri") or found.get("uriTemplate")) if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        return "?"
+    name = found.get("name") or found.get("uri") or found.get("uriTemplate")
     return name if isinstance(name, str) else "?"

@@ -1,15 +1,15 @@
-"""Finding out which era of the protocol a server belongs to, within one deadline, whatever it makes of the question.
+"""Detects which era of the protocol a server speaks, within one deadline, however the server reacts to the question.
 
 ============================================  ===============================================================
 what the server does with `server/discover`   what follows
 ============================================  ===============================================================
-says what it is                               the era without sessions
-names revisions, some of them known here      the question again, or the handshake, by what it names
+describes itself                              the stateless era
+names revisions, some of them known here      the question again, or the handshake, depending on which it names
 names revisions, none of them known here      HandshakeError
 answers anything else, error or not           the handshake, on the same connection
-says nothing for `Limits.probe` seconds       the handshake beside the question: the first of the two that comes
-                                              to something counts
-ends, or is too confused for the handshake    the handshake on a new connection
+says nothing for `Limits.probe` seconds       the handshake too, without giving up on the question; the handshake
+                                              wins if both succeed
+exits, or fails at the handshake then         the handshake on a new connection
 asks for a login, cannot be reached           NeedsLogin, ConnectError
 ============================================  ===============================================================
 """
@@ -26,12 +26,12 @@ from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client
 from mooring.wire.session.handshake import Handshake
-from mooring.wire.session.session import Era, Session, attach
-from mooring.wire.session.stateless import NotModern, Stateless
+from mooring.wire.session.session import Era, Session, make_peer
+from mooring.wire.session.stateless import NotStateless, Stateless
 from mooring.wire.session.tasks import Tasks
 
 Start: TypeAlias = Callable[[], Awaitable[Transport]]
-"""Makes a new connection; one made before is closed by then."""
+"""Makes a new connection; the one made before is closed by then."""
 
 
 class Negotiation:
@@ -46,42 +46,42 @@ class Negotiation:
         self._until = self._loop.time() + limits.connect
 
     async def open(self, known: EraName | None) -> Session:
-        if known != "handshake":
+        """Try what is `known` of the server first. Raises: ServerError."""
+        if known == "handshake":
             try:
-                return await self._attempt(self._either)
-            except _Startled:
-                pass
+                return await self._attempt(self._handshake)
+            except HandshakeError:
+                # The server has been updated since.
+                return await self._attempt(self._detect)
         try:
+            return await self._attempt(self._detect)
+        except _NeedsNewConnection:
             return await self._attempt(self._handshake)
-        except HandshakeError:
-            if known != "handshake":
-                raise
-        # What was remembered no longer holds.
-        return await self._attempt(self._either)
 
     async def _attempt(self, agree: "Callable[[Peer, Stateless], Awaitable[tuple[Era, Hello]]]") -> Session:
+        """Open a session on a new connection; `agree` finds out the era."""
         stateless = Stateless(self._client)
-        transport = await self._begin()
-        peer, tasks = attach(transport, self._server, self._client, self._limits, stateless.notes)
-        return await self._opened(peer, tasks, agree(peer, stateless))
+        transport = await self._connect()
+        peer, tasks = make_peer(transport, self._server, self._client, self._limits, stateless.notes)
+        return await self._open_session(peer, tasks, agree(peer, stateless))
 
-    async def _begin(self) -> Transport:
+    async def _connect(self) -> Transport:
         try:
             async with asyncio.timeout_at(self._until):
                 transport = await self._start()
         except TimeoutError as error:
             raise TimedOut(self._server, "the connection", self._limits.connect, stage="connect") from error
-        self._client.passed("connect")
+        self._client.report_stage("connect")
         return transport
 
-    async def _opened(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, Hello]]) -> Session:
+    async def _open_session(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, Hello]]) -> Session:
         opened = False
         try:
             era, hello = await agreed
-            self._client.passed("handshake")
+            self._client.report_stage("handshake")
             session = Session(peer, era, hello, tasks)
             await session.list_first(self._until)
-            self._client.passed("list")
+            self._client.report_stage("list")
             opened = True
         finally:
             if not opened:
@@ -92,46 +92,52 @@ class Negotiation:
         era = Handshake(self._client.program, self._client.capabilities)
         return era, await era.open(peer, self._until)
 
-    async def _either(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+    async def _detect(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
         probe = self._loop.create_task(stateless.open(peer, self._until))
         try:
-            await asyncio.wait({probe}, timeout=min(self._limits.probe, (self._until - self._loop.time()) / 3))
+            # With a short deadline, most of it must be left for the handshake.
+            patience = min(self._limits.probe, (self._until - self._loop.time()) / 3)
+            await asyncio.wait({probe}, timeout=patience)
             if probe.done():
-                return await self._settled(peer, stateless, probe)
-            return await self._both(peer, stateless, probe)
+                return await self._follow_up(peer, stateless, probe)
+            return await self._race(peer, stateless, probe)
         finally:
-            await _stopped(probe)
+            await _cancel(probe)
 
-    async def _settled(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
+    async def _follow_up(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
+        """The server has reacted in time: do what its reaction calls for."""
         try:
             return stateless, await probe
         except (NeedsLogin, ConnectError, HandshakeError):
             raise
         except ServerDied as error:
-            raise _Startled from error
-        except (NotModern, ServerError):
+            # Servers made with the Python SDK 1.0 to 1.6 exit on a method that they do not know.
+            raise _NeedsNewConnection from error
+        except (NotStateless, ServerError):
+            # Any other error: servers disagree on the code for an unknown method, so none is relied on.
             return await self._handshake(peer, stateless)
 
-    async def _both(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
-        """It may be slow, or it may pass over what it does not know: then it must be asked in the old way too."""
+    async def _race(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
+        """The server is slow, or ignores methods that it does not know: try the handshake at the same time."""
         shake = self._loop.create_task(self._handshake(peer, stateless))
         try:
             await asyncio.wait({shake, probe}, return_when=asyncio.FIRST_COMPLETED)
-            if not shake.done() and not _came_to_nothing(probe):
-                await asyncio.wait({shake}, timeout=self._limits.probe)
-            elif not shake.done():
-                await asyncio.wait({shake})
-            if not shake.done() or (_came_to_nothing(shake) and not _came_to_nothing(probe)):
+            if not shake.done():
+                # The server has got both questions. If it answers the handshake too, that one wins.
+                patience = self._limits.probe if _has_result(probe) else None
+                await asyncio.wait({shake}, timeout=patience)
+            if _has_result(probe) and not _has_result(shake):
                 return stateless, await probe
             return await shake
         except (HandshakeError, ServerDied) as error:
-            raise _Startled from error
+            # Some of the old Python servers exit only when the line after the question comes.
+            raise _NeedsNewConnection from error
         finally:
-            await _stopped(shake)
+            await _cancel(shake)
 
 
-class _Startled(Exception):
-    """The question itself was too much for the server."""
+class _NeedsNewConnection(Exception):
+    """The question made the server exit or confused it: only the handshake on a new connection is left to try."""
 
 
 async def negotiate(
@@ -142,18 +148,18 @@ async def negotiate(
     limits: Limits | None = None,
     known: EraName | None = None,
 ) -> Session:
-    """Open a session in whichever era the server belongs to; `known` is what it was found to be before.
+    """Open a session in whichever era the server speaks; `known` is the era that was detected before.
 
-    Raises: ServerError, its `stage` saying how far it came; every connection is closed then.
+    Raises: ServerError, whose `stage` says how far it came; every connection is closed then.
     """
     return await Negotiation(start, server, client or Client(), limits or Limits()).open(known)
 
 
-def _came_to_nothing(task: "asyncio.Task[Any]") -> bool:
-    return not task.done() or task.exception() is not None
+def _has_result(task: "asyncio.Task[Any]") -> bool:
+    return task.done() and task.exception() is None
 
 
-async def _stopped(task: "asyncio.Task[Any]") -> None:
+async def _cancel(task: "asyncio.Task[Any]") -> None:
     task.cancel()
-    with suppress(asyncio.CancelledError, ServerError, NotModern):
+    with suppress(asyncio.CancelledError, ServerError, NotStateless):
         await task

@@ -1,4 +1,4 @@
-"""A session with a server behind a URL: the way there, the transport and the era are all found out here."""
+"""Opens a session with a server behind a URL: finds out the proxy, the transport and the era of the protocol."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,11 +18,14 @@ from mooring.wire.session.session import Session
 if TYPE_CHECKING:
     from mooring.wire.http.web import Web
 
-Kind: TypeAlias = Literal["auto", "http", "sse"]
-"""`auto` is streamable HTTP, and the older SSE only where a server refuses that."""
+TransportKind: TypeAlias = Literal["auto", "http", "sse"]
+"""`auto` is streamable HTTP, and the older HTTP+SSE transport only if the server refuses that."""
 
 _OLDER = (400, 404, 405, 406, 415)
-"""What a server answers to a POST that it has no place for."""
+"""What a server of the older transport answers to a POST at the address of its stream.
+
+The protocol names 400, 404 and 405; 406 and 415 refuse a POST of JSON just as well.
+"""
 
 
 async def open_url(
@@ -31,7 +34,7 @@ async def open_url(
     headers: Mapping[str, str] | None = None,
     client: Client | None = None,
     limits: Limits | None = None,
-    transport: Kind = "auto",
+    transport: TransportKind = "auto",
     server: str | None = None,
     options: Options | None = None,
     network: Network | None = None,
@@ -39,25 +42,25 @@ async def open_url(
 ) -> Session:
     """Connect to a server behind a URL and list its tools, all within `Limits.connect`.
 
-    `server` is what to call it in errors; `known` the era it was found to be of before. Whoever opens many gives
-    all of them one `network`.
+    `server` is its name in errors; `known` is the era that was detected before. Pass the same `network` for many
+    servers: they then share its TLS contexts.
 
     Raises: ConfigError, ServerError.
     """
     to = address(url)
-    way = _Way(to, checked(headers or {}), client or Client(), limits or Limits(), server or to.name)
-    await way.prepare(network or Network(), options or Options())
+    attempt = _Attempt(to, checked(headers or {}), client or Client(), limits or Limits(), server or to.name)
+    await attempt.prepare(network or Network(), options or Options())
     match transport:
         case "http":
-            return await way.http(known)
+            return await attempt.http(known)
         case "sse":
-            return await way.sse_or_http(known)
+            return await attempt.sse_or_http(known)
         case "auto":
-            return await way.http_or_sse(known)
+            return await attempt.http_or_sse(known)
 
 
-class _Way:
-    """One attempt to reach one server, with the time that is left for it."""
+class _Attempt:
+    """One attempt to reach one server, within one deadline."""
 
     def __init__(self, to: Address, headers: dict[str, str], client: Client, limits: Limits, server: str) -> None:
         self._to = to
@@ -69,10 +72,10 @@ class _Way:
         self._until = self._loop.time() + limits.connect
 
     async def prepare(self, network: Network, options: Options) -> None:
-        """What takes a while is done beside the event loop."""
+        """Find the proxy, make the TLS context and load aiohttp; what takes long runs in a thread."""
         self._proxy = network.proxy(self._to, options)
         self._tls = await network.tls(options) if self._to.secure else None
-        await asyncio.to_thread(_load)
+        await asyncio.to_thread(_load_transports)
 
     async def http(self, known: EraName | None) -> Session:
         async def start() -> Transport:
@@ -107,30 +110,30 @@ class _Way:
         except HttpError as error:
             if error.status not in _OLDER:
                 raise
-            refused = error
+            refusal = error
         try:
             return await self.sse()
         except NoStream:
-            # What it said to the newer way is the better explanation.
-            raise refused from None
+            # It speaks neither; what it answered to the newer transport is the better explanation.
+            raise refusal from None
 
     async def sse_or_http(self, known: EraName | None) -> Session:
         from mooring.wire.http.sse import NoStream
 
         try:
             return await self.sse()
-        except NoStream as none:
-            refused = none.error
+        except NoStream as no_stream:
+            refusal = no_stream.error
         try:
             session = await self.http(known)
         except HttpError:
-            raise refused from None
+            raise refusal from None
         session.oddities.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
         return session
 
     async def _negotiate(self, start: Callable[[], Awaitable[Transport]], known: EraName | None) -> Session:
-        left = max(0.001, self._until - self._loop.time())
-        limits = replace(self._limits, connect=left)
+        time_left = max(0.001, self._until - self._loop.time())
+        limits = replace(self._limits, connect=time_left)
         return await negotiate(start, server=self._server, client=self._client, limits=limits, known=known)
 
     def _web(self) -> "Web":
@@ -148,5 +151,5 @@ class _Way:
         )
 
 
-def _load() -> None:
+def _load_transports() -> None:
     pass

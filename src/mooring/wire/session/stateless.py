@@ -1,7 +1,7 @@
-"""The era without sessions (2026-07-28): every request says by itself who asks, and in which revision.
+"""The stateless era of the protocol (2026-07-28): each request says who makes it and in which revision.
 
-The methods of the era before are understood here too: `resources/subscribe` and `resources/unsubscribe` change what
-is listened for, `logging/setLevel` what is asked of every request, and `ping` asks who is there.
+The methods of the handshake era still work: `resources/subscribe` and `resources/unsubscribe` change the one
+subscription, `logging/setLevel` changes what each request carries, and `ping` becomes `server/discover`.
 """
 
 import asyncio
@@ -27,25 +27,27 @@ from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
 from mooring.wire.session import answers
 from mooring.wire.session.client import Client
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
-from mooring.wire.session.listen import Listening
 from mooring.wire.session.listing import TOOLS, fetch_all
+from mooring.wire.session.subscription import Subscription
 from mooring.wire.session.task_extension import EXTENSION, STATUS, TaskExtension
 
 T = TypeVar("T")
 
 VERSIONS: Final = ("2026-07-28",)
-"""The revisions this era has, newest first."""
+"""The revisions of this era, newest first."""
 
 _META: Final = "io.modelcontextprotocol/"
 _LEVEL: Final = f"{_META}logLevel"
-_ROUNDS_OF = ("tools/call", "prompts/get", "resources/read")
+_MAY_NEED_INPUT = ("tools/call", "prompts/get", "resources/read")
+"""The only methods that a server may answer with `input_required`."""
 _STATE_PAUSE: Final = 0.05
+"""The first pause before a request is repeated with nothing new but its state; each next one is twice as long."""
 _STATE_PAUSE_CAP: Final = 0.25
-_NOTHING = Raw(b"{}")
+_EMPTY = Raw(b"{}")
 
 
-class NotModern(Exception):
-    """The server gives no sign that it belongs to this era."""
+class NotStateless(Exception):
+    """The server's answer gives no sign that it speaks this era."""
 
 
 class _Discovered(Struct, rename="camel"):
@@ -56,13 +58,13 @@ class _Discovered(Struct, rename="camel"):
     meta: Any = None
 
 
-class _Kind(Struct, rename="camel"):
+class _ResultType(Struct, rename="camel"):
     result_type: str = "complete"
 
 
 class _Input(Struct):
     method: str
-    params: Raw = _NOTHING
+    params: Raw = _EMPTY
 
 
 class _InputRequired(Struct, rename="camel"):
@@ -73,49 +75,49 @@ class _InputRequired(Struct, rename="camel"):
 _discovered: Decoder[_Discovered] = Decoder(_Discovered)
 _meta = Decoder(dict[str, Raw])
 _implementation = Decoder(Implementation)
-_kind = Decoder(_Kind)
+_result_type = Decoder(_ResultType)
 _input_required = Decoder(_InputRequired)
 
 
 class Stateless:
-    """One connection of this era. `notes` must be among those of the peer it is opened on."""
+    """One connection of this era. The peer it is opened on must be given its `notes`."""
 
     name: EraName = "stateless"
 
     def __init__(self, client: Client) -> None:
         self._answers: dict[str, Answer] = client.answers()
         self._meta = _client_meta(client)
-        self._polling = TaskExtension()
-        self._listening = Listening(client, self.stamped)
-        self._own: dict[str, Callable[[Mapping[str, Any]], Awaitable[None]]] = {
-            "resources/subscribe": lambda params: self._listening.add(params["uri"]),
-            "resources/unsubscribe": lambda params: self._listening.remove(params["uri"]),
+        self._tasks = TaskExtension()
+        self._subscription = Subscription(client, self.add_meta)
+        self._emulated: dict[str, Callable[[Mapping[str, Any]], Awaitable[None]]] = {
+            "resources/subscribe": lambda params: self._subscription.add(params["uri"]),
+            "resources/unsubscribe": lambda params: self._subscription.remove(params["uri"]),
             "logging/setLevel": self._set_level,
         }
 
     @property
     def notes(self) -> dict[str, Note]:
-        """What this era itself listens for."""
-        return {STATUS: self._polling.told, **self._listening.notes}
+        """The notifications that this era itself listens to."""
+        return {STATUS: self._tasks.on_status, **self._subscription.notes}
 
     async def open(self, peer: Peer, until: float) -> Hello:
-        """Find out what the server is. Raises: NotModern, HandshakeError, and what `Peer.request` raises."""
+        """Discover the server. Raises: NotStateless, HandshakeError, and what `Peer.request` raises."""
         self._peer = peer
         try:
             raw = await self._discover(until)
         except RpcError as error:
             raw = await self._discover_again(error, until)
-        hello = _hello(raw)
-        self._listening.begin(peer, hello)
+        hello = _read_hello(raw)
+        self._subscription.begin(peer, hello)
         return hello
 
-    def asking(self, peer: Peer) -> Ask:
+    def requester(self, peer: Peer) -> Ask:
         return self._ask
 
-    def admitted(self, tools: Listing[Tool]) -> Listing[Tool]:
-        """Without those that want arguments repeated in a way that cannot be."""
+    def select_tools(self, tools: Listing[Tool]) -> Listing[Tool]:
+        """Reject tools whose `x-mcp-header` annotations are invalid, as the protocol demands of clients over HTTP."""
         if self._peer.mirrors is None:
-            return tools
+            return tools  # over pipes there are no headers, and the annotations mean nothing
         self._peer.mirrors.clear()
         kept: list[Tool] = []
         rejected = list(tools.rejected)
@@ -128,27 +130,27 @@ class Stateless:
                 rejected.append(Rejected(tool.name, str(flaw)))
         return replace(tools, items=tuple(kept), rejected=tuple(rejected))
 
-    def stamped(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The same parameters, with all that a request must say of itself."""
+    def add_meta(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The same parameters, with the `_meta` that every request of this era must carry."""
         return {**params, "_meta": {**params.get("_meta", {}), **self._meta}}
 
     async def _discover(self, until: float) -> Raw:
-        params = self.stamped({})
-        return await self._peer.request("server/discover", params, answers.unread, until=until, stage="handshake")
+        params = self.add_meta({})
+        return await self._peer.request("server/discover", params, answers.keep_raw, until=until, stage="handshake")
 
     async def _discover_again(self, error: RpcError, until: float) -> Raw:
-        """A server that names the revisions it knows has a say in which; any other error is no sign of this era."""
-        known = error.data.get("supported") if isinstance(error.data, dict) else None
-        if error.code != UNSUPPORTED_VERSION or not isinstance(known, list):
-            raise NotModern from error
-        if any(version in known for version in VERSIONS):
+        """If the server names the revisions it supports, go by them; any other error is no sign of this era."""
+        supported = error.data.get("supported") if isinstance(error.data, dict) else None
+        if error.code != UNSUPPORTED_VERSION or not isinstance(supported, list):
+            raise NotStateless from error
+        if any(version in supported for version in VERSIONS):
             try:
                 return await self._discover(until)
-            except RpcError as again:
-                raise NotModern from again
-        if any(version in known for version in OLD_VERSIONS):
-            raise NotModern from error
-        named = ", ".join(str(version)[:20] for version in known[:10])
+            except RpcError as second:
+                raise NotStateless from second
+        if any(version in supported for version in OLD_VERSIONS):
+            raise NotStateless from error
+        named = ", ".join(str(version)[:20] for version in supported[:10])
         reason = f"it speaks only MCP {named}, none of which is known here; update one of the two"
         raise HandshakeError(self._peer.server, reason) from error
 
@@ -164,17 +166,18 @@ class Stateless:
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
     ) -> T:
-        if own := self._own.get(method):
-            await own(params)
-            return read(self._peer.server, about, _NOTHING)
+        if emulate := self._emulated.get(method):
+            await emulate(params)
+            return read(self._peer.server, about, _EMPTY)
         if method == "ping":
             method = "server/discover"
-        began = asyncio.get_running_loop().time()
         if within.total is not None:
-            until = min(until, began + within.total)
-        raw = await self._once(method, params, Timeout(within.idle, None), until, stage, on_progress)
-        if _kind_of(raw) != "complete":
-            raw = await self._rounds(method, params, raw, Timeout(within.idle, None), until, stage, on_progress)
+            until = min(until, asyncio.get_running_loop().time() + within.total)
+        # The total covers all rounds together, so it becomes a moment; silence is allowed anew in each.
+        within = Timeout(within.idle, None)
+        raw = await self._once(method, params, within, until, stage, on_progress)
+        if _type_of(raw) != "complete":
+            raw = await self._complete(method, params, raw, within, until, stage, on_progress)
         return read(self._peer.server, about, raw)
 
     async def _once(
@@ -183,26 +186,27 @@ class Stateless:
         ask = self._peer.request
         try:
             return await ask(
-                method, self.stamped(params), answers.unread,
+                method, self.add_meta(params), answers.keep_raw,
                 within=within, until=until, stage=stage, on_progress=on_progress,
             )  # fmt: skip
         except RpcError as error:
             if error.code != HEADER_MISMATCH or method != "tools/call" or self._peer.mirrors is None:
                 raise
-        # The tool may have changed what it wants repeated; the call was refused before it ran.
+        # The tool may have changed which arguments it wants as headers. The call was refused before it ran (-32020),
+        # so it may be sent again.
         await self._relist(until)
         return await ask(
-            method, self.stamped(params), answers.unread,
+            method, self.add_meta(params), answers.keep_raw,
             within=within, until=until, stage=stage, on_progress=on_progress,
         )  # fmt: skip
 
     async def _relist(self, until: float) -> None:
         async def fetch(method: str, params: dict[str, Any]) -> Raw:
-            return await self._peer.request(method, self.stamped(params), answers.unread, until=until, stage="list")
+            return await self._peer.request(method, self.add_meta(params), answers.keep_raw, until=until, stage="list")
 
-        self.admitted(await fetch_all(TOOLS, fetch, self._peer.server, self._peer.limits))
+        self.select_tools(await fetch_all(TOOLS, fetch, self._peer.server, self._peer.limits))
 
-    async def _rounds(
+    async def _complete(
         self,
         method: str,
         params: Any,
@@ -212,40 +216,43 @@ class Stateless:
         stage: Stage,
         on_progress: OnProgress | None,
     ) -> Raw:
-        """Give the server what it asks for until it answers."""
+        """Give the server the input it asks for until it answers, in as many rounds as `Limits` allows."""
         pause = _STATE_PAUSE
         for _ in range(self._peer.limits.rounds):
-            match _kind_of(raw):
+            match _type_of(raw):
                 case "complete":
                     return raw
                 case "task" if method == "tools/call":
-                    return await self._polling.finish(self._peer, raw, self.stamped, self._input, within, until)
-                case "input_required" if method in _ROUNDS_OF:
-                    asked = _shaped(self._peer.server, _input_required, raw)
+                    return await self._tasks.finish(self._peer, raw, self.add_meta, self._gather_input, within, until)
+                case "input_required" if method in _MAY_NEED_INPUT:
+                    asked = _decode(self._peer.server, _input_required, raw)
                 case other:
                     reason = f"its answer to {method} is of a kind that is not known here: {other[:50]!r}"
                     raise ProtocolError(self._peer.server, reason, stage=stage)
-            more: dict[str, Any] = {} if asked.request_state is ABSENT else {"requestState": asked.request_state}
+            more: dict[str, Any] = {}
+            if asked.request_state is not ABSENT:
+                more["requestState"] = asked.request_state  # raw, because it must come back byte for byte
             if asked.input_requests:
                 pause = _STATE_PAUSE
-                more["inputResponses"] = await self._input(asked.input_requests, method, until)
+                more["inputResponses"] = await self._gather_input(asked.input_requests, method, until)
             else:
+                # It only wants the state back; without a pause the rounds would be used up at once.
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _STATE_PAUSE_CAP)
             raw = await self._once(method, {**params, **more}, within, until, stage, on_progress)
-        if _kind_of(raw) == "complete":
+        if _type_of(raw) == "complete":
             return raw
         reason = f"it asked for more {self._peer.limits.rounds} times before it answered {method}"
         raise ProtocolError(self._peer.server, reason, stage=stage)
 
-    async def _input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
-        """What the server asks this side for, one after the other: a person may have to answer."""
+    async def _gather_input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
+        """Answer what the server asks of this side, one after the other: a person may have to be asked."""
         if len(requests) > self._peer.limits.inbound:
             raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at once")
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = asyncio.get_running_loop().time()
+        deadline = None if until == inf else until
         try:
-            async with asyncio.timeout_at(None if until == inf else until):
+            async with asyncio.timeout_at(deadline):
                 return {key: await self._answer(request) for key, request in requests.items()}
         except TimeoutError as error:
             raise TimedOut(self._peer.server, method, until - began, may_have_run=True) from error
@@ -265,49 +272,53 @@ class Stateless:
 
 
 def _client_meta(client: Client) -> dict[str, Any]:
-    capabilities = {name: value for name, value in client.capabilities.items() if name != "roots"}
+    """What this client says about itself in every request."""
+    capabilities = dict(client.capabilities)
     if client.roots is not None:
-        capabilities["roots"] = {}
+        capabilities["roots"] = {}  # without `listChanged`: there is no such notification in this era
     capabilities["extensions"] = {EXTENSION: {}}
     program = {"name": client.program.name, "version": client.program.version}
-    meta = {
+    # Encoded once: they go with every request.
+    meta: dict[str, Any] = {
         f"{_META}protocolVersion": VERSIONS[0],
         f"{_META}clientInfo": Raw(encode(program)),
         f"{_META}clientCapabilities": Raw(encode(capabilities)),
     }
-    return meta if client.on_log is None else {**meta, _LEVEL: "info"}
+    if client.on_log is not None:
+        meta[_LEVEL] = "info"  # naming a level is how log messages are asked for in this era
+    return meta
 
 
-def _hello(raw: Raw) -> Hello:
+def _read_hello(raw: Raw) -> Hello:
     try:
         found = read_as(_discovered, raw)
     except DecodeError as error:
-        raise NotModern from error
-    version = next((version for version in VERSIONS if version in found.supported_versions), None)
-    if version is None:
-        raise NotModern
-    return Hello(version, found.capabilities, _server_info(raw), found.instructions)
+        raise NotStateless from error
+    for version in VERSIONS:
+        if version in found.supported_versions:
+            return Hello(version, found.capabilities, _server_info(raw), found.instructions)
+    raise NotStateless
 
 
 def _server_info(raw: Raw) -> Implementation:
-    """Who the server says it is: for show only, so that any nonsense will do."""
+    """What the server calls itself: only for display, so an unreadable answer is no error."""
     try:
         parts = read_as(_meta, raw)
-        inner = read_as(_meta, parts["_meta"]) if "_meta" in parts else {}
-        said = inner.get(f"{_META}serverInfo") or parts.get("serverInfo", _NOTHING)
-        return read_as(_implementation, said)
+        meta = read_as(_meta, parts.get("_meta", _EMPTY))
+        info = meta.get(f"{_META}serverInfo") or parts.get("serverInfo", _EMPTY)
+        return read_as(_implementation, info)
     except DecodeError:
         return Implementation()
 
 
-def _kind_of(raw: Raw) -> str:
+def _type_of(raw: Raw) -> str:
     try:
-        return _kind.decode(raw).result_type
+        return _result_type.decode(raw).result_type
     except (DecodeError, UnicodeDecodeError, RecursionError):
         return "complete"
 
 
-def _shaped(server: str, decoder: Decoder[T], raw: Raw) -> T:
+def _decode(server: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Calls that a server carries out as tasks (the tasks extension): polled, fed with what they ask for, cancelled."""
+"""Calls that a server carries out as tasks, as in the tasks extension: polled, given input, and cancelled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,25 +19,21 @@ T = TypeVar("T")
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 STATUS: Final = "notifications/tasks"
 _POLL: Final = 1.0
+"""How many seconds to wait between two polls if the server names no interval."""
 _POLL_FLOOR: Final = 0.05
+"""A server that asks to be polled more often than this is not."""
 
-Stamp: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
-
-
-class ServerRequest(Protocol):
-    """Something that a server asks this side for."""
-
-    method: str
-    params: Raw
+AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Adds what every request must carry to its parameters."""
 
 
 class GatherInput(Protocol):
-    """Gathers what a server asks for, by a moment of the loop's clock."""
+    """Answers what a server asks of this side, by a time of the event loop's clock."""
 
     def __call__(self, requests: Any, method: str, until: float) -> Awaitable[dict[str, Any]]: ...
 
 
-class _Asked(Struct):
+class _InputRequest(Struct):
     method: str
     params: Raw = Raw(b"{}")
 
@@ -47,14 +43,16 @@ class _Task(Struct, rename="camel"):
     status: str
     poll_interval_ms: float | None = None
     status_message: str | None = None
-    input_requests: dict[str, _Asked] | None = None
+    input_requests: dict[str, _InputRequest] | None = None
     result: Raw = ABSENT
     error: Raw = ABSENT
 
     @property
     def pause(self) -> float:
-        """How many seconds to leave the server alone."""
-        return _POLL if self.poll_interval_ms is None else max(_POLL_FLOOR, self.poll_interval_ms / 1000)
+        """How many seconds to wait before the next poll."""
+        if self.poll_interval_ms is None:
+            return _POLL
+        return max(_POLL_FLOOR, self.poll_interval_ms / 1000)
 
 
 _task = Decoder(_Task)
@@ -66,8 +64,8 @@ class TaskExtension:
     def __init__(self) -> None:
         self._sleepers: dict[str, asyncio.Future[None]] = {}
 
-    def told(self, params: Raw) -> None:
-        """A server says how a task stands: whoever waits for it looks at once."""
+    def on_status(self, params: Raw) -> None:
+        """The server reports the state of a task: whoever waits for the task polls it at once."""
         try:
             sleeper = self._sleepers.get(read_as(_task, params).task_id)
         except DecodeError:
@@ -75,44 +73,47 @@ class TaskExtension:
         _wake(sleeper)
 
     async def finish(
-        self, peer: Peer, created: Raw, stamp: Stamp, gather: GatherInput, within: Timeout, until: float
+        self, peer: Peer, created: Raw, add_meta: AddMeta, gather: GatherInput, within: Timeout, until: float
     ) -> Raw:
-        """Wait for a task that was just made, and return its result; whoever gives up, cancels it.
+        """Wait for a task that was just created, and return its result; cancel it if the caller gives up.
 
-        Raises: RpcError where it failed or was cancelled, and what a request raises.
+        Raises: RpcError if it failed or was cancelled, and what a request raises.
         """
         task = _read(peer.server, created)
-        named = {"taskId": task.task_id}
-        given: set[str] = set()
+        task_id = {"taskId": task.task_id}
+        answered: set[str] = set()
 
         async def ask(method: str, params: Mapping[str, Any]) -> Raw:
-            return await peer.request(method, stamp(params), answers.unread, within=within, until=until)
+            return await peer.request(method, add_meta(params), answers.keep_raw, within=within, until=until)
 
         try:
             while task.status in ("working", "input_required"):
                 if task.status == "input_required":
-                    await self._feed(task, given, ask, gather, until)
+                    await self._give_input(task, answered, ask, gather, until)
                 await self._pause(task, until)
-                task = _read(peer.server, await ask("tasks/get", named))
+                task = _read(peer.server, await ask("tasks/get", task_id))
         except (asyncio.CancelledError, TimedOut):
-            peer.post("tasks/cancel", stamp(named))
+            peer.post("tasks/cancel", add_meta(task_id))
             raise
-        return _outcome(peer.server, task)
+        return _final_result(peer.server, task)
 
-    async def _feed(
+    async def _give_input(
         self,
         task: _Task,
-        given: set[str],
+        answered: set[str],
         ask: Callable[[str, Mapping[str, Any]], Awaitable[Raw]],
         gather: GatherInput,
         until: float,
     ) -> None:
         """Answer what the task asks for, each question once."""
-        new = {key: asked for key, asked in (task.input_requests or {}).items() if key not in given}
-        if new:
-            responses = await gather(new, "tools/call", until)
-            await ask("tasks/update", {"taskId": task.task_id, "inputResponses": responses})
-            given.update(new)
+        # A poll may still show a question that was just answered; nobody is to be asked twice.
+        requests = task.input_requests or {}
+        new = {key: request for key, request in requests.items() if key not in answered}
+        if not new:
+            return
+        responses = await gather(new, "tools/call", until)
+        await ask("tasks/update", {"taskId": task.task_id, "inputResponses": responses})
+        answered.update(new)
 
     async def _pause(self, task: _Task, until: float) -> None:
         loop = asyncio.get_running_loop()
@@ -125,13 +126,13 @@ class TaskExtension:
             del self._sleepers[task.task_id]
 
 
-def _outcome(server: str, task: _Task) -> Raw:
+def _final_result(server: str, task: _Task) -> Raw:
     match task.status:
         case "completed" if task.result is not ABSENT:
             return task.result
         case "failed" if task.error is not ABSENT:
-            told = fault(task.error)
-            raise RpcError(server, told.code, told.message, told.data)
+            error = fault(task.error)
+            raise RpcError(server, error.code, error.message, error.data)
         case "cancelled":
             raise RpcError(server, CANCELLED, task.status_message or "The task was cancelled")
         case _:

@@ -1,4 +1,4 @@
-"""Calls that a server carries out as tasks (2025-11-25): polled as often as it asks, cancelled with the caller."""
+"""Calls that a server carries out as tasks, as in revision 2025-11-25: polled, and cancelled with the caller."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,15 +12,17 @@ from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.rpc.peer import Peer
 
 Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
-"""Asks a method with parameters, waiting at most so long for a sign of life."""
+"""Requests a method with parameters; the last argument is how many seconds of silence are allowed."""
 
 STATUS = "notifications/tasks/status"
 _POLL = 1.0
+"""How many seconds to wait between two polls if the server names no interval."""
 _POLL_FLOOR = 0.05
+"""A server that asks to be polled more often than this is not."""
 
 
 class Task(Struct, rename="camel"):
-    """How a task stands."""
+    """The state of a task."""
 
     task_id: str
     status: str
@@ -29,21 +31,23 @@ class Task(Struct, rename="camel"):
 
     @property
     def pause(self) -> float:
-        """How many seconds to leave the server alone."""
-        return _POLL if self.poll_interval is None else max(_POLL_FLOOR, self.poll_interval / 1000)
+        """How many seconds to wait before the next poll."""
+        if self.poll_interval is None:
+            return _POLL
+        return max(_POLL_FLOOR, self.poll_interval / 1000)
 
 
 class _Created(Struct):
     task: Task | None = None
 
 
-class _Told(Struct, rename="camel"):
+class _Content(Struct, rename="camel"):
     content: Raw = ABSENT
     structured_content: Raw = ABSENT
 
 
 _created = Decoder(_Created)
-_told = Decoder(_Told)
+_content = Decoder(_Content)
 _task = Decoder(Task)
 
 
@@ -53,8 +57,8 @@ class Tasks:
     def __init__(self) -> None:
         self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
 
-    def told(self, params: Raw) -> None:
-        """A server says how a task stands: whoever waits for it looks at once."""
+    def on_status(self, params: Raw) -> None:
+        """The server reports the state of a task: whoever waits for the task polls it at once."""
         try:
             task = read_as(_task, params)
         except DecodeError:
@@ -63,40 +67,40 @@ class Tasks:
             _wake(sleeper)
 
     async def finish(self, peer: Peer, created: Raw, ask: Ask, idle: float | None, until: float) -> Raw:
-        """Wait for a task that was just made, and fetch its result; whoever gives up, cancels it.
+        """Wait for a task that was just created, and fetch its result; cancel it if the caller gives up.
 
         Raises: what `ask` raises.
         """
         task = _read(peer.server, _created, created).task
         if task is None:
-            return created  # it answered at once, though it was asked for a task
-        named = {"taskId": task.task_id}
+            return created  # it answered with the result itself, though it was asked for a task
+        task_id = {"taskId": task.task_id}
         try:
             while task.status == "working":
                 await self._pause(task, until)
-                task = _read(peer.server, _task, await ask("tasks/get", named, idle))
-            # A task that waits for a person's input answers when it has it: only the whole deadline counts.
-            result = await ask("tasks/result", named, None)
+                task = _read(peer.server, _task, await ask("tasks/get", task_id, idle))
+            # A task that needs a person's input answers once it has it: silence is allowed up to the whole deadline.
+            result = await ask("tasks/result", task_id, None)
             if task.status == "failed" and _is_empty(peer.server, result):
-                return _failure(task)
+                return _failed_result(task)
             return result
         except (asyncio.CancelledError, TimedOut):
-            peer.post("tasks/cancel", named)
+            peer.post("tasks/cancel", task_id)
             raise
 
     async def _pause(self, task: Task, until: float) -> None:
         loop = asyncio.get_running_loop()
         sleeper: asyncio.Future[None] = loop.create_future()
-        # A server may give two calls the same id; each waits for itself.
-        asleep = self._sleepers.setdefault(task.task_id, [])
-        asleep.append(sleeper)
+        # A server may give two calls the same id, so each has a future of its own.
+        same_id = self._sleepers.setdefault(task.task_id, [])
+        same_id.append(sleeper)
         timer = loop.call_at(min(until, loop.time() + task.pause), _wake, sleeper)
         try:
             await sleeper
         finally:
             timer.cancel()
-            asleep.remove(sleeper)
-            if not asleep and self._sleepers.get(task.task_id) is asleep:
+            same_id.remove(sleeper)
+            if not same_id and self._sleepers.get(task.task_id) is same_id:
                 del self._sleepers[task.task_id]
 
 
@@ -106,14 +110,17 @@ def _wake(sleeper: "asyncio.Future[None]") -> None:
 
 
 def _is_empty(server: str, result: Raw) -> bool:
-    told = _read(server, _told, result)
-    return not (told.content or told.structured_content)
+    content = _read(server, _content, result)
+    return not (content.content or content.structured_content)
 
 
-def _failure(task: Task) -> Raw:
-    """What a tool would have said: some servers know of a failure only in the status of its task."""
-    words = task.status_message or "the task failed, and does not say why"
-    return Raw(encode({"content": [{"type": "text", "text": words}], "isError": True}))
+def _failed_result(task: Task) -> Raw:
+    """The result of a tool that failed, made from the status of its task.
+
+    Tasks of the Python SDK's experiment can fail without a result; it was once taken for an empty success.
+    """
+    text = task.status_message or "the task failed, and does not say why"
+    return Raw(encode({"content": [{"type": "text", "text": text}], "isError": True}))
 
 
 def _read(server: str, decoder: Decoder[Any], raw: Raw) -> Any:
