@@ -590,6 +590,21 @@ async def test_an_era_that_was_remembered_wrongly_is_found_out_again() -> None:
         assert session.era == "stateless"
 
 
+@pytest.mark.swift
+async def test_a_remembered_server_that_refuses_the_handshake_and_ignores_the_question_fails_in_words() -> None:
+    async def never(params: Any, call: Any) -> None:
+        await asyncio.sleep(30)
+
+    def refuse(params: Any, call: Any) -> None:
+        raise Refused(-32603, "no licence")
+
+    server = Server()
+    server.answer("server/discover", never)
+    server.answer("initialize", refuse)
+    with pytest.raises(HandshakeError, match="no licence"):
+        await dialled(server, known="handshake", limits=Limits(probe=0.1))
+
+
 async def test_roots_travel_in_rounds_without_a_promise_to_tell_of_changes() -> None:
     roots = {"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}}
     client = Client(roots=lambda: [Root("file:///x")])

@@ -50,9 +50,13 @@ class Negotiation:
         if known == "handshake":
             try:
                 return await self._attempt(self._handshake)
-            except HandshakeError:
-                # The server has been updated since.
+            except HandshakeError as error:
+                refusal = error
+            # It may have been updated since.
+            try:
                 return await self._attempt(self._detect)
+            except _NeedsNewConnection:
+                raise refusal from None
         try:
             return await self._attempt(self._detect)
         except _NeedsNewConnection:

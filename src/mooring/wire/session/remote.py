@@ -152,4 +152,6 @@ class _Attempt:
 
 
 def _load_transports() -> None:
-    pass
+    """Load aiohttp, which takes up to half a second: on the event loop it would hold up every other server."""
+    import mooring.wire.http.sse
+    import mooring.wire.http.streamable  # noqa: F401 - loading is all that is wanted
