@@ -404,6 +404,14 @@ async def test_a_call_that_becomes_a_task_is_followed_to_its_result() -> None:
         assert {heard.headers["Mcp-Name"] for heard in site.said("tasks/get")} == {"t1"}
 
 
+async def test_two_calls_that_are_given_the_same_task_both_get_its_result() -> None:
+    async with Site(stateless=True) as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("working")}
+        site.answers["tasks/get"] = lambda heard: task("completed", result=said("shared"))
+        results = await asyncio.gather(session.call_tool("echo"), session.call_tool("echo"))
+        assert [result.text for result in results] == ["shared", "shared"]
+
+
 @pytest.mark.parametrize(
     ("end", "error"),
     [

@@ -13,15 +13,12 @@ from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import CANCELLED, fault
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session import answers
+from mooring.wire.session.tasks import Polls
 
 T = TypeVar("T")
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 STATUS: Final = "notifications/tasks"
-_POLL: Final = 1.0
-"""How many seconds to wait between two polls if the server names no interval."""
-_POLL_FLOOR: Final = 0.05
-"""A server that asks to be polled more often than this is not."""
 
 AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Adds what every request must carry to its parameters."""
@@ -47,13 +44,6 @@ class _Task(Struct, rename="camel"):
     result: Raw = ABSENT
     error: Raw = ABSENT
 
-    @property
-    def pause(self) -> float:
-        """How many seconds to wait before the next poll."""
-        if self.poll_interval_ms is None:
-            return _POLL
-        return max(_POLL_FLOOR, self.poll_interval_ms / 1000)
-
 
 _task = Decoder(_Task)
 
@@ -62,15 +52,15 @@ class TaskExtension:
     """The tasks under way on one connection."""
 
     def __init__(self) -> None:
-        self._sleepers: dict[str, asyncio.Future[None]] = {}
+        self._polls = Polls()
 
     def on_status(self, params: Raw) -> None:
         """The server reports the state of a task: whoever waits for the task polls it at once."""
         try:
-            sleeper = self._sleepers.get(read_as(_task, params).task_id)
+            task = read_as(_task, params)
         except DecodeError:
             return
-        _wake(sleeper)
+        self._polls.wake(task.task_id)
 
     async def finish(
         self, peer: Peer, created: Raw, add_meta: AddMeta, gather: GatherInput, within: Timeout, until: float
@@ -90,7 +80,7 @@ class TaskExtension:
             while task.status in ("working", "input_required"):
                 if task.status == "input_required":
                     await self._give_input(task, answered, ask, gather, until)
-                await self._pause(task, until)
+                await self._polls.pause(task.task_id, task.poll_interval_ms, until)
                 task = _read(peer.server, await ask("tasks/get", task_id))
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", add_meta(task_id))
@@ -115,16 +105,6 @@ class TaskExtension:
         await ask("tasks/update", {"taskId": task.task_id, "inputResponses": responses})
         answered.update(new)
 
-    async def _pause(self, task: _Task, until: float) -> None:
-        loop = asyncio.get_running_loop()
-        sleeper = self._sleepers[task.task_id] = loop.create_future()
-        timer = loop.call_at(min(until, loop.time() + task.pause), _wake, sleeper)
-        try:
-            await sleeper
-        finally:
-            timer.cancel()
-            del self._sleepers[task.task_id]
-
 
 def _final_result(server: str, task: _Task) -> Raw:
     match task.status:
@@ -137,11 +117,6 @@ def _final_result(server: str, task: _Task) -> Raw:
             raise RpcError(server, CANCELLED, task.status_message or "The task was cancelled")
         case _:
             raise ProtocolError(server, f"its task ended as {task.status[:50]!r}, with nothing to show for it")
-
-
-def _wake(sleeper: "asyncio.Future[None] | None") -> None:
-    if sleeper is not None and not sleeper.done():
-        sleeper.set_result(None)
 
 
 def _read(server: str, raw: Raw) -> _Task:

@@ -29,13 +29,6 @@ class Task(Struct, rename="camel"):
     poll_interval: float | None = None
     status_message: str | None = None
 
-    @property
-    def pause(self) -> float:
-        """How many seconds to wait before the next poll."""
-        if self.poll_interval is None:
-            return _POLL
-        return max(_POLL_FLOOR, self.poll_interval / 1000)
-
 
 class _Created(Struct):
     task: Task | None = None
@@ -55,7 +48,7 @@ class Tasks:
     """The tasks under way on one connection."""
 
     def __init__(self) -> None:
-        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
+        self._polls = Polls()
 
     def on_status(self, params: Raw) -> None:
         """The server reports the state of a task: whoever waits for the task polls it at once."""
@@ -63,8 +56,7 @@ class Tasks:
             task = read_as(_task, params)
         except DecodeError:
             return
-        for sleeper in self._sleepers.get(task.task_id, ()):
-            _wake(sleeper)
+        self._polls.wake(task.task_id)
 
     async def finish(self, peer: Peer, created: Raw, ask: Ask, idle: float | None, until: float) -> Raw:
         """Wait for a task that was just created, and fetch its result; cancel it if the caller gives up.
@@ -77,7 +69,7 @@ class Tasks:
         task_id = {"taskId": task.task_id}
         try:
             while task.status == "working":
-                await self._pause(task, until)
+                await self._polls.pause(task.task_id, task.poll_interval, until)
                 task = _read(peer.server, _task, await ask("tasks/get", task_id, idle))
             # A task that needs a person's input answers once it has it: silence is allowed up to the whole deadline.
             result = await ask("tasks/result", task_id, None)
@@ -88,20 +80,39 @@ class Tasks:
             peer.post("tasks/cancel", task_id)
             raise
 
-    async def _pause(self, task: Task, until: float) -> None:
+
+class Polls:
+    """The waits between two polls of the tasks of one connection."""
+
+    def __init__(self) -> None:
+        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
+
+    async def pause(self, task_id: str, interval_ms: float | None, until: float) -> None:
+        """Wait as long as the server asks, until `until` at the latest, or until `wake`."""
         loop = asyncio.get_running_loop()
         sleeper: asyncio.Future[None] = loop.create_future()
         # A server may give two calls the same id, so each has a future of its own.
-        same_id = self._sleepers.setdefault(task.task_id, [])
+        same_id = self._sleepers.setdefault(task_id, [])
         same_id.append(sleeper)
-        timer = loop.call_at(min(until, loop.time() + task.pause), _wake, sleeper)
+        timer = loop.call_at(min(until, loop.time() + _seconds(interval_ms)), _wake, sleeper)
         try:
             await sleeper
         finally:
             timer.cancel()
             same_id.remove(sleeper)
-            if not same_id and self._sleepers.get(task.task_id) is same_id:
-                del self._sleepers[task.task_id]
+            if not same_id and self._sleepers.get(task_id) is same_id:
+                del self._sleepers[task_id]
+
+    def wake(self, task_id: str) -> None:
+        """End the waits for this task."""
+        for sleeper in self._sleepers.get(task_id, ()):
+            _wake(sleeper)
+
+
+def _seconds(interval_ms: float | None) -> float:
+    if interval_ms is None:
+        return _POLL
+    return max(_POLL_FLOOR, interval_ms / 1000)
 
 
 def _wake(sleeper: "asyncio.Future[None]") -> None:
