@@ -1,4 +1,4 @@
-"""The bundled demo server: MCP over stdio, with something harmless to try for all that a server can offer."""
+"""The bundled demo server: MCP over stdio, with a harmless example of everything that a server can offer."""
 
 import binascii
 import itertools
@@ -23,10 +23,10 @@ Tool = Callable[["DemoServer", "DemoRequest", Json], Json]
 INFO = {"name": "mooring-demo", "title": "Mooring demo", "version": "1"}
 OFFERS = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}}
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-BATCHING = "2025-03-26"  # the one revision in which a line may hold several messages
+BATCHING = "2025-03-26"  # the only revision in which a line may hold several messages
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-LONG = ("slow", "ask")
-MOST = 256  # long calls at a time: each has a thread
+LONG = ("slow", "ask")  # tools that wait, and must not hold up the others
+MOST = 256  # long calls at a time: each runs in a thread
 CLOCK, NOTES, GREETING = "demo://clock", "demo://notes", "demo://greeting/{name}"
 
 INSTRUCTIONS = "A server to try things on. It touches no file and no network. Start with demo://readme."
@@ -95,19 +95,22 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class DemoError(Exception):
-    """A request that gets a JSON-RPC error for an answer."""
+    """A request is answered with this JSON-RPC error."""
 
     def __init__(self, code: int, message: str, **data: str) -> None:
         super().__init__(message)
-        self.body = {"code": code, "message": message} | ({"data": data} if data else {})
+        self.body: Json = {"code": code, "message": message}
+        if data:
+            self.body["data"] = data
 
 
 class ToolError(Exception):
-    """A tool call that gets a result with isError for an answer."""
+    """A tool call is answered with a result that has isError, which the model sees."""
 
 
 def main() -> int:
-    """Serve stdin and stdout until stdin ends, the client is gone, or a signal says to stop."""
+    """Serve stdin and stdout until stdin ends, the client is gone, or a signal tells it to stop."""
+    # os._exit, because threads of long calls may still be running.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
     server = DemoServer()
@@ -118,21 +121,23 @@ def main() -> int:
 
 
 class DemoRequest:
-    """One request under way, and the way to wake the thread that works on it."""
+    """One request under way; `woken` wakes the thread that works on it."""
 
     def __init__(self, key: Id, method: str, params: Json) -> None:
-        self.key, self.method, self.params = key, method, params
+        self.key = key
+        self.method = method
+        self.params = params
         self.woken = threading.Event()
         self.cancelled = False
         self.reply: Json = {}
 
     @property
-    def long(self) -> bool:
+    def is_long(self) -> bool:
         return self.method == "tools/call" and self.params.get("name") in LONG
 
 
 class DemoServer:
-    """What one client talks to."""
+    """Serves one client."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # held while a frame is written
@@ -141,8 +146,8 @@ class DemoServer:
         self.level = "info"
         self.notes: list[str] = []
         self.keys = itertools.count(1)
-        self.working: dict[Id, DemoRequest] = {}  # in a thread, by the client's id
-        self.asking: dict[Id, DemoRequest] = {}  # waiting for the client, by our id
+        self.working: dict[Id, DemoRequest] = {}  # those in a thread, by the client's id
+        self.asking: dict[Id, DemoRequest] = {}  # those that wait for the client, by our id
         self.subscribed: dict[str, threading.Event] = {}  # set when the subscription ends
         self.methods: dict[str, Method] = {
             "initialize": self.initialize,
@@ -189,23 +194,24 @@ class DemoServer:
             self.route(one)
 
     def route(self, message: Any) -> None:
+        """Tell requests, notifications and answers apart."""
         match message:
             case {"jsonrpc": "2.0", "method": str(method), "id": key} if is_id(key):
-                self.requested(key, method, message.get("params", {}))
+                self.on_request(key, method, message.get("params", {}))
             case {"jsonrpc": "2.0", "method": str(method)} if "id" not in message:
-                self.notified(method, message.get("params"))
+                self.on_notification(method, message.get("params"))
             case {"jsonrpc": "2.0", "id": key, "result": _} | {"jsonrpc": "2.0", "id": key, "error": _}:
-                self.answered(key, message)
+                self.on_answer(key, message)
             case _:
                 key = message.get("id") if isinstance(message, dict) else None
                 self.refuse(key if is_id(key) else None, -32600, "This is no message of JSON-RPC 2.0.")
 
-    def requested(self, key: Id, method: str, params: object) -> None:
+    def on_request(self, key: Id, method: str, params: object) -> None:
         if not isinstance(params, dict):
             self.refuse(key, -32602, "'params' must be an object.")
             return
         request = DemoRequest(key, method, params)
-        if not request.long:
+        if not request.is_long:
             self.answer(request)
         elif len(self.working) >= MOST:
             self.refuse(key, -32000, f"{MOST} calls are under way already; wait for one to end.")
@@ -213,13 +219,13 @@ class DemoServer:
             self.working[key] = request
             threading.Thread(target=self.answer, args=(request,), daemon=True).start()
 
-    def notified(self, method: str, params: object) -> None:
+    def on_notification(self, method: str, params: object) -> None:
         key = params.get("requestId") if isinstance(params, dict) else None
         if method == "notifications/cancelled" and is_id(key) and (request := self.working.get(key)):
             request.cancelled = True
             request.woken.set()
 
-    def answered(self, key: object, message: Json) -> None:
+    def on_answer(self, key: object, message: Json) -> None:
         if is_id(key) and (request := self.asking.pop(key, None)):
             request.reply = message
             request.woken.set()
@@ -249,10 +255,10 @@ class DemoServer:
                 while data:
                     data = data[os.write(1, data) :]
         except ConnectionError:
-            os._exit(0)  # nobody listens any more, and this may be any thread
+            os._exit(0)  # nobody listens any more; sys.exit would end only this thread
 
-    def updated(self, uri: str) -> None:
-        with self.lock:  # so that none follows the answer to an unsubscribe
+    def notify_updated(self, uri: str) -> None:
+        with self.lock:  # so that no notification follows the answer to an unsubscribe
             if uri in self.subscribed:
                 self.notify("notifications/resources/updated", {"uri": uri})
 
@@ -260,6 +266,7 @@ class DemoServer:
         wanted = need(request.params, "protocolVersion", str)
         elicitation = need(request.params, "capabilities", dict).get("elicitation")
         self.revision = wanted if wanted in REVISIONS else REVISIONS[-1]
+        # An empty object means forms too: that is what clients sent before there was a mode.
         self.elicits = isinstance(elicitation, dict) and (not elicitation or "form" in elicitation)
         about = {"serverInfo": INFO, "capabilities": OFFERS, "instructions": INSTRUCTIONS}
         return {"protocolVersion": self.revision, **about}
@@ -272,14 +279,15 @@ class DemoServer:
         return {}
 
     def call(self, request: DemoRequest) -> Json:
-        name, args = need(request.params, "name", str), arguments(request.params)
+        name = need(request.params, "name", str)
+        args = arguments(request.params)
         if name not in TOOLS:
             raise DemoError(-32602, f"There is no tool {name!r}; there are {', '.join(TOOLS)}.")
         if self.level == "debug":
             params = {"level": "debug", "logger": INFO["name"], "data": f"{name} was called"}
             self.notify("notifications/message", params)
         try:
-            return self.tools[name](self, request, checked(name, args))
+            return self.tools[name](self, request, check_arguments(name, args))
         except ToolError as error:
             return say(str(error)) | {"isError": True}
 
@@ -290,7 +298,7 @@ class DemoServer:
     def content(self, uri: str) -> Json:
         if uri in self.contents:
             return {"mimeType": RESOURCES[uri]["mimeType"], **self.contents[uri]()}
-        if name := greeted(uri):
+        if name := greeted_name(uri):
             return {"mimeType": TEMPLATE["mimeType"], "text": f"Hello, {name}!"}
         raise DemoError(-32002, f"There is no resource {uri!r} here.", uri=uri)
 
@@ -309,11 +317,12 @@ class DemoServer:
         return {}
 
     def tick(self, ended: threading.Event) -> None:
+        """Notify at every full second until the subscription ends."""
         while not ended.wait(1 - time.time() % 1):
-            self.updated(CLOCK)
+            self.notify_updated(CLOCK)
 
     def elicit(self, request: DemoRequest, question: str) -> Json:
-        """Put a question to the person; the reply is empty if the call is cancelled meanwhile."""
+        """Ask the person a question; the reply is empty if the call is cancelled meanwhile."""
         key = next(self.keys)
         self.asking[key] = request
         params = {"message": question, "requestedSchema": ANSWER}
@@ -330,7 +339,9 @@ def add(server: DemoServer, request: DemoRequest, args: Json) -> Json:
 
 
 def slow(server: DemoServer, request: DemoRequest, args: Json) -> Json:
-    seconds, steps, token = args["seconds"], int(args["steps"]), progress_token(request)
+    seconds = args["seconds"]
+    steps = int(args["steps"])
+    token = progress_token(request)
     for step in range(steps + 1):
         if step and request.woken.wait(seconds / steps):
             break
@@ -367,7 +378,7 @@ def ask(server: DemoServer, request: DemoRequest, args: Json) -> Json:
 
 def note(server: DemoServer, request: DemoRequest, args: Json) -> Json:
     server.notes.append(args["text"])
-    server.updated(NOTES)
+    server.notify_updated(NOTES)
     return say(f"Kept; {NOTES} now holds {len(server.notes)}.")
 
 
@@ -381,7 +392,8 @@ def listing(name: str, items: list[Json]) -> Method:
 
 
 def prompt(request: DemoRequest) -> Json:
-    name, args = need(request.params, "name", str), arguments(request.params)
+    name = need(request.params, "name", str)
+    args = arguments(request.params)
     if name != PROMPT["name"]:
         raise DemoError(-32602, f"There is no prompt {name!r}; there is {PROMPT['name']}.")
     topic = need(args, "topic", str)
@@ -390,16 +402,21 @@ def prompt(request: DemoRequest) -> Json:
 
 
 def complete(request: DemoRequest) -> Json:
-    ref, argument = need(request.params, "ref", dict), need(request.params, "argument", dict)
-    kind, name, typed = need(ref, "type", str), need(argument, "name", str), need(argument, "value", str)
+    ref = need(request.params, "ref", dict)
+    argument = need(request.params, "argument", dict)
+    kind = need(ref, "type", str)
+    name = need(argument, "name", str)
+    typed = need(argument, "value", str)
     target = need(ref, "uri" if kind == "ref/resource" else "name", str)
     if (kind, target, name) not in CHOICES:
         raise DemoError(-32602, f"There is no {name!r} of {target!r} to complete.")
-    found = [choice for choice in CHOICES[kind, target, name] if choice.lower().startswith(typed.lower())]
+    choices = CHOICES[kind, target, name]
+    found = [choice for choice in choices if choice.lower().startswith(typed.lower())]
     return {"completion": {"values": found, "total": len(found), "hasMore": False}}
 
 
 def is_id(value: object) -> TypeGuard[Id]:
+    # In Python a bool is an int; in JSON-RPC it is no id.
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -410,6 +427,7 @@ def progress_token(request: DemoRequest) -> Id | None:
 
 
 def need(params: Json, name: str, kind: type[T]) -> T:
+    """A parameter that must be there, and of this type. Raises: DemoError."""
     value = params.get(name)
     if not isinstance(value, kind):
         raise DemoError(-32602, f"{name!r} must be {'a string' if kind is str else 'an object'}.")
@@ -417,18 +435,20 @@ def need(params: Json, name: str, kind: type[T]) -> T:
 
 
 def arguments(params: Json) -> Json:
-    return {} if params.get("arguments") is None else need(params, "arguments", dict)
+    if params.get("arguments") is None:
+        return {}
+    return need(params, "arguments", dict)
 
 
-def checked(tool: str, args: Json) -> Json:
-    """The arguments with defaults filled in. What is wrong is told to the model, which can mend it."""
+def check_arguments(tool: str, args: Json) -> Json:
+    """The arguments with defaults filled in. A mistake is a ToolError, so that the model sees and fixes it."""
     known: dict[str, Json] = TOOLS[tool]["inputSchema"]["properties"]
     if unknown := args.keys() - known:
         raise ToolError(f"{tool} has no argument {min(unknown)!r}; it takes {', '.join(known) or 'none'}.")
-    return {name: valid(tool, name, what, args) for name, what in known.items()}
+    return {name: check_argument(tool, name, what, args) for name, what in known.items()}
 
 
-def valid(tool: str, name: str, what: Json, args: Json) -> Any:
+def check_argument(tool: str, name: str, what: Json, args: Json) -> Any:
     if name not in args and "default" not in what:
         raise ToolError(f"{tool} needs the argument {name!r}.")
     value = args.get(name, what.get("default"))
@@ -444,15 +464,15 @@ def say(text: str) -> Json:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def greeted(uri: str) -> str | None:
-    from urllib.parse import unquote  # slow to import, and few need it
+def greeted_name(uri: str) -> str | None:
+    from urllib.parse import unquote  # slow to load, and few calls need it
 
     name = uri.removeprefix("demo://greeting/")
     return None if name == uri or "/" in name else unquote(name)
 
 
 def png(side: int = 64) -> str:
-    """A picture in Base64, which is how the protocol carries one."""
+    """A square from blue to orange, in Base64 as the protocol carries pictures."""
     ramp = [i * 255 // (side - 1) for i in range(side)]
     row = b"\0" + bytes(value for red in ramp for value in (red, red // 2, 255 - red))
     head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)

@@ -1,35 +1,35 @@
-"""Every error that leaves a room of Mooring, in one tree.
+"""Every error that Mooring raises, in one tree.
 
 MooringError
-├── ConfigError          something configured, or written on the command line, cannot be used
-│   ├── FileError        a file that cannot be read or written
-│   └── ParseError       a text that is not what its format says it is
-├── UnknownServer        no server goes by that name
-├── UnknownTool          the server has no such tool, or none that can be used
-│   └── Stale            the tool was of a server that has been replaced since
-├── BadArguments         what was to be sent does not fit
-├── ServerDisabled             the server is switched off
+├── ConfigError          a configuration, or something on the command line, cannot be used
+│   ├── FileError        a file cannot be read or written
+│   └── ParseError       a text does not follow its format
+├── UnknownServer        no server has that name
+├── UnknownTool          the server has no such tool, or the tool cannot be used
+│   └── Stale            the tool belongs to a server that has been replaced since
+├── BadArguments         the arguments do not fit the tool
+├── ServerDisabled       the server is disabled
 ├── Denied               it is not allowed
-│   ├── NotApproved      a project's server that the person has not let start
-│   └── HeldBack         a tool that is not what the person approved
-└── ServerError          a server, or the way to it, failed
-    ├── Unresolved       its definition has a blank that cannot be filled in
-    ├── Suspended        it kept failing, and is left alone for now
+│   ├── NotApproved      a project's server that the user has not approved
+│   └── HeldBack         a tool that differs from what the user approved
+└── ServerError          a server, or the connection to it, failed
+    ├── Unresolved       its definition has a placeholder that cannot be filled in
+    ├── Suspended        it kept failing and is not tried again for now
     ├── SpawnError       its program could not be started
-    ├── GuardLost        the process that keeps the servers' processes is gone, and they with it
+    ├── GuardLost        the process that keeps the servers' processes is gone, and so are they
     ├── ConnectError     it cannot be reached
-    ├── HttpError        it answered with an HTTP status that is no answer
-    ├── NeedsLogin       it wants to know who asks
-    ├── HandshakeError   it answered, but no connection came of it
+    ├── HttpError        it answered with an HTTP status that is an error
+    ├── NeedsLogin       it requires a login
+    ├── HandshakeError   it answered, but no connection could be agreed on
     ├── ProtocolError    it broke the protocol
-    │   └── TooLarge     it sent more than the budget allows
-    ├── ServerDied       it ended, or closed its side
+    │   └── TooLarge     it sent more than the limit allows
+    ├── ServerDied       it exited, or closed its side
     ├── Clogged          it does not read what it is sent
     ├── Closed           the connection was closed from this side
     ├── TimedOut         no answer came in time
     └── RpcError         it answered with an error of its own
 
-Each message is a sentence that names what, where and, if there is one, the way out.
+Each message is a sentence that names what failed, where, and what to do about it if anything can be done.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,8 @@ from typing import Literal, TypeAlias
 Stage: TypeAlias = Literal["spawn", "connect", "handshake", "list", "call"]
 """How far a connection had come when it failed."""
 
-
 MOST_NAMED = 12
-"""So many withheld variables are named in a message."""
+"""How many withheld variables are named in a message."""
 
 
 class MooringError(Exception):
@@ -48,11 +47,11 @@ class MooringError(Exception):
 
 
 class ConfigError(MooringError):
-    """Something configured cannot be used."""
+    """A configuration, or something on the command line, cannot be used."""
 
 
 class FileError(ConfigError):
-    """A file that cannot be read or written; `reason` says why without the path."""
+    """A file cannot be read or written; `reason` says why, without the path."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -61,7 +60,7 @@ class FileError(ConfigError):
 
 
 class ParseError(ConfigError):
-    """A text that is not what its format says; never quotes the text, which may hold secrets."""
+    """A text does not follow its format; the message never quotes the text, which may hold secrets."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -70,7 +69,7 @@ class ParseError(ConfigError):
 
 
 class UnknownServer(MooringError):
-    """No server goes by that name; `near` holds the names that come closest."""
+    """No server has that name; `near` holds the most similar names."""
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
         guess = f" Did you mean {' or '.join(near)}?" if near else " `mooring mcp list` shows the known ones."
@@ -96,16 +95,16 @@ class UnknownTool(MooringError):
 
 
 class Stale(UnknownTool):
-    """The tool was listed when its server was another program; it never reaches the new one by its old name."""
+    """The tool was listed when its server was another program; the call never reaches the new one."""
 
     def __init__(self, server: str, tool: str) -> None:
         super().__init__(server, tool, reason="the server was replaced since it was listed; list the tools again")
 
 
 class BadArguments(MooringError):
-    """What was to be sent does not fit the tool's schema, or cannot be written as JSON; nothing was sent.
+    """The arguments do not fit the tool's schema, or cannot be written as JSON; nothing was sent.
 
-    `parameter` is the path to the value at fault, such as `filter.limit`, empty where it is the whole.
+    `parameter` is the path of the value at fault, such as `filter.limit`; empty if it is the arguments as a whole.
     """
 
     def __init__(self, server: str, method: str, reason: str, *, parameter: str = "", words: str = "") -> None:
@@ -117,7 +116,7 @@ class BadArguments(MooringError):
 
 
 class ServerDisabled(MooringError):
-    """The server is switched off; `by` says where."""
+    """The server is disabled; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:
         super().__init__(f"Server {server!r} is disabled ({by}); switch it on there first.")
@@ -130,7 +129,7 @@ class Denied(MooringError):
 
 
 class NotApproved(Denied):
-    """A project's server that the person has not let start, or that is no longer what they let start."""
+    """A project's server that the user has not approved, or that changed since they did."""
 
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(f"{server} {reason}. To look and decide: mooring mcp approve {server}")
@@ -138,7 +137,7 @@ class NotApproved(Denied):
 
 
 class HeldBack(Denied):
-    """A tool that changed, or was added, since the person approved its server's tools."""
+    """A tool that changed, or was added, since the user approved its server's tools."""
 
     def __init__(self, server: str, tool: str) -> None:
         super().__init__(
@@ -150,11 +149,11 @@ class HeldBack(Denied):
 
 
 class ServerError(MooringError):
-    """A server, or the way to it, failed.
+    """A server, or the connection to it, failed.
 
-    `may_have_run` is false only where the server certainly never saw the request; `retry` says whether trying
-    again makes sense. `exit_code`, `stderr` (its last lines) and `withheld` (names of variables it was not
-    given) hold what is known of its process.
+    `may_have_run` is false only if the server certainly never saw the request; `retry` says whether trying again
+    makes sense. `exit_code`, `stderr` (its last lines) and `withheld` (the names of variables that it was not given)
+    are what is known of its process.
     """
 
     retry = False
@@ -180,7 +179,7 @@ class ServerError(MooringError):
 
 
 class Unresolved(ServerError):
-    """The definition has a blank that cannot be filled in; `where` is its key, such as `env.TOKEN`."""
+    """The definition has a placeholder that cannot be filled in; `where` is its key, such as `env.TOKEN`."""
 
     def __init__(self, server: str, where: str, reason: str) -> None:
         super().__init__(server, f"{server} cannot be started: {where} {reason}.", stage="spawn")
@@ -188,7 +187,7 @@ class Unresolved(ServerError):
 
 
 class Suspended(ServerError):
-    """The server kept failing and is left alone; `cause` is the last failure."""
+    """The server kept failing and is not tried again for now; `cause` is the last failure."""
 
     def __init__(self, server: str, times: int, seconds: float, cause: str) -> None:
         words = f"{server} failed {times} times within {seconds:g} s and is left alone for now"
@@ -197,7 +196,7 @@ class Suspended(ServerError):
 
 
 class SpawnError(ServerError):
-    """A program that could not be started; `cause` is the system's name for why, such as ENOENT."""
+    """A program could not be started; `cause` is the system's name for the error, such as ENOENT."""
 
     def __init__(
         self,
@@ -218,7 +217,7 @@ class SpawnError(ServerError):
 
 
 class GuardLost(ServerError):
-    """The guard, which keeps the processes of servers, ended on its own; every server it kept has ended too."""
+    """The guard, the process that starts and ends servers, died, and every server it had started was ended."""
 
     retry = True
 
@@ -236,7 +235,7 @@ class ConnectError(ServerError):
 
 
 class HttpError(ServerError):
-    """The server answered with an HTTP status that is no answer; `retry_after` is how many seconds it asks for."""
+    """The server answered with an HTTP status that is an error; `retry_after` is how many seconds it asks to wait."""
 
     def __init__(
         self,
@@ -257,9 +256,9 @@ class HttpError(ServerError):
 
 
 class NeedsLogin(ServerError):
-    """The server wants to know who asks, or wants more of a right than was shown; nothing was done.
+    """The server requires a login, or more rights than the login has; nothing was done.
 
-    `scheme`, `resource_metadata`, `scope`, `error` and `description` are what it said, empty where it was silent.
+    `scheme`, `resource_metadata`, `scope`, `error` and `description` are what it said, empty if it said nothing.
     """
 
     def __init__(
@@ -285,7 +284,7 @@ class NeedsLogin(ServerError):
 
 
 class HandshakeError(ServerError):
-    """The server answered, but no connection came of it."""
+    """The server answered, but no connection could be agreed on."""
 
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(server, f"{server} and Mooring could not agree: {reason}.", stage="handshake")
@@ -299,7 +298,7 @@ class ProtocolError(ServerError):
 
 
 class TooLarge(ProtocolError):
-    """A message of the server was larger than its budget and was thrown away."""
+    """A message of the server was larger than the limit and was discarded."""
 
     def __init__(self, server: str, limit: int, *, stage: Stage = "call") -> None:
         super().__init__(
@@ -311,7 +310,7 @@ class TooLarge(ProtocolError):
 
 
 class ServerDied(ServerError):
-    """The server ended, or closed its side, before it answered."""
+    """The server exited, or closed its side, before it answered."""
 
     retry = True
 
@@ -346,7 +345,7 @@ class ServerDied(ServerError):
 
 
 class Clogged(ServerError):
-    """The server does not read what it is sent, and no more is kept for it."""
+    """The server does not read what it is sent, and too much is waiting for it already."""
 
     retry = True
 
@@ -374,7 +373,7 @@ class Closed(ServerError):
 
 
 class TimedOut(ServerError):
-    """No answer came in time; the server was told to stop where it had been told to start."""
+    """No answer came in time; a request that had been sent was cancelled."""
 
     retry = True
 
@@ -392,7 +391,7 @@ class TimedOut(ServerError):
 
 
 class RpcError(ServerError):
-    """The server answered with an error of its own; `data` is what it attached, as plain data."""
+    """The server answered with an error of its own; `data` is what it attached to the error, as plain data."""
 
     def __init__(self, server: str, code: int, message: str, data: object = None, *, stage: Stage = "call") -> None:
         super().__init__(server, f"{server} answered: {message} ({code})", stage=stage, may_have_run=True)
@@ -402,7 +401,8 @@ class RpcError(ServerError):
 
 
 def _last_words(stderr: Sequence[str]) -> str:
-    # A group of exceptions is printed in a frame, whose last line says nothing.
+    # Servers made with the Python SDK 1.2 to 1.6 end with an exception group. Python prints it in a frame of dashes,
+    # whose last line says nothing.
     said = (line.strip(" |") for line in reversed(stderr) if any(map(str.isalnum, line)))
     return next(said, "")
 
@@ -419,7 +419,7 @@ def _end(exit_code: int | None) -> str:
         return "closed the connection"
     if exit_code >= 0:
         return f"ended with exit code {exit_code}"
-    from signal import Signals  # only on the way to an error
+    from signal import Signals  # it loads enum, and only errors need it
 
     known = {number.value: number.name for number in Signals}
     return f"was ended by {known.get(-exit_code, f'signal {-exit_code}')}"

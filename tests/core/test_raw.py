@@ -1,4 +1,4 @@
-"""JSON kept as bytes: what is broken in its text is mended when it is read."""
+"""JSON kept as bytes: what is broken in its text is repaired when it is read."""
 
 import json
 import re
@@ -6,13 +6,13 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.core.raw import mended, read
+from mooring.core.raw import read, repaired
 
 
 @given(st.text(st.characters(codec=None, categories=None) | st.sampled_from("\\ud800\\udc00\\\\u")))
 def test_any_string_can_be_read_and_keeps_all_but_its_lone_surrogates(text):
     expected = re.sub("[\ud800-\udfff]", "\ufffd", json.loads(json.dumps(text)))
-    assert read(mended(json.dumps(text).encode())) == expected
+    assert read(repaired(json.dumps(text).encode())) == expected
 
 
 def test_bytes_that_are_not_utf8_become_replacement_characters():

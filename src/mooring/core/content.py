@@ -1,4 +1,4 @@
-"""What servers say in: blocks of text, pictures, sound and resources."""
+"""The content blocks of the protocol: text, images, audio and resources."""
 
 from typing import TypeAlias
 
@@ -8,7 +8,7 @@ from mooring.core.raw import ABSENT
 
 
 class ResourceContents(Struct, frozen=True, gc=False, rename="camel"):
-    """What stands in a resource: text, or a blob in Base64."""
+    """The contents of a resource: text, or a blob in Base64."""
 
     uri: str
     mime_type: str | None = None
@@ -27,21 +27,21 @@ class Text(_Block, frozen=True, gc=False, tag="text"):
 
 
 class Image(_Block, frozen=True, gc=False, tag="image"):
-    """A picture in Base64."""
+    """An image in Base64."""
 
     data: str
     mime_type: str = "application/octet-stream"
 
 
 class Audio(_Block, frozen=True, gc=False, tag="audio"):
-    """A sound in Base64."""
+    """Audio in Base64."""
 
     data: str
     mime_type: str = "application/octet-stream"
 
 
 class ResourceLink(_Block, frozen=True, gc=False, tag="resource_link"):
-    """The address of a resource that the server can be asked for."""
+    """The URI of a resource that can be read from the server."""
 
     uri: str
     name: str = ""
@@ -52,13 +52,13 @@ class ResourceLink(_Block, frozen=True, gc=False, tag="resource_link"):
 
 
 class Embedded(_Block, frozen=True, gc=False, tag="resource"):
-    """A resource, carried along."""
+    """A resource included in the block."""
 
     resource: ResourceContents
 
 
 class Other(Struct, frozen=True, gc=False):
-    """A block of a kind, or in a shape, that is not known here: nothing of it is lost."""
+    """A block of an unknown type or shape, kept as it arrived."""
 
     raw: Raw
 

@@ -1,4 +1,4 @@
-"""What a server says of itself when a connection opens."""
+"""What a server says about itself when a connection opens."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ class Implementation(Struct, frozen=True, rename="camel"):
 
 
 class Hello(Struct, frozen=True, rename="camel"):
-    """The protocol agreed on, who the server is, what it can do and how it wants to be used."""
+    """The revision agreed on, who the server is, what it can do, and its instructions for use."""
 
     protocol_version: str
     capabilities: dict[str, Any] = {}
@@ -27,7 +27,10 @@ class Hello(Struct, frozen=True, rename="camel"):
 
     def offers(self, *path: str) -> bool:
         """Whether the capability at the end of `path` is declared, as in `offers("resources", "subscribe")`."""
-        here: Any = self.capabilities
+        declared: Any = self.capabilities
         for name in path:
-            here = here.get(name) if isinstance(here, dict) else None
-        return here is not None and here is not False
+            if not isinstance(declared, dict):
+                return False
+            declared = declared.get(name)
+        # `{}` declares a capability; `false` and `null` do not.
+        return declared is not None and declared is not False

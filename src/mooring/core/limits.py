@@ -1,4 +1,4 @@
-"""What one server may send, and how long it may take: every figure is a setting."""
+"""How much one server may send, and how long it may take; every figure is a setting."""
 
 from msgspec import Struct
 
@@ -6,53 +6,66 @@ MIB = 1024 * 1024
 
 
 class Timeout(Struct, frozen=True):
-    """How long to wait, in seconds: `idle` starts anew with each sign of progress, `total` never does."""
+    """How long to wait, in seconds: `idle` starts again with each sign of progress, `total` never does."""
 
     idle: float | None = 60.0
     total: float | None = 600.0
 
 
 UNHURRIED = Timeout(None, None)
-"""For a call that goes on by itself where it takes long: silence ends it only if its server's definition says so."""
+"""For a call that goes on in the background if it takes long: only its server's definition can set a timeout."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     """The budgets of one connection; sizes in bytes, times in seconds."""
 
     line: int = 16 * MIB
-    """One message: a line of stdio, or the body of an HTTP answer once it is decompressed."""
+    """One message: a line of stdio, or the body of an HTTP response after decompression."""
     event: int = MIB
-    """One event of a stream over HTTP."""
+    """One event of an event stream over HTTP."""
     inflation: int = 100
-    """How many times its size on the wire a body of more than a megabyte may have."""
+    """How many times larger than on the wire a body of more than a megabyte may be after decompression."""
     header: int = 16 * 1024
-    """One field of the head of an HTTP answer."""
+    """One header field of an HTTP response."""
     headers: int = 128
+    """How many header fields an HTTP response may have."""
     unsent: int = 32 * MIB
+    """How much may wait to be sent to a server that does not read."""
     noise_lines: int = 50
+    """How many lines that are no messages are kept for a report."""
     noise_width: int = 500
+    """How many characters of each are kept."""
     notes_per_second: int = 1000
+    """How many reports of progress, and how many other notifications, are handled in a second; the rest are dropped."""
     logs_per_second: int = 100
+    """The same for log messages."""
     change_interval: float = 1.0
+    """How many seconds lie between two reports that the same list has changed."""
     inbound: int = 64
+    """How many requests of the server may be under way at once."""
     in_flight: int | None = None
-    """How many requests the server is given at once; 1 serialises, `None` holds nothing back."""
+    """How many requests the server is sent at once; 1 serializes them, `None` holds nothing back."""
     connections: int = 100
-    """How many HTTP requests may be under way at once; answers to the server are not held back."""
+    """How many HTTP requests may be under way at once; answers to the server's requests do not count."""
     resumes: int = 5
-    """How often in a row a stream that brings nothing is opened again."""
+    """How many times in a row a stream that delivers nothing is reopened."""
     rounds: int = 10
-    """How often a server may ask for more before it answers a request."""
+    """How many times a server may ask for input before it answers a request."""
     pages: int = 1000
+    """How many pages a list may have."""
     items: int = 100_000
+    """How many entries a list may have."""
     unused: float = 600.0
-    """A lazy server that nobody used for so long is closed."""
+    """A lazy server that was not used for this long is closed."""
     pulse: float = 30.0
-    """How often a server that is to be kept alive is asked whether it is."""
+    """How often a keep-alive server is pinged."""
     connect: float = 30.0
+    """How long it may take to start or reach a server, to agree on the protocol and to list the tools."""
     probe: float = 1.0
-    """How long of that to wait for a sign of which era of the protocol a server belongs to."""
+    """How long of that to wait for a sign of the era before the handshake is tried as well."""
     list: float = 30.0
+    """How long all pages of a list may take together."""
     call: Timeout = Timeout()
     farewell: float = 1.0
-    """How long to wait, once a server has gone silent for good, for its exit code and last words."""
+    """How long to wait at the end: for the exit code and last lines of a server that closed its output, or for our last
+    messages to go out."""

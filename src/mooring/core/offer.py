@@ -1,4 +1,4 @@
-"""All that is known of what a server offers, and since when."""
+"""What a server offers, and when it was listed."""
 
 from msgspec import Struct
 
@@ -6,11 +6,11 @@ from mooring.core.hello import EraName, Hello
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 
 LIFE = 30 * 24 * 3600.0
-"""What is older is not offered any more, whatever the server said of it."""
+"""What is older is no longer offered, however long the server says it may be kept."""
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What a server said of itself and listed; a list is `None` where nobody has asked for it yet."""
+    """What a server said about itself and listed; a list is `None` if nobody has asked for it yet."""
 
     hello: Hello
     era: EraName
@@ -24,11 +24,13 @@ class Offer(Struct, frozen=True, kw_only=True):
     def fresh(self, now: float, trusted: float = 0.0) -> bool:
         """Whether its tools may be offered without asking the server again.
 
-        A server that gives its list no time at all, as the newest SDKs do unasked, may be `trusted` for some seconds.
+        A time to live of zero may be `trusted` for some seconds: the newest SDKs send it unless told otherwise, and
+        taken literally every `mooring tools` would start those servers again.
         """
-        life = LIFE if self.tools.ttl is None else min(LIFE, self.tools.ttl or trusted)
+        ttl = self.tools.ttl
+        life = LIFE if ttl is None else min(LIFE, ttl or trusted)
         return 0 <= now - self.at < life
 
     def usable(self, now: float) -> bool:
-        """Whether its tools are better than nothing while the server is out of reach."""
+        """Whether its tools may still be offered while the server cannot be reached."""
         return 0 <= now - self.at < LIFE

@@ -7,43 +7,49 @@ from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 ABSENT = Raw(b"")
-"""Stands where nothing was sent; compare by identity or truth."""
+"""The value of a field that was not sent; compare by identity or truth."""
 
 T = TypeVar("T")
 
 _ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..", re.DOTALL)
-_MENDABLE = 1024 * 1024
-"""Lone surrogates are looked for one by one; in more than this it would hold up everyone else."""
+"""A backslash, a surrogate pair or a lone surrogate, each escaped: the first two are matched to be skipped."""
+_REPAIR_LIMIT = 1024 * 1024
+"""Lone surrogates are replaced in texts up to this size: with 16 MiB a hostile server held up everyone for a second."""
 _ANYTHING = Decoder(Any)
 
 
 def read(raw: bytes | Raw) -> Any:
-    """The value that stands in `raw`, `None` where nothing does.
+    """The value of `raw`, or `None` if it is empty.
 
-    Raises: DecodeError where it is no JSON, is nested too deeply or holds a number that does not fit.
+    Raises: DecodeError if it is not JSON, is nested too deeply or has a number that does not fit.
     """
-    return read_as(_ANYTHING, raw) if raw else None
+    if not raw:
+        return None
+    return read_as(_ANYTHING, raw)
 
 
 def read_as(decoder: Decoder[T], raw: bytes | Raw) -> T:
-    """What `decoder` makes of `raw`; bytes that are not UTF-8 and lone surrogates become U+FFFD.
+    """Decode `raw`; bytes that are not UTF-8 and lone surrogates become U+FFFD.
 
     Raises: DecodeError.
     """
     try:
         return decoder.decode(raw)
     except UnicodeDecodeError:
-        return read_as(decoder, mended(raw))
+        return read_as(decoder, repaired(raw))
     except RecursionError:
         raise DecodeError("it is nested too deeply") from None
 
 
-def mended(raw: bytes | Raw) -> bytes:
+def repaired(raw: bytes | Raw) -> bytes:
     """The same text in valid UTF-8 and, up to a megabyte, without lone surrogates."""
     text = bytes(raw).decode("utf-8", "replace").encode()
-    return _ESCAPE.sub(_whole, text) if len(text) <= _MENDABLE and b"\\u" in text else text
+    if len(text) > _REPAIR_LIMIT or b"\\u" not in text:
+        return text
+    return _ESCAPE.sub(_replace_lone_surrogate, text)
 
 
-def _whole(escape: re.Match[bytes]) -> bytes:
+def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:
     found = escape.group()
-    return rb"\ufffd" if len(found) == 6 else found
+    is_lone = len(found) == 6  # a pair has 12 characters, a backslash 2
+    return rb"\ufffd" if is_lone else found

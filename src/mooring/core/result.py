@@ -1,4 +1,4 @@
-"""What comes back from a server that was asked."""
+"""What a server answers: results of tools, filled prompts, contents of resources, completions."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ class Result(Struct, frozen=True, gc=False):
     content: tuple[Block, ...] = ()
     is_error: bool = False
     raw: Raw = ABSENT
-    """The whole answer, as it came."""
+    """The whole answer, as it arrived."""
     structured_content: Raw = ABSENT
     server: str = ""
     tool: str = ""
 
     @property
     def text(self) -> str:
-        """All its text, one block a line."""
+        """All of its text; blocks are separated by newlines."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
     @property
     def structured(self) -> Any:
-        """Its structured content as plain data, `None` where there is none. Raises: ProtocolError."""
+        """Its structured content as plain data, `None` if there is none. Raises: ProtocolError."""
         try:
             return read(self.structured_content)
         except DecodeError as error:
@@ -50,14 +50,14 @@ class FilledPrompt(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What stands in a resource, which may have parts."""
+    """The contents of a resource, which may have several parts."""
 
     contents: tuple[ResourceContents, ...] = ()
     raw: Raw = ABSENT
 
 
 class Completion(Struct, frozen=True):
-    """What an argument could be completed to."""
+    """Values that an argument could be completed to."""
 
     values: tuple[str, ...] = ()
     total: int | None = None
@@ -73,7 +73,7 @@ class Progress(Struct, frozen=True):
 
 
 class LogMessage(Struct, frozen=True):
-    """Something a server wants in the log."""
+    """A log message of a server."""
 
     level: str
     data: Any = None

@@ -1,4 +1,4 @@
-"""What a server offers: tools, resources, templates of resources, prompts."""
+"""What a server offers: tools, resources, resource templates and prompts."""
 
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -10,12 +10,12 @@ from mooring.errors import ProtocolError
 T = TypeVar("T")
 
 Pair: TypeAlias = tuple[str, str]
-"""A server's name and the raw name of its tool: what rules, pins, logs and calls go by."""
+"""A server's name and the raw name of its tool: the key that rules, pins, logs and calls use."""
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 
 
 class Hints(Struct, frozen=True, rename="camel"):
-    """What a server says of its own tool; `None` where it is silent. Nothing to rely on."""
+    """What a server claims about its tool; `None` where it says nothing. Not to be relied on."""
 
     title: str | None = None
     read_only_hint: bool | None = None
@@ -30,15 +30,16 @@ class Execution(Struct, frozen=True, rename="camel"):
     task_support: TaskSupport = "forbidden"
 
 
-class _Offer(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+class _Described(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    # omit_defaults: a field that was not sent is empty bytes, and empty bytes in the middle of JSON are no JSON.
     title: str | None = None
     description: str | None = None
     icons: Raw = ABSENT
     meta: Raw = field(default=ABSENT, name="_meta")
 
 
-class Tool(_Offer, frozen=True):
-    """One tool; its schemas stay bytes until they are read."""
+class Tool(_Described, frozen=True):
+    """One tool; its schemas stay bytes until somebody reads them."""
 
     name: str
     input_schema: Raw
@@ -48,17 +49,17 @@ class Tool(_Offer, frozen=True):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The schema of its arguments. Raises: ProtocolError where it cannot be read."""
-        return _schema(self.name, self.input_schema)
+        """The schema of its arguments. Raises: ProtocolError if it cannot be read."""
+        return _read_schema(self.name, self.input_schema)
 
     @property
     def result_schema(self) -> dict[str, Any] | None:
         """The schema of its structured result, if it has one. Raises: ProtocolError."""
-        return _schema(self.name, self.output_schema) if self.output_schema else None
+        return _read_schema(self.name, self.output_schema) if self.output_schema else None
 
 
-class Resource(_Offer, frozen=True):
-    """One resource that can be read by its address."""
+class Resource(_Described, frozen=True):
+    """One resource that can be read by its URI."""
 
     uri: str
     name: str = ""
@@ -67,8 +68,8 @@ class Resource(_Offer, frozen=True):
     annotations: Raw = ABSENT
 
 
-class ResourceTemplate(_Offer, frozen=True):
-    """A pattern of addresses."""
+class ResourceTemplate(_Described, frozen=True):
+    """A pattern of URIs of resources."""
 
     uri_template: str
     name: str = ""
@@ -85,25 +86,25 @@ class Argument(Struct, frozen=True):
     required: bool | None = None
 
 
-class Prompt(_Offer, frozen=True):
-    """One prompt, to be filled in."""
+class Prompt(_Described, frozen=True):
+    """One prompt with arguments to fill in."""
 
     name: str
     arguments: tuple[Argument, ...] | None = None
 
 
 class Rejected(Struct, frozen=True):
-    """An offer that cannot be used; it costs its neighbours nothing."""
+    """An entry of a list that cannot be used, and why; the other entries can."""
 
     name: str
     reason: str
 
 
 class Listing(Struct, Generic[T], frozen=True):
-    """What a server listed; `note` says why the rest is missing, where some is.
+    """What a server listed; `note` says why the rest is missing, if some is.
 
-    `ttl` is how many seconds it may be kept, `shared` whether it is the same for everyone: what the server says of
-    it, `None` where it is silent.
+    `ttl` is how many seconds the list may be kept, and `shared` whether it is the same for every user. Both are what
+    the server says, and `None` if it says nothing.
     """
 
     items: tuple[T, ...] = ()
@@ -113,7 +114,7 @@ class Listing(Struct, Generic[T], frozen=True):
     shared: bool | None = None
 
 
-def _schema(name: str, raw: Raw) -> dict[str, Any]:
+def _read_schema(name: str, raw: Raw) -> dict[str, Any]:
     try:
         schema = read(raw)
     except DecodeError as error:

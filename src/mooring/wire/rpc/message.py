@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from mooring.core.raw import ABSENT, mended, read
+from mooring.core.raw import ABSENT, read, repaired
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -139,7 +139,7 @@ def salvage(line: bytes) -> list[Frame]:
 
     Empty where nothing in the line can be used.
     """
-    whole = mended(line)
+    whole = repaired(line)
     if whole.lstrip()[:1] == b"[":
         return [frame for part in _parts(whole) for frame in _frame(part)]
     return next((frames for start in _starts(whole) if (frames := _frame(whole[start:]))), [])
