@@ -1,7 +1,7 @@
-"""An MCP server over stdio that does one thing wrong, standard library only.
+"""An MCP server over stdio that does one thing wrong; it needs only the standard library.
 
-Its tool `echo` gives back its argument `text`; its tool `fault` does what the fault's name says. Faults of the
-start, of the handshake and of the list need no call.
+Its tool `echo` returns its argument `text`; its tool `fault` does what the fault's name says. Faults of the start,
+of the handshake and of the list need no call.
 """
 
 import json
@@ -21,18 +21,20 @@ TOOLS: list[dict[str, Any]] = [
 
 
 class FaultyServer:
-    """Answers as it should, but for the methods a fault replaces. `size` is how much of it there is."""
+    """Answers correctly, except for the methods that a fault overrides. `size` is how large the fault is."""
 
     def __init__(self, size: int | None = None) -> None:
         self.size = size
 
     def run(self) -> None:
+        """Serve until stdin ends."""
         self.start()
         for line in sys.stdin.buffer:
             self.take(json.loads(line))
         self.end()
 
     def take(self, message: dict[str, Any]) -> None:
+        """Answer one message."""
         match message.get("method"):
             case "initialize":
                 self.initialize(message)
@@ -74,6 +76,7 @@ class FaultyServer:
         self.put(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def put(self, data: bytes) -> None:
+        """Write these bytes, whether they are a message or not."""
         view = memoryview(data)
         while view:
             view = view[os.write(1, view) :]
@@ -143,7 +146,7 @@ class Kill9Midcall(FaultyServer):
 
 
 class LastWords(FaultyServer):
-    """Answers without a newline, and ends."""
+    """Answers without a newline at the end, and exits."""
 
     def fault(self, message: dict[str, Any]) -> None:
         self.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result("last words")}).encode())
@@ -254,7 +257,7 @@ class Crlf(FaultyServer):
 
 
 class LogFlood(FaultyServer):
-    """`size` notifications at once, then the answer."""
+    """Sends `size` notifications at once, then the answer."""
 
     def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
         return {"method": "notifications/message", "params": {"level": "info", "data": f"line {i}"}}
@@ -321,7 +324,7 @@ class IgnoreEofTerm(FaultyServer):
 
 
 class Grandchild(FaultyServer):
-    """Leaves a child behind; its process id is what the tool `fault` tells."""
+    """Leaves a child behind; the tool `fault` returns its process id."""
 
     session = False
 
@@ -335,7 +338,7 @@ class Grandchild(FaultyServer):
 
 
 class PipeGrandchild(FaultyServer):
-    """Ends in a call, leaving a child that holds its output open."""
+    """Exits in a call, leaving a child that holds its output open."""
 
     def fault(self, message: dict[str, Any]) -> None:
         child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL)
@@ -348,20 +351,27 @@ class SetsidGrandchild(Grandchild):
 
 
 class Plain(FaultyServer):
-    """No fault at all."""
+    """Has no fault at all."""
 
 
-def _faults(kind: type[FaultyServer]) -> Iterator[type[FaultyServer]]:
+def _find_faults(kind: type[FaultyServer]) -> Iterator[type[FaultyServer]]:
     for fault in kind.__subclasses__():
         yield fault
-        yield from _faults(fault)
+        yield from _find_faults(fault)
 
 
-FAULTS = {re.sub(r"(?<!^)([A-Z])", r"_\1", fault.__name__).lower(): fault for fault in _faults(FaultyServer)}
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+FAULTS = {_snake_case(fault.__name__): fault for fault in _find_faults(FaultyServer)}
+"""Every fault by the name that it has on the command line: `HangInit` is `hang_init`."""
 
 
 def main() -> None:
-    name = sys.argv[1] if len(sys.argv) > 1 else "plain"
+    arguments = sys.argv[1:]
+    name = arguments[0] if arguments else "plain"
     if name not in FAULTS:
         sys.exit(f"No fault is called {name!r}. There are: {', '.join(sorted(FAULTS))}.")
-    FAULTS[name](int(sys.argv[2]) if len(sys.argv) > 2 else None).run()
+    size = int(arguments[1]) if len(arguments) > 1 else None
+    FAULTS[name](size).run()

@@ -1,4 +1,4 @@
-"""A server without a process: its tools are Python functions, the client is the real one."""
+"""A server without a process: its tools are Python functions, and it talks to the real client."""
 
 import asyncio
 import inspect
@@ -17,28 +17,30 @@ from mooring.wire.session.session import Session, connect
 F = TypeVar("F", bound=Callable[..., Any])
 
 Respond: TypeAlias = Callable[[dict[str, Any], "Call"], Any]
-"""Answers a request: its parameters and the call in; a result or an awaitable of one out."""
+"""Answers a request: takes its parameters and the call, returns a result or an awaitable of one."""
 
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 
 
 class Refused(Exception):
-    """Raise it in a method of a server to answer with this JSON-RPC error."""
+    """Raise this in a method of a server to answer with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
-        self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+        self.error: dict[str, Any] = {"code": code, "message": message}
+        if data is not None:
+            self.error["data"] = data
 
 
 class Call:
-    """A request under way, as the server sees it. A tool that has a parameter `call` is given it."""
+    """A request under way, as the server sees it. It is passed to tools that have a parameter `call`."""
 
     def __init__(self, server: "MemoryServer", params: dict[str, Any]) -> None:
         self.server = server
         self.params = params
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far it has come, if it asked to be told."""
+        """Report progress to the client, if it asked for progress."""
         token = self.params.get("_meta", {}).get("progressToken")
         if token is not None:
             step = {"progressToken": token, "progress": progress, "total": total, "message": message}
@@ -46,7 +48,7 @@ class Call:
 
 
 class MemoryServer:
-    """Speaks to one client at a time. `received` holds every message that came from it, in order."""
+    """Talks to one client at a time. `received` holds every message from it, in order."""
 
     def __init__(self, name: str = "memory") -> None:
         self.name = name
@@ -65,16 +67,17 @@ class MemoryServer:
         self._receiver: Receiver | None = None
 
     def tool(self, function: F) -> F:
-        """Offer a function as a tool: its name, its docstring and its parameters say what it does."""
+        """Offer a function as a tool, described by its name, its docstring and its parameters."""
         described = {"name": function.__name__, "description": function.__doc__, "inputSchema": _schema(function)}
         self._tools[function.__name__] = (described, function)
         self.capabilities.setdefault("tools", {})
         return function
 
     def answer(self, method: str, respond: Respond) -> None:
-        """Answer a method of the protocol; its capability is declared."""
+        """Answer a method of the protocol with `respond`, and declare its capability."""
         self._methods[method] = respond
-        capability = {"completion": "completions"}.get(method.split("/")[0], method.split("/")[0])
+        family = method.split("/")[0]
+        capability = "completions" if family == "completion" else family
         if capability in {"tools", "resources", "prompts", "completions", "logging", "tasks"}:
             self.capabilities.setdefault(capability, {})
 
@@ -83,14 +86,14 @@ class MemoryServer:
         return await connect(Wire(self), server=self.name, **options)
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Tell the client something."""
-        self.write({"method": method, **({} if params is None else {"params": params})})
+        """Send the client a notification."""
+        self.write(_message(method, params))
 
     async def ask(self, method: str, params: Any = None) -> dict[str, Any]:
-        """Ask the client something; the whole answer comes back, error or not."""
+        """Send the client a request; returns the whole answer, error or not."""
         key = f"{self.name}-{next(self._keys)}"
         future = self._asked[key] = asyncio.get_running_loop().create_future()
-        self.write({"id": key, "method": method, **({} if params is None else {"params": params})})
+        self.write({"id": key, **_message(method, params)})
         try:
             answer: dict[str, Any] = await future
         finally:
@@ -98,11 +101,12 @@ class MemoryServer:
         return answer
 
     def write(self, message: dict[str, Any]) -> None:
-        """Send a message, of whatever sense."""
+        """Send any message, valid or not."""
         self.say(encode({"jsonrpc": "2.0", **message}))
 
     def say(self, line: bytes) -> None:
-        """Send a line of bytes, of whatever sense."""
+        """Send any line of bytes, valid or not."""
+        # In the next turn of the loop, as over a real transport: never inside the client's own `send`.
         asyncio.get_running_loop().call_soon(self._deliver, line)
 
     def die(self, ending: Ending | None = None) -> None:
@@ -120,7 +124,7 @@ class MemoryServer:
             task.cancel()
 
     def take(self, line: bytes) -> None:
-        """A message came from the client."""
+        """Handle a message from the client."""
         message = decode(line)
         self.received.append(message)
         match message:
@@ -142,7 +146,7 @@ class MemoryServer:
         if method not in self._methods:
             self.write({"id": key, "error": {"code": -32601, "message": f"Method not found: {method}"}})
             return
-        task = asyncio.ensure_future(_settled(self._methods[method], params, Call(self, params)))
+        task = asyncio.ensure_future(_respond(self._methods[method], params, Call(self, params)))
         self._tasks[key] = task
         task.add_done_callback(lambda task: self._finish(key, task))
 
@@ -169,14 +173,18 @@ class MemoryServer:
     async def _call_tool(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
         if params["name"] not in self._tools:
             raise Refused(-32602, f"Unknown tool: {params['name']}")
-        function = self._tools[params["name"]][1]
-        given = {"call": call} if "call" in inspect.signature(function).parameters else {}
-        answer = function(**params.get("arguments", {}), **given)
-        return _as_result(await answer if inspect.isawaitable(answer) else answer)
+        _, function = self._tools[params["name"]]
+        arguments = dict(params.get("arguments", {}))
+        if "call" in inspect.signature(function).parameters:
+            arguments["call"] = call
+        answer = function(**arguments)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        return _as_result(answer)
 
 
 class Wire:
-    """The transport between a client and a server in the same loop."""
+    """The transport between a client and a server in the same event loop."""
 
     def __init__(self, server: MemoryServer) -> None:
         self.mirrors = None
@@ -199,12 +207,19 @@ class Wire:
         self._server.close()
 
     async def gone(self) -> None:
-        """Nothing is left."""
+        """There is nothing to wait for."""
 
 
-async def _settled(respond: Respond, params: dict[str, Any], call: Call) -> Any:
+async def _respond(respond: Respond, params: dict[str, Any], call: Call) -> Any:
     answer = respond(params, call)
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def _message(method: str, params: Any) -> dict[str, Any]:
+    message: dict[str, Any] = {"method": method}
+    if params is not None:
+        message["params"] = params
+    return message
 
 
 def _as_result(answer: Any) -> dict[str, Any]:
@@ -220,13 +235,14 @@ def _as_result(answer: Any) -> dict[str, Any]:
 
 
 def _schema(function: Callable[..., Any]) -> dict[str, Any]:
-    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "call"]
+    parameters = dict(inspect.signature(function).parameters)
+    parameters.pop("call", None)
     return {
         "type": "object",
-        "properties": {each.name: _typed(each.annotation) for each in parameters},
-        "required": [each.name for each in parameters if each.default is each.empty],
+        "properties": {name: _type_schema(parameter.annotation) for name, parameter in parameters.items()},
+        "required": [name for name, parameter in parameters.items() if parameter.default is parameter.empty],
     }
 
 
-def _typed(annotation: Any) -> dict[str, str]:
+def _type_schema(annotation: Any) -> dict[str, str]:
     return {"type": _TYPES[annotation]} if annotation in _TYPES else {}

@@ -1,4 +1,4 @@
-"""A server behind a URL, on a loopback port: every answer of it can be replaced, so that it can be wrong in any way."""
+"""A server behind a URL, on a loopback port: each of its answers can be replaced, to make it wrong in any way."""
 
 import asyncio
 import inspect
@@ -14,11 +14,11 @@ from msgspec.json import decode, encode
 from mooring.testing.memory import Refused
 
 Respond: TypeAlias = Callable[["ReceivedRequest"], Any]
-"""Answers what was heard: a result, an HTTP response, or an awaitable of either; `Refused` is raised."""
+"""Answers a request with a result, an HTTP response, or an awaitable of either; may raise `Refused`."""
 
 
 class ReceivedRequest:
-    """One request as the server got it; `message` is empty where there was none."""
+    """One request as the server received it; `message` is empty if the body held none."""
 
     def __init__(self, request: web.BaseRequest, message: dict[str, Any]) -> None:
         self.request = request
@@ -27,8 +27,10 @@ class ReceivedRequest:
 
     @property
     def method(self) -> str:
-        """The method of the message, or that of HTTP where there is no message."""
-        return str(self.message.get("method") or ("reply" if self.message else self.request.method))
+        """The method of the message, `reply` for an answer, or the HTTP method if there is no message."""
+        if not self.message:
+            return self.request.method
+        return str(self.message.get("method") or "reply")
 
     @property
     def params(self) -> dict[str, Any]:
@@ -36,11 +38,11 @@ class ReceivedRequest:
         return found if isinstance(found, dict) else {}
 
     def result(self, result: Any) -> bytes:
-        """The answer with this result, as it goes over the wire."""
+        """The answer with this result, encoded."""
         return encode({"jsonrpc": "2.0", "id": self.message.get("id"), "result": result})
 
     async def stream(self, headers: Mapping[str, str] | None = None) -> web.StreamResponse:
-        """Begin to answer with a stream of events."""
+        """Start to answer with an event stream."""
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **(headers or {})})
         await response.prepare(self.request)
         return response
@@ -52,9 +54,9 @@ class ReceivedRequest:
 
 
 class Site:
-    """Answers as a server of the handshake era, or of the one without sessions; `heard` holds all it got, in order.
+    """Answers like a server of the handshake era or of the stateless era; `heard` holds its requests, in order.
 
-    Its tool `echo` gives back its argument `text`.
+    Its tool `echo` returns its argument `text`. Replace entries of `answers` to change what it does.
     """
 
     def __init__(self, *, stateless: bool = False, session: str = "", path: str = "/mcp", socket: str = "") -> None:
@@ -65,12 +67,15 @@ class Site:
         self.tools: list[dict[str, Any]] = [{"name": "echo", "inputSchema": {"type": "object"}}]
         self.capabilities: dict[str, Any] = {"tools": {}}
         self.answers: dict[str, Respond] = {
-            "server/discover" if stateless else "initialize": self.discover if stateless else self.initialize,
             "tools/list": lambda heard: {"tools": self.tools},
             "tools/call": lambda heard: said(heard.params["arguments"].get("text", "")),
             "GET": lambda heard: web.Response(status=405),
             "DELETE": lambda heard: web.Response(status=200),
         }
+        if stateless:
+            self.answers["server/discover"] = self.discover
+        else:
+            self.answers["initialize"] = self.initialize
         self._socket = socket
         self._runner: web.ServerRunner | None = None
         self._port = 0
@@ -84,7 +89,7 @@ class Site:
         return f"http://127.0.0.1:{self._port}"
 
     def said(self, method: str) -> list[ReceivedRequest]:
-        """All that was heard of one method."""
+        """The requests of one method, in order."""
         return [heard for heard in self.heard if heard.method == method]
 
     def initialize(self, heard: ReceivedRequest) -> web.Response:
@@ -124,7 +129,7 @@ class Site:
             await self._runner.cleanup()
 
     async def _take(self, request: web.BaseRequest) -> web.StreamResponse:
-        heard = ReceivedRequest(request, await _message(request))
+        heard = ReceivedRequest(request, await _read_message(request))
         self.heard.append(heard)
         with suppress(asyncio.CancelledError, ConnectionError):
             return await self._answer(heard)
@@ -133,13 +138,15 @@ class Site:
     async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
         if heard.request.path != self.path:
             return web.Response(status=404)
-        if (heard.message and "id" not in heard.message) or heard.method == "reply":
+        is_notification = bool(heard.message) and "id" not in heard.message
+        if is_notification or heard.method == "reply":
             return web.Response(status=202)
         if (respond := self.answers.get(heard.method)) is None:
             return self._refuse(heard, Refused(-32601, f"Method not found: {heard.method}"))
         try:
             answer = respond(heard)
-            answer = await answer if inspect.isawaitable(answer) else answer
+            if inspect.isawaitable(answer):
+                answer = await answer
         except Refused as refused:
             return self._refuse(heard, refused)
         if isinstance(answer, web.StreamResponse):
@@ -147,23 +154,30 @@ class Site:
         return web.Response(body=heard.result(answer), content_type="application/json")
 
     def _refuse(self, heard: ReceivedRequest, refused: Refused) -> web.Response:
-        status = (404 if refused.error["code"] == -32601 else 400) if self.stateless else 200
+        # Only the stateless era has HTTP statuses for JSON-RPC errors.
+        status = 200
+        if self.stateless:
+            status = 404 if refused.error["code"] == -32601 else 400
         body = encode({"jsonrpc": "2.0", "id": heard.message.get("id"), "error": refused.error})
         return web.Response(body=body, content_type="application/json", status=status)
 
 
 def said(text: str) -> dict[str, Any]:
-    """The result of a tool that says something."""
+    """The result of a tool that returns this text."""
     return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
 
 
 def event(data: bytes, key: str = "", retry: int | None = None) -> bytes:
-    """One event of a stream."""
-    head = (f"id: {key}\n" if key else "") + (f"retry: {retry}\n" if retry is not None else "")
-    return head.encode() + b"data: " + data + b"\n\n"
+    """One event of an event stream."""
+    fields = ""
+    if key:
+        fields += f"id: {key}\n"
+    if retry is not None:
+        fields += f"retry: {retry}\n"
+    return fields.encode() + b"data: " + data + b"\n\n"
 
 
-async def _message(request: web.BaseRequest) -> dict[str, Any]:
+async def _read_message(request: web.BaseRequest) -> dict[str, Any]:
     body = await request.read()
     try:
         found = decode(body) if body else {}

@@ -55,6 +55,7 @@ def _read_hello(server: str, about: str, answer: Raw) -> Hello:
         hello = read_as(_hello_decoder, answer)
     except DecodeError as error:
         raise HandshakeError(server, f"its answer to initialize makes no sense: {error}") from error
+    # The server may answer with another revision than it was asked for; the client then decides.
     if hello.protocol_version not in VERSIONS:
         known = ", ".join(VERSIONS)
         raise HandshakeError(

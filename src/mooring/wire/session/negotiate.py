@@ -79,7 +79,7 @@ class Negotiation:
         return transport
 
     async def _open_session(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, Hello]]) -> Session:
-        opened = False
+        opened = False  # whatever happens before it is set, a cancellation included, closes the connection
         try:
             era, hello = await agreed
             self._client.report_stage("handshake")

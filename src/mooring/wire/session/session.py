@@ -66,7 +66,7 @@ async def connect(
     peer, tasks = make_peer(transport, server, client, limits, {})
     until = asyncio.get_running_loop().time() + limits.connect
     era = era or Handshake(client.program, client.capabilities)
-    opened = False
+    opened = False  # whatever happens before it is set, a cancellation included, closes the transport
     try:
         session = Session(peer, era, await era.open(peer, until), tasks)
         await session.list_first(until)

@@ -264,6 +264,7 @@ class Stateless:
         try:
             return await answer(request.params)
         except RpcError as error:
+            # Input is sent as results only, so a refusal cannot be passed on: the call ends here.
             words = f"{server} asked for {method}, which was refused here: {error.message}."
             raise ServerError(server, words, may_have_run=True) from error
 
@@ -315,7 +316,7 @@ def _type_of(raw: Raw) -> str:
     try:
         return _result_type.decode(raw).result_type
     except (DecodeError, UnicodeDecodeError, RecursionError):
-        return "complete"
+        return "complete"  # whoever reads the answer next says what is wrong with it
 
 
 def _decode(server: str, decoder: Decoder[T], raw: Raw) -> T:

@@ -127,6 +127,7 @@ class Subscription:
             try:
                 await self._wait_for_end()
             except RpcError as error:
+                # It understood and refused: asking again would change nothing.
                 self._peer.remark(f"{self._peer.server} will not tell of changes: {error.message}")
                 return
             except ServerError:

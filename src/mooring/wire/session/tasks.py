@@ -100,6 +100,7 @@ class Polls:
         finally:
             timer.cancel()
             same_id.remove(sleeper)
+            # By then another call may have begun a new list under the same id.
             if not same_id and self._sleepers.get(task_id) is same_id:
                 del self._sleepers[task_id]
 
