@@ -1,7 +1,7 @@
 """Every server and every end of the host, in both ways of the guard: `make test` has the tests, and some of these."""
 
 import pytest
-from tests.wire.test_guard import CELLS, SOME, escaped, leftovers
+from tests.process.test_guard import CELLS, SOME, escaped, leftovers
 
 OTHERS = [cell for cell in CELLS if cell not in SOME]
 
