@@ -21,9 +21,9 @@ class Origin(Struct, frozen=True):
     path: str | None
     key: tuple[str | int, ...] = ()
     owned: bool = False
-    """Stands in the person's own file even though it speaks of a project, so it needs no approval."""
+    """It is in the person's own file even though it belongs to a project, so it needs no approval."""
     layers: tuple[str, ...] = ()
-    """Other files whose entries of that name were merged into this one."""
+    """Other files whose entries of the same name were merged into this one, as OpenCode does."""
 
 
 class Stdio(Struct, frozen=True, tag=True):
@@ -42,7 +42,7 @@ class Stdio(Struct, frozen=True, tag=True):
 
 
 class Http(Struct, frozen=True, tag=True):
-    """A server to reach by its address; `auto` tries streamable HTTP, then SSE."""
+    """A server to reach at its address; `auto` tries streamable HTTP, then SSE."""
 
     url: Template
     headers: Mapping[str, Template] = {}
@@ -71,24 +71,25 @@ class OAuth(Struct, frozen=True):
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
-    """One usable definition of a server, nothing in it expanded.
+    """One usable definition of a server, with no placeholder filled in yet.
 
-    Timeouts are seconds, infinity where the file asks for none, `None` where it is silent. `tools_allow` of
-    `None` offers every tool. `auto_approve` is what another tool was told to let through: information, never
-    a grant. `raw` is the entry as written; like every template it may hold secrets and stays out of the repr.
+    Timeouts are seconds: infinity where the file asks for no limit, `None` where it says nothing. `tools_allow` of
+    `None` offers every tool. `auto_approve` lists what another tool was told to allow: information, never a grant.
+    `raw` is the entry as written; like every template, it may hold secrets and stays out of the repr.
     """
 
     name: str
     origin: Origin
     connection: Connection
     written: Connection | None = None
-    """What the file says, where something else is used in its place."""
+    """What the file says, if `connection` is something else: `npx mcp-remote URL` is reached at its address."""
     disabled_by: str | None = None
+    """Where it is switched off, in words; `None` if it is on."""
     required: bool = False
     start_timeout: float | None = None
     call_timeout: float | None = None
     idle_timeout: float | None = None
-    """How long it may run unused."""
+    """How long it may stay running unused."""
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: OAuth | None = None
@@ -110,7 +111,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
 
 
 class Broken(Struct, frozen=True, kw_only=True):
-    """A definition that cannot be used. It still owns its name."""
+    """A definition that cannot be used. It still owns its name: nothing of lower rank takes its place."""
 
     name: str
     origin: Origin

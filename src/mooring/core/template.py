@@ -1,11 +1,14 @@
-"""A configured string, parsed once: what is fixed in it and what is filled in when its server starts."""
+"""A configured string, parsed once: the fixed text in it, and the placeholders to fill in when its server starts."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
-"""What becomes of a variable that is not set: its text stays, it vanishes, the entry goes, the start fails."""
+"""What an unset variable does: stays as written, becomes empty, drops its env entry or header, stops the start."""
+
+# An approval is bound to a digest over these parts, tags and field names included: renaming one of them would make
+# every person approve their project's servers again.
 
 
 class TextPart(Struct, frozen=True, tag="TextPart"):
@@ -35,7 +38,7 @@ class CommandPart(Struct, frozen=True, tag="CommandPart"):
 
 
 class InputPart(Struct, frozen=True, tag="InputPart"):
-    """A value the person is asked for, as in `${input:token}`."""
+    """A value to ask the person for, as in `${input:token}`."""
 
     id: str
     description: str = ""
@@ -45,19 +48,20 @@ class InputPart(Struct, frozen=True, tag="InputPart"):
 
 
 class KnownPart(Struct, frozen=True, tag="KnownPart"):
-    """A place Mooring knows: the project's folder or the person's home."""
+    """Something Mooring knows: the project's folder or its name, the person's home, the path separator."""
 
     place: Literal["workspace", "workspace-name", "home", "separator"]
 
 
+# Defaults are left out, so that fields added later do not change the digest of an approval given before.
 class SecretPart(Struct, frozen=True, tag="SecretPart", omit_defaults=True):
     """A secret that a tool keeps under a name of its own, as in `${{ secrets.TOKEN }}`."""
 
     name: str
     keeper: str = ""
-    """In whose store it is: a tool, or one plugin of a tool."""
+    """Whose store holds it: a tool's, or that of one of its plugins."""
     variable: bool = False
-    """An environment variable of its name counts before the store."""
+    """An environment variable of that name wins over the store."""
 
 
 class ForeignPart(Struct, frozen=True, tag="ForeignPart"):
@@ -70,10 +74,10 @@ Part: TypeAlias = TextPart | VariablePart | FilePart | CommandPart | InputPart |
 
 
 class Template(Struct, frozen=True):
-    """A string as it was written, and the parts it means.
+    """A string as written, and the parts it means.
 
-    Two templates with equal parts mean the same, whatever dialect wrote them. The text can be a
-    secret, so it never shows in a repr.
+    Two templates with equal parts mean the same and are equal, whichever dialect they were written in. The text can
+    be a secret, so it never shows in a repr.
     """
 
     text: str
@@ -90,7 +94,7 @@ class Template(Struct, frozen=True):
 
     @property
     def plain(self) -> str | None:
-        """What it stands for where nothing in it is filled in later; `None` where something is."""
+        """The text it stands for, or `None` if something in it is filled in later."""
         match self.parts:
             case (TextPart(text),):
                 return text
@@ -99,12 +103,12 @@ class Template(Struct, frozen=True):
 
     @property
     def variables(self) -> tuple[VariablePart, ...]:
-        return tuple(part for part in self._flat() if isinstance(part, VariablePart))
-
-    def _flat(self) -> tuple[Part, ...]:
-        return tuple(
-            inner for part in self.parts for inner in (part.line if isinstance(part, CommandPart) else (part,))
-        )
+        """The variables in it, in order, including those inside a command."""
+        found: list[VariablePart] = []
+        for part in self.parts:
+            inner = part.line if isinstance(part, CommandPart) else (part,)
+            found += [piece for piece in inner if isinstance(piece, VariablePart)]
+        return tuple(found)
 
 
 def literal(text: str) -> Template:
