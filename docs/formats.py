@@ -8,7 +8,7 @@ from mooring.core.template import CommandPart, FilePart, InputPart, KnownPart, S
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.format import Field, Format, Place
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.template import template
+from mooring.discovery.template import parse_template
 
 TARGET = Path(__file__).with_name("formats.md")
 
@@ -123,15 +123,15 @@ def _paths(format: Format, scope: Scope) -> str:
 
 def _path(place: Place) -> str:
     path = f"`{'$' if place.inline else ''}{place.path.removeprefix('{system}')}`"
-    return f"{path} ({SYSTEMS[place.only]})" if place.only else path
+    return f"{path} ({SYSTEMS[place.platform]})" if place.platform else path
 
 
 def _rules(format: Format) -> tuple[str, ...]:
     keys = (
-        ", ".join(f"`{'.'.join(key).replace('<project>', '…')}`" for key in (format.key, *format.also) if key)
+        ", ".join(f"`{'.'.join(key).replace('<project>', '…')}`" for key in (format.key, *format.other_keys) if key)
         or "the file itself"
     )
-    untyped = "required" if format.typed or format.untyped is None else format.untyped
+    untyped = "required" if format.type_required or format.untyped_url is None else format.untyped_url
     forms = [form for form in SAMPLES if _counts(form, format.dialect)]
     return (
         format.title,
@@ -153,7 +153,9 @@ def _times(fields: Iterable[tuple[str, Field]]) -> Iterator[str]:
 
 def _switches(format: Format) -> Iterator[str]:
     yield from (f"`{key}`" for key, field in format.fields.items() if field.slot in ("enabled", "disabled"))
-    around = (switch for place in format.places for switch in (*place.off, *(place.each.off if place.each else ())))
+    around = (
+        switch for place in format.places for switch in (*place.off, *(place.folders.off if place.folders else ()))
+    )
     for switch in (*format.off, *format.policies, *around):
         name = ".".join(switch.key) or switch.place.path.rpartition("/")[2]
         yield f"`{name.replace('<project>', '…')}`"
@@ -163,14 +165,16 @@ def _counts(form: str, dialect: Dialect) -> bool:
     if form == "${PLUGIN_ROOT}" and _counts("${VAR}", dialect):
         return False
     dialect = (dialect.on_windows if form == "%VAR%" else None) or dialect
-    made = (template(form, dialect, field).parts for field in ("args", "env", "headers"))
+    made = (parse_template(form, dialect, field).parts for field in ("args", "env", "headers"))
     return any(len(parts) == 1 and isinstance(parts[0], SAMPLES[form]) for parts in made)
 
 
 def _unset(forms: Iterable[str], dialect: Dialect) -> Iterator[str]:
     for field in ("args", "env", "headers"):
         for form in forms:
-            yield from (UNSET[found.unset] for found in template(form, dialect, field).variables if not found.default)
+            yield from (
+                UNSET[found.unset] for found in parse_template(form, dialect, field).variables if not found.default
+            )
 
 
 if __name__ == "__main__":

@@ -24,61 +24,61 @@ from mooring.core.template import (
     literal,
 )
 from mooring.discovery.dialect import (
+    AGENT_PLUGINS,
+    AMP,
     ATOMIC,
-    BRACES,
-    CURLY,
-    DOLLAR,
-    EDITOR,
-    ENV,
-    FILES,
-    LOOSE,
-    NAMED,
-    OWN,
+    CLAUDE,
+    CLINE,
+    CONTINUE,
+    COPILOT,
+    CRUSH,
+    GEMINI,
+    GOOSE,
+    MCPM,
+    MCPORTER,
+    MOORING,
+    OPENCODE,
     PLAIN,
-    PLUGIN,
-    SECRETS,
+    ROO,
     SHARED,
-    SHELL,
-    STRICT,
-    VALUES,
-    VARS,
-    WHOLE,
-    WORKSPACE,
+    VSCODE,
+    WINDSURF,
     Dialect,
-    Field,
+    TextSlot,
 )  # fmt: skip
-from mooring.discovery.template import template
+from mooring.discovery.template import parse_template
 
 DIALECTS = {
     "PLAIN": PLAIN,
-    "BRACES": BRACES,
+    "CLAUDE": CLAUDE,
     "SHARED": SHARED,
-    "OWN": OWN,
-    "DOLLAR": DOLLAR,
-    "CURLY": CURLY,
-    "EDITOR": EDITOR,
-    "VARS": VARS,
-    "WHOLE": WHOLE,
-    "PLUGIN": PLUGIN,
-    "ENV": ENV,
-    "WORKSPACE": WORKSPACE,
-    "FILES": FILES,
-    "LOOSE": LOOSE,
-    "SECRETS": SECRETS,
-    "NAMED": NAMED,
+    "MOORING": MOORING,
+    "COPILOT": COPILOT,
+    "OPENCODE": OPENCODE,
+    "VSCODE": VSCODE,
+    "AMP": AMP,
+    "MCPM": MCPM,
+    "AGENT_PLUGINS": AGENT_PLUGINS,
+    "CLINE": CLINE,
+    "ROO": ROO,
+    "WINDSURF": WINDSURF,
+    "GEMINI": GEMINI,
+    "CONTINUE": CONTINUE,
+    "GOOSE": GOOSE,
     "ATOMIC": ATOMIC,
-    "STRICT": STRICT,
-    "SHELL": SHELL,
+    "MCPORTER": MCPORTER,
+    "CRUSH": CRUSH,
 }
-FIELDS: tuple[Field, ...] = get_args(Field)
+FIELDS: tuple[TextSlot, ...] = get_args(TextSlot)
+VALUE_SLOTS: tuple[TextSlot, ...] = ("env", "headers")
 SECRET = "cAnArY7q"
 
 A, EMPTY_A = VariablePart("A"), VariablePart("A", unset="empty")
 HOME, WORKSPACE, SEPARATOR = KnownPart("home"), KnownPart("workspace"), KnownPart("separator")
 
 
-def parts(text: str, dialect: Dialect, field: Field = "args") -> tuple[Part, ...]:
-    return template(text, dialect, field).parts
+def parts(text: str, dialect: Dialect, field: TextSlot = "args") -> tuple[Part, ...]:
+    return parse_template(text, dialect, field).parts
 
 
 def T(text: str) -> TextPart:  # noqa: N802 - the tables below are read across
@@ -120,10 +120,10 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
     "PLAIN": [
         (text, (T(text),)) for text in ("", "x", "$A", "${A}", "${A:-x}", "{env:A}", "${env:A}", "!x", "~/x", "A_B")
     ],
-    "BRACES": BRACED,
+    "CLAUDE": BRACED,
     "SHARED": BRACED,
-    "OWN": BRACED,
-    "CURLY": [
+    "MOORING": BRACED,
+    "OPENCODE": [
         ("", (T(""),)),
         ("{env:A}", (EMPTY_A,)),
         ("Bearer {env:A}!", (T("Bearer "), EMPTY_A, T("!"))),
@@ -139,7 +139,7 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("$A", (T("$A"),)),
         ('{"a": {env:A}}', (T('{"a": '), EMPTY_A, T("}"))),
     ],
-    "EDITOR": [
+    "VSCODE": [
         ("", (T(""),)),
         ("${env:A}", (EMPTY_A,)),
         ("${env:}", (T("${env:}"),)),
@@ -159,30 +159,30 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("${config:}", (T("${config:}"),)),
         ("${file}", (T("${file}"),)),
     ],
-    "VARS": [("a${A}b", (T("a"), A, T("b"))), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
-    "WHOLE": [("${A}", (A,)), ("a${A}", (T("a${A}"),)), ("${A}\n", (T("${A}\n"),))],
-    "PLUGIN": [
+    "AMP": [("a${A}b", (T("a"), A, T("b"))), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
+    "MCPM": [("${A}", (A,)), ("a${A}", (T("a${A}"),)), ("${A}\n", (T("${A}\n"),))],
+    "AGENT_PLUGINS": [
         ("${PLUGIN_ROOT}/x", (VariablePart("PLUGIN_ROOT", unset="error"), T("/x"))),
         ("${A}", (T("${A}"),)),
     ],
-    "ENV": [("${env:A}", (A,)), ("${A}", (T("${A}"),)), ("{env:A}", (T("{env:A}"),))],
-    "WORKSPACE": [("${workspaceFolder}/${env:A}", (WORKSPACE, T("/"), A)), ("${userHome}", (T("${userHome}"),))],
-    "FILES": [("x${file:~/a b}", (T("x"), FilePart("~/a b"))), ("${env:A}", (EMPTY_A,)), ("${A}", (T("${A}"),))],
-    "LOOSE": [("$A-${B:-x}%C%", (A, T("-"), VariablePart("B", "x"), T("%C%"))), ("$$A", (T("$"), A))],
-    "SECRETS": [
+    "CLINE": [("${env:A}", (A,)), ("${A}", (T("${A}"),)), ("{env:A}", (T("{env:A}"),))],
+    "ROO": [("${workspaceFolder}/${env:A}", (WORKSPACE, T("/"), A)), ("${userHome}", (T("${userHome}"),))],
+    "WINDSURF": [("x${file:~/a b}", (T("x"), FilePart("~/a b"))), ("${env:A}", (EMPTY_A,)), ("${A}", (T("${A}"),))],
+    "GEMINI": [("$A-${B:-x}%C%", (A, T("-"), VariablePart("B", "x"), T("%C%"))), ("$$A", (T("$"), A))],
+    "CONTINUE": [
         ("Bearer ${{ secrets.A-b.c }}", (T("Bearer "), SecretPart("A-b.c"))),
         ("${{secrets.A}}", (SecretPart("A"),)),
         ("${{ inputs.A }}", (ForeignPart("${{ inputs.A }}"),)),
         ("${{ other.A }}", (T("${{ other.A }}"),)),
         ("${A}", (T("${A}"),)),
     ],
-    "NAMED": [("$A", (T("$A"),))],
+    "GOOSE": [("$A", (T("$A"),))],
     "ATOMIC": [("$env:A/${A}", (EMPTY_A, T("/"), EMPTY_A)), ("${A:-x}", (T("${A:-x}"),)), ("$A", (T("$A"),))],
-    "STRICT": [
+    "MCPORTER": [
         ("$env:A", (VariablePart("A", unset="error"),)),
         ("${A:-x}${A}", (VariablePart("A", "x", "error"), VariablePart("A", unset="error"))),
     ],
-    "SHELL": [
+    "CRUSH": [
         ("$A${A:-x}", (EMPTY_A, VariablePart("A", "x", "empty"))),
         ("a$(op read x)b", (T("a"), CommandPart((T("op read x"),)), T("b"))),
         ("$(a (b (c)) d)", (CommandPart((T("a (b (c)) d"),)),)),
@@ -197,12 +197,12 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
 def test_a_string_among_the_arguments_means_what_its_tool_says(
     name: str, text: str, expected: tuple[Part, ...]
 ) -> None:
-    made = template(text, DIALECTS[name], "args")
+    made = parse_template(text, DIALECTS[name], "args")
     assert made.parts == expected
     assert made.text == text
 
 
-@pytest.mark.parametrize("field", sorted(VALUES))
+@pytest.mark.parametrize("field", sorted(VALUE_SLOTS))
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -221,29 +221,29 @@ def test_a_string_among_the_arguments_means_what_its_tool_says(
         ("A_TOKEN", (T("A_TOKEN"),)),
     ],
 )
-def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part, ...], field: Field) -> None:
-    assert parts(text, DOLLAR, field) == expected
+def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part, ...], field: TextSlot) -> None:
+    assert parts(text, COPILOT, field) == expected
 
 
-@pytest.mark.parametrize("field", [field for field in FIELDS if field not in VALUES])
-def test_dollars_count_in_env_and_headers_alone(field: Field) -> None:
+@pytest.mark.parametrize("field", [field for field in FIELDS if field not in VALUE_SLOTS])
+def test_dollars_count_in_env_and_headers_alone(field: TextSlot) -> None:
     for text in ("$A", "${A}", "${A:-x}", "x $A"):
-        assert parts(text, DOLLAR, field) == (TextPart(text),)
+        assert parts(text, COPILOT, field) == (TextPart(text),)
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_the_other_placeholders_count_everywhere(field: Field) -> None:
-    for dialect in (BRACES, SHARED, OWN):
+def test_the_other_placeholders_count_everywhere(field: TextSlot) -> None:
+    for dialect in (CLAUDE, SHARED, MOORING):
         assert parts("x-${A}", dialect, field) == (TextPart("x-"), A)
-    assert parts("x-{env:A}", CURLY, field) == (TextPart("x-"), EMPTY_A)
-    assert parts("x-${env:A}", EDITOR, field) == (TextPart("x-"), EMPTY_A)
+    assert parts("x-{env:A}", OPENCODE, field) == (TextPart("x-"), EMPTY_A)
+    assert parts("x-${env:A}", VSCODE, field) == (TextPart("x-"), EMPTY_A)
 
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("name", DIALECTS)
-def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, field: Field) -> None:
+def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, field: TextSlot) -> None:
     made = parts("!op read x", DIALECTS[name], field)
-    if name in ("SHARED", "OWN") and field in VALUES:
+    if name in ("SHARED", "MOORING") and field in VALUE_SLOTS:
         assert made == (CommandPart((TextPart("op read x"),)),)
     else:
         assert made == (TextPart("!op read x"),)
@@ -251,13 +251,13 @@ def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files
 
 def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholders() -> None:
     assert parts(" !x", SHARED, "env") == (TextPart(" !x"),)
-    assert parts("a!x", OWN, "env") == (TextPart("a!x"),)
+    assert parts("a!x", MOORING, "env") == (TextPart("a!x"),)
     assert parts("!", SHARED, "env") == (CommandPart((TextPart(""),)),)
     assert parts("!!x", SHARED, "env") == (CommandPart((TextPart("!x"),)),)
     assert parts("!pass ${A:-x}/y", SHARED, "headers") == (
         CommandPart((TextPart("pass "), VariablePart("A", "x"), TextPart("/y"))),
     )
-    assert parts("!NAME", OWN, "env") == (CommandPart((TextPart("NAME"),)),)
+    assert parts("!NAME", MOORING, "env") == (CommandPart((TextPart("NAME"),)),)
 
 
 @pytest.mark.parametrize(
@@ -277,21 +277,21 @@ def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholder
     ],
 )
 def test_a_bare_name_in_an_own_value_is_a_variable_and_surely_one_when_it_looks_like_one(text: str, unset: str) -> None:
-    for field in VALUES:
-        (part,) = parts(text, OWN, field)
+    for field in VALUE_SLOTS:
+        (part,) = parts(text, MOORING, field)
         assert isinstance(part, VariablePart)
         assert (part.name, part.default, part.unset) == (text, None, unset)
 
 
 @pytest.mark.parametrize("text", ["A-B", "1", "A B", "A_B\n", "\nA_B", "É", "", "A.B", "$A_B", "A_B "])
 def test_what_is_no_name_is_no_bare_name(text: str) -> None:
-    assert parts(text, OWN, "env") == (TextPart(text),)
+    assert parts(text, MOORING, "env") == (TextPart(text),)
 
 
 def test_bare_names_count_in_values_of_own_files_alone() -> None:
     for name, dialect in DIALECTS.items():
         for field in FIELDS:
-            bare = name == "OWN" and field in VALUES
+            bare = name == "MOORING" and field in VALUE_SLOTS
             assert (parts("A_TOKEN", dialect, field) != (TextPart("A_TOKEN"),)) == bare, (name, field)
 
 
@@ -308,13 +308,13 @@ def test_bare_names_count_in_values_of_own_files_alone() -> None:
     ],
 )
 def test_a_tilde_begins_a_working_folder_where_the_tool_has_it(text: str, expected: tuple[Part, ...]) -> None:
-    assert parts(text, DOLLAR, "cwd") == expected
+    assert parts(text, COPILOT, "cwd") == expected
 
 
 def test_a_tilde_is_a_home_in_no_other_field_or_dialect() -> None:
     for name, dialect in DIALECTS.items():
         for field in FIELDS:
-            home = name in ("DOLLAR", "ATOMIC") and field == "cwd"
+            home = name in ("COPILOT", "ATOMIC") and field == "cwd"
             assert (parts("~/x", dialect, field) != (TextPart("~/x"),)) == home, (name, field)
 
 
@@ -324,7 +324,7 @@ def test_an_input_carries_what_its_file_says_about_it() -> None:
         "pick": {"type": "pickString", "options": ["a", "b"], "password": False},
         "odd": {"description": 1, "password": "yes", "default": ["x"], "options": "ab"},
     }
-    made = template("${input:key} ${input:pick} ${input:odd} ${input:none}", EDITOR, "env", inputs)
+    made = parse_template("${input:key} ${input:pick} ${input:odd} ${input:none}", VSCODE, "env", inputs)
     assert [part for part in made.parts if isinstance(part, InputPart)] == [
         InputPart("key", "The key", "d", True),
         InputPart("pick", options=("a", "b")),
@@ -336,43 +336,47 @@ def test_an_input_carries_what_its_file_says_about_it() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "unset"),
     [
-        ("BRACES", "${A}", "literal"),
+        ("CLAUDE", "${A}", "literal"),
         ("SHARED", "${A}", "literal"),
-        ("OWN", "${A}", "literal"),
-        ("DOLLAR", "$A", "literal"),
-        ("DOLLAR", "${A}", "literal"),
-        ("CURLY", "{env:A}", "empty"),
-        ("EDITOR", "${env:A}", "empty"),
-        ("LOOSE", "$A", "empty"),
-        ("ENV", "${env:A}", "literal"),
+        ("MOORING", "${A}", "literal"),
+        ("COPILOT", "$A", "literal"),
+        ("COPILOT", "${A}", "literal"),
+        ("OPENCODE", "{env:A}", "empty"),
+        ("VSCODE", "${env:A}", "empty"),
+        ("GEMINI", "$A", "empty"),
+        ("CLINE", "${env:A}", "literal"),
         ("ATOMIC", "$env:A", "empty"),
-        ("STRICT", "${A}", "error"),
-        ("SHELL", "$A", "empty"),
+        ("MCPORTER", "${A}", "error"),
+        ("CRUSH", "$A", "empty"),
     ],
 )
 def test_each_dialect_says_what_an_unset_variable_becomes(name: str, text: str, unset: str) -> None:
-    (variable,) = template(text, DIALECTS[name], "env").variables
+    (variable,) = parse_template(text, DIALECTS[name], "env").variables
     assert (variable.name, variable.unset) == ("A", unset)
 
 
 def test_the_variables_of_a_template_are_listed_in_order_also_inside_a_command() -> None:
-    assert [variable.name for variable in template("${B} ${A:-x} ${B}", BRACES, "args").variables] == ["B", "A", "B"]
-    assert [variable.name for variable in template("!${B} ${A}", SHARED, "env").variables] == ["B", "A"]
-    assert template("no ${} such", BRACES, "args").variables == ()
+    assert [variable.name for variable in parse_template("${B} ${A:-x} ${B}", CLAUDE, "args").variables] == [
+        "B",
+        "A",
+        "B",
+    ]
+    assert [variable.name for variable in parse_template("!${B} ${A}", SHARED, "env").variables] == ["B", "A"]
+    assert parse_template("no ${} such", CLAUDE, "args").variables == ()
 
 
 def test_a_variable_left_unset_may_mean_something_else_in_env_or_headers() -> None:
-    unset = {field: template("$A", LOOSE, field).variables[0].unset for field in ("env", "headers", "args")}
+    unset = {field: parse_template("$A", GEMINI, field).variables[0].unset for field in ("env", "headers", "args")}
     assert unset == {"env": "empty", "headers": "literal", "args": "literal"}
-    assert template("$A", SHELL, "headers").variables[0].unset == "omit"
-    assert parts("Bearer $A", NAMED, "headers") == (TextPart("Bearer "), A)
+    assert parse_template("$A", CRUSH, "headers").variables[0].unset == "omit"
+    assert parts("Bearer $A", GOOSE, "headers") == (TextPart("Bearer "), A)
 
 
 def test_a_value_that_the_configuration_gives_takes_the_place_of_its_variable() -> None:
-    made = template("<${A}>${B}", BRACES, "args", fixed={"A": "x", "C": "y"})
+    made = parse_template("<${A}>${B}", CLAUDE, "args", known_values={"A": "x", "C": "y"})
     assert made.parts == (TextPart("<x>"), VariablePart("B"))
     assert made.text == "<${A}>${B}"
-    assert template("${A}", BRACES, "args", fixed={"A": ""}).parts == (TextPart(""),)
+    assert parse_template("${A}", CLAUDE, "args", known_values={"A": ""}).parts == (TextPart(""),)
 
 
 # --- meaning ------------------------------------------------------------------------------------------------
@@ -381,15 +385,15 @@ def test_a_value_that_the_configuration_gives_takes_the_place_of_its_variable() 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (template("{env:X}", CURLY, "env"), template("${env:X}", EDITOR, "env")),
-        (template("${X:-d}", BRACES, "env"), template("${X:-d}", DOLLAR, "env")),
-        (template("$X", DOLLAR, "env"), template("${X}", OWN, "args")),
-        (template("~/x", DOLLAR, "cwd"), template("${userHome}/x", EDITOR, "cwd")),
-        (template("~", DOLLAR, "cwd"), template("${userHome}", EDITOR, "cwd")),
-        (template("${/}", EDITOR, "args"), template("${pathSeparator}", EDITOR, "args")),
-        (template("plain", PLAIN, "args"), template("plain", EDITOR, "url")),
-        (template("", PLAIN, "args"), template("", BRACES, "env")),
-        (template("${A}", PLAIN, "args"), literal("${A}")),
+        (parse_template("{env:X}", OPENCODE, "env"), parse_template("${env:X}", VSCODE, "env")),
+        (parse_template("${X:-d}", CLAUDE, "env"), parse_template("${X:-d}", COPILOT, "env")),
+        (parse_template("$X", COPILOT, "env"), parse_template("${X}", MOORING, "args")),
+        (parse_template("~/x", COPILOT, "cwd"), parse_template("${userHome}/x", VSCODE, "cwd")),
+        (parse_template("~", COPILOT, "cwd"), parse_template("${userHome}", VSCODE, "cwd")),
+        (parse_template("${/}", VSCODE, "args"), parse_template("${pathSeparator}", VSCODE, "args")),
+        (parse_template("plain", PLAIN, "args"), parse_template("plain", VSCODE, "url")),
+        (parse_template("", PLAIN, "args"), parse_template("", CLAUDE, "env")),
+        (parse_template("${A}", PLAIN, "args"), literal("${A}")),
     ],
 )
 def test_templates_that_mean_the_same_are_equal_whoever_wrote_them(one: Template, other: Template) -> None:
@@ -402,12 +406,12 @@ def test_templates_that_mean_the_same_are_equal_whoever_wrote_them(one: Template
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (template("{env:X}", CURLY, "env"), template("${X}", BRACES, "env")),
-        (template("${X}", BRACES, "env"), template("${X}", PLAIN, "env")),
-        (template("${X}", BRACES, "env"), template("${X:-}", BRACES, "env")),
-        (template("!x", SHARED, "env"), template("!x", SHARED, "args")),
-        (template("A_B", OWN, "env"), template("${A_B}", OWN, "env")),
-        (template("{env:X}", CURLY, "env"), template("{file:X}", CURLY, "env")),
+        (parse_template("{env:X}", OPENCODE, "env"), parse_template("${X}", CLAUDE, "env")),
+        (parse_template("${X}", CLAUDE, "env"), parse_template("${X}", PLAIN, "env")),
+        (parse_template("${X}", CLAUDE, "env"), parse_template("${X:-}", CLAUDE, "env")),
+        (parse_template("!x", SHARED, "env"), parse_template("!x", SHARED, "args")),
+        (parse_template("A_B", MOORING, "env"), parse_template("${A_B}", MOORING, "env")),
+        (parse_template("{env:X}", OPENCODE, "env"), parse_template("{file:X}", OPENCODE, "env")),
     ],
 )
 def test_templates_that_mean_something_else_are_not_equal(one: Template, other: Template) -> None:
@@ -421,7 +425,7 @@ def test_a_template_is_no_string() -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_template_never_shows_its_text(name: str, field: Field) -> None:
+def test_a_template_never_shows_its_text(name: str, field: TextSlot) -> None:
     for text in (
         SECRET,
         f"!{SECRET}",
@@ -430,7 +434,7 @@ def test_a_template_never_shows_its_text(name: str, field: Field) -> None:
         f"~/{SECRET}",
         f"${{input:{SECRET}}}",
     ):
-        made = template(text, DIALECTS[name], field, {SECRET: {"description": SECRET, "default": SECRET}})
+        made = parse_template(text, DIALECTS[name], field, {SECRET: {"description": SECRET, "default": SECRET}})
         assert made.text == text
         assert SECRET not in f"{made} {made!r} {[made]} {(made,)!r}"
 
@@ -461,9 +465,9 @@ texts = st.lists(fragments, max_size=12).map("".join)
 
 @settings(max_examples=150, deadline=None)
 @given(harmless, dialects, fields)
-def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, field: Field) -> None:
-    assume(not (dialect.names and field in VALUES and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
-    made = template(text, dialect, field)
+def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, field: TextSlot) -> None:
+    assume(not (dialect.in_slot(field).bare_names and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
+    made = parse_template(text, dialect, field)
     assert made == literal(text)
     assert made.text == text
     assert made.variables == ()
@@ -494,17 +498,17 @@ def source(part: Part) -> str:
 
 @settings(max_examples=250, deadline=None)
 @given(texts, dialects, fields)
-def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, field: Field) -> None:
-    made = template(text, dialect, field)
+def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, field: TextSlot) -> None:
+    made = parse_template(text, dialect, field)
     assert re.fullmatch("".join(map(source, made.parts)), text)
     assert made.text == text
 
 
 @settings(max_examples=250, deadline=None)
 @given(texts, dialects, fields)
-def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: Field) -> None:
+def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: TextSlot) -> None:
     """No two texts side by side and none that is empty beside another part: else equality would miss them."""
-    made = template(text, dialect, field).parts
+    made = parse_template(text, dialect, field).parts
     fixed = [isinstance(part, TextPart) for part in made]
     assert made
     assert not any(one and other for one, other in pairwise(fixed))
@@ -514,7 +518,7 @@ def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: Field)
 @settings(max_examples=150, deadline=None)
 @given(st.from_regex("[A-Za-z_][A-Za-z0-9_]*", fullmatch=True), st.text(st.characters(exclude_characters="}")))
 def test_any_default_without_a_closing_brace_is_kept_to_the_letter(name: str, default: str) -> None:
-    for dialect in (BRACES, SHARED, OWN, DOLLAR):
+    for dialect in (CLAUDE, SHARED, MOORING, COPILOT):
         assert parts(f"<${{{name}:-{default}}}>", dialect, "env") == (
             TextPart("<"),
             VariablePart(name, default),
@@ -526,11 +530,11 @@ def test_any_default_without_a_closing_brace_is_kept_to_the_letter(name: str, de
 TIMED = """
 import resource, sys, time
 from mooring.discovery import dialect
-from mooring.discovery.template import template
+from mooring.discovery.template import parse_template
 resource.setrlimit(resource.RLIMIT_CPU, (3, 3))
 start = time.process_time()
 text = sys.argv[2] * (64 * 1024 // len(sys.argv[2]))
-made = template(text, getattr(dialect, sys.argv[1]), "env")
+made = parse_template(text, getattr(dialect, sys.argv[1]), "env")
 assert made.text == text
 print(time.process_time() - start)
 """
@@ -539,23 +543,23 @@ print(time.process_time() - start)
 @pytest.mark.parametrize(
     ("name", "unit"),
     [
-        ("BRACES", "${A:-"),
-        ("BRACES", "${A"),
-        ("OWN", "!${A:-"),
-        ("DOLLAR", "${A:-"),
-        ("DOLLAR", "$"),
-        ("CURLY", "{env:"),
-        ("CURLY", "{file:"),
-        ("EDITOR", "${input:"),
-        ("EDITOR", "${config:"),
-        ("EDITOR", "${userHome:"),
-        ("FILES", "${file:"),
-        ("SECRETS", "${{ secrets."),
-        ("SECRETS", "${{ inputs."),
-        ("SHELL", "$("),
-        ("SHELL", "$(a("),
-        ("SHELL", "$((("),
-        ("STRICT", "$env:"),
+        ("CLAUDE", "${A:-"),
+        ("CLAUDE", "${A"),
+        ("MOORING", "!${A:-"),
+        ("COPILOT", "${A:-"),
+        ("COPILOT", "$"),
+        ("OPENCODE", "{env:"),
+        ("OPENCODE", "{file:"),
+        ("VSCODE", "${input:"),
+        ("VSCODE", "${config:"),
+        ("VSCODE", "${userHome:"),
+        ("WINDSURF", "${file:"),
+        ("CONTINUE", "${{ secrets."),
+        ("CONTINUE", "${{ inputs."),
+        ("CRUSH", "$("),
+        ("CRUSH", "$(a("),
+        ("CRUSH", "$((("),
+        ("MCPORTER", "$env:"),
     ],
 )
 def test_the_longest_string_of_open_placeholders_is_read_in_half_a_second(name: str, unit: str) -> None:

@@ -23,8 +23,9 @@ from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Answer, MissingValue, No, Question, Yes
 from mooring.core.template import Part, Template, TextPart, VariablePart, literal
-from mooring.discovery.dialect import BRACES, LOOSE, VARS, WORKSPACE, Dialect
-from mooring.discovery.template import template
+from mooring.discovery import dialect as dialects
+from mooring.discovery.dialect import Dialect
+from mooring.discovery.template import parse_template
 from mooring.errors import Unresolved
 from mooring.servers.launch import dotenv
 from mooring.servers.launch.expand import AsWritten, Expanded, expand
@@ -45,10 +46,10 @@ def test_a_template_of_nothing_but_text_is_that_text(texts: list[str]) -> None:
 @given(
     st.lists(st.sampled_from(["${A}", "$B", "${env:C}", "${workspaceFolder}", " ", "x", "$", "{", "}", "ä", "${A:-d}"]))
 )
-@pytest.mark.parametrize("dialect", [BRACES, LOOSE, VARS, WORKSPACE])
+@pytest.mark.parametrize("dialect", [dialects.CLAUDE, dialects.GEMINI, dialects.AMP, dialects.ROO])
 def test_what_stays_as_written_stays_exactly_as_written(dialect: Dialect, pieces: list[str]) -> None:
     text = "".join(pieces)
-    made = template(text, dialect, "args")
+    made = parse_template(text, dialect, "args")
     filled = expand(made, lambda part: Expanded(part.text) if isinstance(part, TextPart) else AsWritten())
     assert filled == Expanded(text)
 

@@ -1,8 +1,11 @@
-"""How each tool writes placeholders into its strings: a dialect is a pattern and what an unset variable becomes.
+"""How each tool writes placeholders into its strings: a dialect is a pattern, and what an unset variable becomes.
 
-The named groups of a pattern say what a match means: `name` and `default` a variable, `file` a file's contents,
-`input` a question to the person, `secret` one of the tool's secrets, `command` what a command prints, `known` a place,
-`foreign` something only that tool can fill.
+The named groups of a pattern say what a match means: `name` and `default` are a variable (as are `bare` and `percent`,
+its other spellings), `file` is a file's contents, `input` a question to the person, `secret` one of the tool's secrets,
+`command` a command's output, `known` a place, and `foreign` something only that tool can fill in.
+
+The same text means different things to different tools: `${HOME}` is a variable to Claude Code and plain text to Codex.
+So every format names its dialect, and there is no pattern for all of them.
 """
 
 from collections.abc import Mapping
@@ -12,115 +15,132 @@ from msgspec import Struct
 
 from mooring.core.template import Unset
 
-Field: TypeAlias = Literal["command", "args", "env", "env_file", "cwd", "url", "headers", "headers_helper", "oauth"]
+TextSlot: TypeAlias = Literal["command", "args", "env", "env_file", "cwd", "url", "headers", "headers_helper", "oauth"]
+"""Where in an entry a string with placeholders can be."""
 
-VALUES: frozenset[Field] = frozenset({"env", "headers"})
-
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_BRACED = rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^}}]{{0,4096}}+))?\}}"
+Inputs: TypeAlias = Mapping[str, Mapping[str, object]]
+"""The questions a file defines for its `${input:id}` placeholders, by their ids."""
 
 
 class Dialect(Struct, frozen=True):
-    """One tool's way of writing placeholders.
-
-    `fields` limits where they count (`None`: everywhere), `unset_in` says where an unset variable becomes something
-    else than `unset`. `commands` lets an env or header value be `!command`,
-    `names` lets it be the bare name of a variable, `tilde` lets a working folder begin with `~`.
-    """
+    """One tool's way of writing placeholders."""
 
     pattern: str | None = None
     unset: Unset = "literal"
-    unset_in: Mapping[Field, Unset] = {}
-    fields: frozenset[Field] | None = None
+    """What an unset variable becomes."""
     commands: bool = False
-    names: bool = False
+    """A string may be `!command`."""
+    bare_names: bool = False
+    """A string may be the name of a variable and nothing else."""
     tilde: bool = False
-    env_pattern: str | None = None
-    """The pattern in env, where that is another."""
+    """A string may begin with `~`, the person's home."""
+    slots: "Mapping[TextSlot, Dialect]" = {}
+    """Slots with rules of their own, which replace all of these."""
     on_windows: "Dialect | None" = None
-    """What holds there instead."""
+    """The dialect that takes this one's place on Windows."""
 
+    def in_slot(self, slot: TextSlot) -> "Dialect":
+        return self.slots.get(slot, self)
+
+
+# Every repetition is bounded and possessive (`{0,4096}+`): a long string of placeholders that open and never close
+# would otherwise take quadratic time to read. Patterns are strings, compiled only when a string needs one.
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_VARIABLE = rf"\$\{{(?P<name>{_NAME})\}}"
+_VARIABLE_OR_DEFAULT = rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^}}]{{0,4096}}+))?\}}"
+_BARE_VARIABLE = rf"\$(?P<bare>{_NAME})"
+_ENV_VARIABLE = rf"\$\{{env:(?P<name>{_NAME})\}}"
+_POWERSHELL_VARIABLE = rf"\$env:(?P<bare>{_NAME})"
 
 PLAIN = Dialect()
-"""No placeholders: what is written is meant."""
+"""No placeholders: every string means exactly what is written. Codex and many others."""
 
-BRACES = Dialect(_BRACED)
-"""`${VAR}` and `${VAR:-default}`; an unset variable stays as it is written. Claude Code's way."""
+CLAUDE = Dialect(_VARIABLE_OR_DEFAULT)
+"""`${VAR}` and `${VAR:-default}`; an unset variable stays as written. Claude Code and those that follow it."""
 
-SHARED = Dialect(_BRACED, commands=True)
-"""`BRACES`, and `!command` in env and headers: the files that belong to no one tool."""
+CLAUDE_PLUGINS = Dialect(rf"{_VARIABLE_OR_DEFAULT}|\$\{{(?P<secret>user_config\.[^}}]{{1,256}}+)\}}")
+"""`CLAUDE`, and `${user_config.NAME}` for what a plugin asked the person."""
 
-OWN = Dialect(_BRACED, commands=True, names=True)
-"""`SHARED`, and bare variable names in env and headers: our own files and oh-my-pi's."""
+_SHARED_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True)
 
-DOLLAR = Dialect(rf"{_BRACED}|\$(?P<bare>{_NAME})", fields=VALUES, tilde=True)
-"""`$VAR`, `${VAR}` and `${VAR:-default}` in env and headers alone. Copilot's way."""
+SHARED = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _SHARED_VALUE, "headers": _SHARED_VALUE})
+"""`CLAUDE`, and `!command` in env and headers. Files that several tools share."""
 
-CURLY = Dialect(r"\{env:(?P<name>[^}]{1,4096}+)\}|\{file:(?P<file>[^}]{1,4096}+)\}", unset="empty")
-"""`{env:VAR}`, empty when unset, and `{file:path}`. OpenCode's way."""
+_MOORING_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True, bare_names=True)
 
-EDITOR = Dialect(
-    rf"\$\{{env:(?P<name>{_NAME})\}}|\$\{{input:(?P<input>[^}}]{{1,4096}}+)\}}"
+MOORING = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _MOORING_VALUE, "headers": _MOORING_VALUE})
+"""`SHARED`, and bare variable names in env and headers. Mooring's own files and oh-my-pi's."""
+
+_COPILOT_VALUE = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}")
+
+COPILOT = Dialect(slots={"env": _COPILOT_VALUE, "headers": _COPILOT_VALUE, "cwd": Dialect(tilde=True)})
+"""`$VAR`, `${VAR}` and `${VAR:-default}`, but only in env and headers; a working folder may begin with `~`."""
+
+OPENCODE = Dialect(r"\{env:(?P<name>[^}]{1,4096}+)\}|\{file:(?P<file>[^}]{1,4096}+)\}", unset="empty")
+"""`{env:VAR}`, where the name is anything up to the brace, and `{file:path}`."""
+
+VSCODE = Dialect(
+    rf"{_ENV_VARIABLE}|\$\{{input:(?P<input>[^}}]{{1,4096}}+)\}}"
     r"|\$\{(?P<known>workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)(?::[^}]{0,4096}+)?\}"
     r"|\$\{(?P<foreign>(?:config|command|extensionInstallFolder):[^}]{1,4096}+)\}",
     unset="empty",
 )
-"""`${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `${userHome}`. VS Code's way."""
+"""`${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `${userHome}` and others. VS Code and Cursor."""
 
-_ENV = rf"\$\{{env:(?P<name>{_NAME})\}}"
+AMP = Dialect(_VARIABLE)
+"""`${VAR}` without a default; an unset variable stays as written. Amp, Kiro and Warp."""
 
-VARS = Dialect(rf"\$\{{(?P<name>{_NAME})\}}")
-"""`${VAR}` and nothing more; an unset variable stays as it is written. The way of Amp, Kiro and Warp."""
+MCPM = Dialect(rf"\A{_VARIABLE}\Z")
+"""`${VAR}` only as the whole value."""
 
-PLUGIN = Dialect(r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error", fields=frozenset({"args", "env", "cwd"}))
-"""`${PLUGIN_ROOT}` and `${PLUGIN_DATA}` for what a plugin starts. The way of Agent Plugins."""
+_PLUGIN_FOLDERS = Dialect(r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="error")
 
-ASKED = Dialect(rf"{_BRACED}|\$\{{(?P<secret>user_config\.[^}}]{{1,256}}+)\}}")
-"""`BRACES`, and `${user_config.NAME}` for what a plugin asked the person. The way of Claude Code's plugins."""
+AGENT_PLUGINS = Dialect(slots={"args": _PLUGIN_FOLDERS, "env": _PLUGIN_FOLDERS, "cwd": _PLUGIN_FOLDERS})
+"""`${PLUGIN_ROOT}` and `${PLUGIN_DATA}`, only for what a plugin starts."""
 
-WHOLE = Dialect(rf"\A\$\{{(?P<name>{_NAME})\}}\Z")
-"""`${VAR}` as the whole value. mcpm's way."""
+CLINE = Dialect(_ENV_VARIABLE)
+"""`${env:VAR}`; an unset variable stays as written. Cline and Amazon Q."""
 
-ENV = Dialect(_ENV)
-"""`${env:VAR}`; an unset variable stays as it is written. The way of Cline and Amazon Q."""
+ROO = Dialect(rf"{_ENV_VARIABLE}|\$\{{(?P<known>workspaceFolder)\}}")
+"""`CLINE`, and `${workspaceFolder}`."""
 
-WORKSPACE = Dialect(rf"{_ENV}|\$\{{(?P<known>workspaceFolder)\}}")
-"""`ENV`, and `${workspaceFolder}`. Roo's way."""
+WINDSURF = Dialect(rf"{_ENV_VARIABLE}|\$\{{file:(?P<file>[^}}]{{1,4096}}+)\}}", unset="empty")
+"""`${env:VAR}` and `${file:path}`."""
 
-FILES = Dialect(rf"{_ENV}|\$\{{file:(?P<file>[^}}]{{1,4096}}+)\}}", unset="empty")
-"""`${env:VAR}` and `${file:path}`. Windsurf's way."""
+# Gemini expands its settings twice: once when it reads the file, where an unset variable stays as written, and env
+# values once more when it starts the program, where it becomes empty and Windows' `%VAR%` is a variable, too.
+_GEMINI = rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}"
+_GEMINI_ENV = Dialect(_GEMINI, unset="empty")
+_GEMINI_ENV_ON_WINDOWS = Dialect(rf"{_GEMINI}|%(?P<percent>{_NAME})%", unset="empty")
 
-_LOOSE = rf"{_BRACED}|\$(?P<bare>{_NAME})"
-_WINDOWS = Dialect(_LOOSE, unset_in={"env": "empty"}, env_pattern=rf"{_LOOSE}|%(?P<percent>{_NAME})%")
+GEMINI = Dialect(
+    _GEMINI,
+    slots={"env": _GEMINI_ENV},
+    on_windows=Dialect(_GEMINI, slots={"env": _GEMINI_ENV_ON_WINDOWS}),
+)
+"""`$VAR`, `${VAR}` and `${VAR:-default}` everywhere. Gemini CLI and its fork Qwen Code."""
 
-LOOSE = Dialect(_LOOSE, unset_in={"env": "empty"}, on_windows=_WINDOWS)
-"""`$VAR`, `${VAR}` and `${VAR:-default}` everywhere; unset stays as written, but is empty in env. Gemini's way.
-
-On Windows `%VAR%` is one in env, too.
-"""
-
-SECRETS = Dialect(
+CONTINUE = Dialect(
     r"\$\{\{\s{0,8}+secrets\.(?P<secret>[^\s}]{1,256}+)\s{0,8}+\}\}|(?P<foreign>\$\{\{\s{0,8}+inputs\.[^}]{1,256}+\}\})"
 )
-"""`${{ secrets.X }}`, and `${{ inputs.X }}` that only its hub fills. Continue's way."""
+"""`${{ secrets.X }}`, and `${{ inputs.X }}`, which only Continue's hub fills in."""
 
-NAMED = Dialect(rf"\$\{{(?P<name>{_NAME})\}}|\$(?P<bare>{_NAME})", fields=frozenset({"headers"}))
-"""`$VAR` and `${VAR}` in headers alone. Goose's way."""
+GOOSE = Dialect(slots={"headers": Dialect(rf"{_VARIABLE}|{_BARE_VARIABLE}")})
+"""`$VAR` and `${VAR}`, only in headers."""
 
-_SHELL_ENV = rf"\$env:(?P<bare>{_NAME})"
+_ATOMIC = rf"{_VARIABLE}|{_POWERSHELL_VARIABLE}"
 
-ATOMIC = Dialect(rf"\$\{{(?P<name>{_NAME})\}}|{_SHELL_ENV}", unset="empty", tilde=True)
-"""`${VAR}` and `$env:VAR`, empty when unset."""
+ATOMIC = Dialect(_ATOMIC, unset="empty", slots={"cwd": Dialect(_ATOMIC, unset="empty", tilde=True)})
+"""`${VAR}` and `$env:VAR`; a working folder may begin with `~`."""
 
-STRICT = Dialect(rf"{_BRACED}|{_SHELL_ENV}", unset="error")
-"""`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start. mcporter's way."""
+MCPORTER = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_POWERSHELL_VARIABLE}", unset="error")
+"""`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start."""
 
-SHELL = Dialect(
-    rf"{_BRACED}|\$(?P<bare>{_NAME})|\$\((?P<command>(?:[^()]|\((?:[^()]|\([^()]{{0,999}}+\)){{0,999}}+\)){{0,4096}}+)\)",
-    unset="empty",
-    unset_in={"headers": "omit"},
+# A command may hold parentheses two levels deep; a regular expression cannot count further.
+_CRUSH = (
+    rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}"
+    r"|\$\((?P<command>(?:[^()]|\((?:[^()]|\([^()]{0,999}+\)){0,999}+\)){0,4096}+)\)"
 )
-"""`$VAR`, `${VAR:-default}` and `$(command)`; unset is empty, and a header left empty goes. Crush's way."""
 
-Inputs: TypeAlias = Mapping[str, Mapping[str, object]]
-"""The questions a file defines for its `${input:id}` placeholders."""
+CRUSH = Dialect(_CRUSH, unset="empty", slots={"headers": Dialect(_CRUSH, unset="omit")})
+"""`$VAR`, `${VAR:-default}` and `$(command)`, as in a shell; a header left empty is not sent."""

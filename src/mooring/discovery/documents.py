@@ -13,7 +13,6 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import format as shapes
 from mooring.discovery.format import (
-    MIB,
     PROJECT,
     Folder,
     Folders,
@@ -47,24 +46,26 @@ class Documents:
         self._personal = frozenset(_personal(context, formats))
 
     def sheets(self, format: Format) -> tuple[Sheet, ...]:
-        plain = [place for place in format.places if place.each is None]
+        plain = [place for place in format.places if place.folders is None]
         once = {(place.scope, place.key, path): place for place, path in reversed([*self._paths(plain)])}
         found = [(place, path, self._around(place, path)) for (*_, path), place in once.items()][::-1]
         if len(plain) < len(format.places):
-            inside = [row for place in format.places if place.each for row in self._inside(place, place.each)]
-            found = inside + found if format.places[0].each else found + inside
+            inside = [row for place in format.places if place.folders for row in self._inside(place, place.folders)]
+            found = inside + found if format.places[0].folders else found + inside
         sheets = (
             Sheet(place, path, document, folder)
             for place, path, folder in found
             if (document := self.document(place, path)) is not None
         )
-        return tuple(each for sheet in sheets for each in (self._led(sheet) if sheet.place.leads else (sheet,)))
+        return tuple(
+            each for sheet in sheets for each in (self._led(sheet) if sheet.place.may_name_files else (sheet,))
+        )
 
     def _around(self, place: Place, path: str) -> Folder:
         """The folder of a file, where folders are switched off by name."""
         if not place.off or not os.path.lexists(path):
             return _NO_FOLDER
-        return Folder(off=said(self, place.off).about(os.path.basename(os.path.dirname(path))))
+        return Folder(disabled_by=said(self, place.off).about(os.path.basename(os.path.dirname(path))))
 
     def _inside(self, place: Place, folders: Folders) -> Iterator[tuple[Place, str, Folder]]:
         """A place in each of the folders that another file names."""
@@ -74,16 +75,18 @@ class Documents:
             yield place, place.path.replace("{each}", folder.path, 1), folder
 
     def _named(self, folders: Folders) -> tuple[Folder, ...]:
-        wanted = folders.listed if folders.whose in self._tools else ()
+        wanted = folders.registries if folders.tool in self._tools else ()
         listed = [each for switch in wanted for each in told(self, switch)]
         if not listed:
             return ()
         from mooring.discovery.plugins import named, settled  # only where there are such folders
 
-        found = [each for path, value in listed for each in named(folders.whose, value, path, self.context)]
+        found = [each for path, value in listed for each in named(folders.tool, value, path, self.context)]
         off = said(self, folders.off)
         answers = [value for switch in folders.answers for _, value in told(self, switch)]
-        whole = (settled(each, (off.about(each.id) if each.id else None) or each.off, answers) for each in found)
+        whole = (
+            settled(each, (off.about(each.id) if each.id else None) or each.disabled_by, answers) for each in found
+        )
         return tuple(folder for folder in whole if folder is not None)
 
     def _led(self, sheet: Sheet) -> Iterator[Sheet]:
@@ -130,7 +133,7 @@ class Documents:
         places = tuple(places)
         for place in places:
             if not _walked(place) and (path := locate(place, self.context.where)):
-                if place.several:
+                if place.path_list:
                     yield from ((place, one) for one in _several(path, self.context.where))
                 else:
                     yield from ((place, match) for match in self._matches(place, path))
@@ -153,7 +156,11 @@ class Documents:
                 return None
             if not place.inline:
                 self.seen.append(path)
-            document = _picked(data, place.pick) if place.pick and len(data) > MIB else parse(data, shapes.kind(path))
+            document = (
+                _picked(data, place.extract)
+                if place.extract and len(data) > files.MIB
+                else parse(data, shapes.document_kind(path))
+            )
         except FileError as error:
             self.problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
             return None
@@ -298,7 +305,9 @@ def _personal(context: ScanContext, formats: Sequence[Format]) -> Iterator[str]:
     bare = replace(where, env={})
     for format in formats:
         for place in format.places:
-            if place.scope == "user" and place.each is None:
-                for machine in (where, bare) if "$" in place.path or place.path[0] != "~" or place.unless else (where,):
+            if place.scope == "user" and place.folders is None:
+                for machine in (
+                    (where, bare) if "$" in place.path or place.path[0] != "~" or place.unless_set else (where,)
+                ):
                     if path := locate(place, machine):
                         yield home + path[len(where.home) :] if path.startswith(where.home + "/") else path

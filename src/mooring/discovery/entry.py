@@ -1,122 +1,130 @@
-"""One entry of a file into a definition: understood, refused with a reason, or recognised as no server at all.
+"""One entry of a file into a definition: understood, refused with a reason, or recognized as no server at all.
 
-A key that decides what is started (command, args, env, url, headers …) must be sound or the entry is refused;
-any other key that is not is a problem of its own, and the entry stands without it.
+A key that decides what is started (command, args, env, url, headers …) must be sound, or the entry is refused. Any
+other key that is not sound is reported, and the entry is used without it.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem, Severity
 from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
-from mooring.discovery import dialect, values
+from mooring.discovery import values
+from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
-from mooring.discovery.rewrite import is_ours, native
-from mooring.discovery.template import template
+from mooring.discovery.rewrite import replace_mcp_remote, starts_mooring
+from mooring.discovery.template import parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
 
-_LEADS = r"[/\\~$%{]|[A-Za-z]:"
-"""How a path begins that is not relative, or not known yet."""
+# How a path begins that is absolute, or whose beginning is not known yet.
+_NOT_RELATIVE = r"[/\\~$%{]|[A-Za-z]:"
 
-PLAIN = 64
-"""A name of letters, digits and hyphens below this length is one that every tool takes."""
+# Every tool accepts names of letters, digits and hyphens up to here: no pattern needs to be compiled for them.
+_PLAIN_NAME_LENGTH = 64
 
-_NOTHING: tuple[str, ...] = ()
-_EMPTY: Mapping[str, str] = {}
-
-Loose: TypeAlias = Literal["env_file", "headers_helper"]
+_NO_TEXTS: tuple[str, ...] = ()
+_NO_TEXT_MAP: Mapping[str, str] = {}
 
 T = TypeVar("T")
 
 
-class Read(Struct, frozen=True):
-    """What became of an entry."""
+class ParsedEntry(Struct, frozen=True):
+    """What became of an entry: its definition, unless it is no server, and everything wrong with it."""
 
     definition: ServerConfig | Broken | None
     problems: tuple[Problem, ...]
 
 
-def read(
-    entry: RawEntry, format: Format, disabled_by: str | None = None, *, keep: bool = False, forced: bool = False
-) -> Read:
+def read_entry(
+    entry: RawEntry,
+    format: Format,
+    disabled_by: str | None = None,
+    *,
+    keep_mcp_remote: bool = False,
+    force_on: bool = False,
+) -> ParsedEntry:
     """Understand one entry. Never raises: whatever is wrong becomes a problem.
 
-    With `keep`, a program that only leads to an address is started as written; otherwise the address is used.
-    With `forced`, what the entry says of being off does not count.
+    With `keep_mcp_remote`, a program that only leads to an address is started as written; otherwise the address is
+    used. With `force_on`, an entry that switches itself off is on.
     """
-    reader = _Reader(entry, format, disabled_by, keep, forced)
+    reader = _EntryReader(entry, format, disabled_by, keep_mcp_remote, force_on)
     try:
-        return Read(reader.config(), tuple(reader.problems))
+        config = reader.read()
+        return ParsedEntry(config, tuple(reader.problems))
     except NoServer as refusal:
         problem = reader.problem(refusal.message, refusal.hint, refusal.key, "note")
-        return Read(None, (*reader.problems, problem))
+        return ParsedEntry(None, (*reader.problems, problem))
     except EntryRefused as refusal:
         problem = reader.problem(refusal.message, refusal.hint, refusal.key)
-        return Read(reader.broken(problem), (*reader.problems, problem))
+        return ParsedEntry(reader.broken(problem), (*reader.problems, problem))
 
 
-class _Reader:
+class _Setting(Struct, frozen=True):
+    """What an entry says in one slot, and under which of its tool's keys."""
+
+    key: str
+    field: Field
+    value: Any
+
+
+class _EntryReader:
     """Reads one entry, collecting problems on the way."""
 
-    def __init__(self, entry: RawEntry, format: Format, disabled_by: str | None, keep: bool, forced: bool) -> None:
-        self.keep, self.forced = keep, forced
+    def __init__(
+        self, entry: RawEntry, format: Format, disabled_by: str | None, keep_mcp_remote: bool, force_on: bool
+    ) -> None:
         self.entry = entry
         self.format = format
         self.disabled_by = disabled_by
+        self.keep_mcp_remote = keep_mcp_remote
+        self.force_on = force_on
         self.problems: list[Problem] = []
-        self.values: dict[Slot, tuple[str, Field, Any]] = {}
-        own = format.fixed(entry.raw) if format.fixed and isinstance(entry.raw, Mapping) else {}
-        self._fixed = {**entry.fixed, **own}
+        self._settings: dict[Slot, _Setting] = {}
+        self._known_values: Mapping[str, str | SecretPart] = entry.variables
+        if format.entry_variables and isinstance(entry.raw, Mapping):
+            self._known_values = {**entry.variables, **format.entry_variables(entry.raw)}
 
-    # --- the whole ------------------------------------------------------------------------------------------
+    # --- the whole entry ------------------------------------------------------------------------------------
 
-    def config(self) -> ServerConfig:
+    def read(self) -> ServerConfig:
         raw = self.entry.raw
         if not isinstance(raw, Mapping):
-            raise EntryRefused(f"should be an object, but is {values.kind(raw)}")
+            raise EntryRefused(f"should be an object, but is {values.describe_kind(raw)}")
         self._check_name()
-        self._collect(raw)
-        if prepare := self.entry.prepare or self.format.prepare:
-            self._collect(prepare(raw))
-        if self.format.remarks:
-            for key, message, hint in self.format.remarks(raw):
-                self.problems.append(self.problem(f"`{key}` {message}", hint, key, "warning"))
-        self.disabled_by = self.disabled_by or (None if self.forced else self._switched_off())
+        self._prepare(raw)
+        self._add_remarks(raw)
+        if not self.disabled_by and not self.force_on:
+            self.disabled_by = self._own_off_switch()
+
         timeout = self._time("timeout")
         written = self._connection()
-        connection = written if self.keep else native(written, self.entry.given)
+        connection = written if self.keep_mcp_remote else replace_mcp_remote(written, self.entry.plugin_env)
         return ServerConfig(
             name=self.entry.name,
             origin=self.entry.origin,
             connection=connection,
             written=None if connection is written else written,
             disabled_by=self.disabled_by,
-            required=self._soft("required", values.boolean, False),
-            start_timeout=self._either("start_timeout", timeout),
-            call_timeout=self._either("call_timeout", timeout),
+            required=self._lenient("required", values.read_boolean, False),
+            start_timeout=self._time("start_timeout", timeout),
+            call_timeout=self._time("call_timeout", timeout),
             idle_timeout=self._time("idle_timeout"),
-            tools_allow=self._allowed(),
-            tools_deny=self._soft("tools_deny", values.names, _NOTHING) + self._policy("always_deny"),
+            tools_allow=self._allowed_tools(),
+            tools_deny=self._lenient("tools_deny", values.read_names, _NO_TEXTS) + self._tools_under("always_deny"),
             oauth=self._oauth() if isinstance(written, Http) else None,
-            always_load=self._soft("always_load", values.boolean, False),
-            lifecycle=self._soft("lifecycle", values.lifecycle, "lazy"),
-            auto_approve=self._soft("auto_approve", values.approvals, _NOTHING) + self._policy("always_allow"),
-            raw=self.entry.raw,
+            always_load=self._lenient("always_load", values.read_boolean, False),
+            lifecycle=self._lenient("lifecycle", values.read_lifecycle, "lazy"),
+            auto_approve=self._lenient("auto_approve", values.read_approvals, _NO_TEXTS)
+            + self._tools_under("always_allow"),
+            raw=raw,
         )
-
-    def _check_name(self) -> None:
-        name = self.entry.name
-        if name.isascii() and name.replace("-", "").isalnum() and len(name) < PLAIN:
-            return
-        if self.format.names and not re.fullmatch(self.format.names, name):
-            message = f"has a name that {self.format.title} does not take, so it is left out there and here"
-            raise NoServer(message, "rename it")
 
     def broken(self, problem: Problem) -> Broken:
         return Broken(
@@ -124,271 +132,325 @@ class _Reader:
             origin=self.entry.origin,
             problem=problem,
             disabled_by=self.disabled_by,
-            transport=self._guess(),
+            transport=self._guess_transport(),
         )
 
     def problem(self, message: str, hint: str = "", key: str | None = None, level: Severity = "error") -> Problem:
-        path = self.entry.origin.key + ((key,) if key else ())
+        path = self.entry.origin.key
+        if key:
+            path = (*path, key)
         line = self.entry.document.line(path)
         return Problem(self.entry.origin.path, message, hint or "mend its entry", self.entry.name, line, level)
 
-    # --- keys -----------------------------------------------------------------------------------------------
+    def _check_name(self) -> None:
+        name, pattern = self.entry.name, self.format.name_pattern
+        if pattern is None or _is_plain_name(name):
+            return
+        if not re.fullmatch(pattern, name):
+            message = f"has a name that {self.format.title} does not take, so it is left out there and here"
+            raise NoServer(message, "rename it")
+
+    def _prepare(self, raw: Mapping[str, Any]) -> None:
+        # First as written: if `prepare` refuses the entry, its transport can still be shown.
+        self._collect(raw)
+        prepare = self.entry.prepare or self.format.prepare
+        if prepare:
+            self._collect(prepare(raw))
 
     def _collect(self, raw: Mapping[str, Any]) -> None:
-        self.values.clear()
+        self._settings.clear()
         for key, field in self.format.fields.items():
-            value = _inside(raw, key) if "." in key else raw.get(key)
+            value = _look_up(raw, key)
             if value is None and key in self.format.defaults:
-                value = _under(self.entry.document.data, self.format.defaults[key])
+                value = _look_up_path(self.entry.document.data, self.format.defaults[key])
             if value is not None:
-                self.values.setdefault(field.slot, (key, field, value))
+                self._settings.setdefault(field.slot, _Setting(key, field, value))
+
+    def _add_remarks(self, raw: Mapping[str, Any]) -> None:
+        if not self.format.remarks:
+            return
+        for key, message, hint in self.format.remarks(raw):
+            self._warn(f"`{key}` {message}", hint, key)
+
+    def _warn(self, message: str, hint: str, key: str | None) -> None:
+        self.problems.append(self.problem(message, hint, key, "warning"))
+
+    # --- single keys ----------------------------------------------------------------------------------------
 
     def _value(self, slot: Slot) -> Any:
-        return self.values[slot][2] if slot in self.values else None
+        return self._settings[slot].value if slot in self._settings else None
 
     def _key(self, slot: Slot) -> str:
-        return self.values[slot][0] if slot in self.values else slot
+        return self._settings[slot].key if slot in self._settings else slot
 
-    def _soft(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
-        """A key whose fault costs only itself."""
-        if slot not in self.values:
+    def _has(self, slot: Slot) -> bool:
+        """Whether the entry says something in a slot; blank text says nothing."""
+        value = self._value(slot)
+        if isinstance(value, str):
+            return bool(value.strip())
+        return value is not None
+
+    def _strict(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
+        """A value without which the entry would start something other than what was meant: if bad, refused."""
+        if slot not in self._settings:
             return default
+        setting = self._settings[slot]
         try:
-            return self._hard(slot, read, default)
+            return read(setting.value)
         except EntryRefused as refusal:
-            self.problems.append(
-                self.problem(f"{refusal.message}; it is ignored", refusal.hint, refusal.key, "warning")
-            )
-            return default
+            raise EntryRefused(f"`{setting.key}` {refusal.message}", refusal.hint, setting.key) from None
 
-    def _hard(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
-        """A key without which the entry would start something else than was meant."""
-        if slot not in self.values:
-            return default
-        key, _, value = self.values[slot]
+    def _lenient(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
+        """A value the entry can do without: if bad, reported and left out."""
         try:
-            return read(value)
+            return self._strict(slot, read, default)
         except EntryRefused as refusal:
-            raise EntryRefused(f"`{key}` {refusal.message}", refusal.hint, key) from None
+            self._warn(f"{refusal.message}; it is ignored", refusal.hint, refusal.key)
+            return default
 
-    # --- the connection -------------------------------------------------------------------------------------
+    # --- which transport ------------------------------------------------------------------------------------
 
     def _connection(self) -> Connection:
         transport = self._transport()
         if transport != "stdio":
             return self._http(transport)
         stdio = self._stdio()
-        if is_ours(stdio):
+        # A tool that uses Mooring as its server has it in its own file, which is one of those read here.
+        if starts_mooring(stdio):
             raise NoServer("is Mooring itself, which it never starts", "nothing to do; it is left out")
         return stdio
 
     def _transport(self) -> Transport:
-        command, url = _stated(self._value("command")), _stated(self._value("url"))
-        stated = self._stated()
-        if command is not None and url is not None:
+        stated = self._stated_transport()
+        if self._has("command") and self._has("url"):
             raise EntryRefused("has both a command and a url", "keep the one that is meant", self._key("url"))
         if stated is None:
-            if self.format.typed:
-                known = ", ".join(dict.fromkeys(self.format.types))
-                raise EntryRefused("has no type", f"add the one that is meant: {known}")
-            if command is not None:
-                return "stdio"
-            if url is not None:
-                return self._untyped()
-            raise EntryRefused("has neither a command nor a url", "add the one that is meant")
-        if stated == "stdio" and command is None:
+            return self._inferred_transport()
+        if stated == "stdio" and not self._has("command"):
             raise EntryRefused("is of type stdio, but has no command", "add the command that starts it")
-        if stated != "stdio" and url is None:
+        if stated != "stdio" and not self._has("url"):
             raise EntryRefused(f"is of type {self._value('type')}, but has no url", "add its address")
         return stated
 
-    def _stated(self) -> Transport | None:
-        if "type" not in self.values:
+    def _stated_transport(self) -> Transport | None:
+        if "type" not in self._settings:
             return None
-        word = self._hard("type", values.text, "")
-        if word in NO_SERVER and word not in self.format.types:
+        word = self._strict("type", values.read_text, "")
+        if word in self.format.types:
+            return self.format.types[word]
+        if word in NO_SERVER:
             hint = "nothing to do; it is left out"
             raise NoServer(f"is no server to connect to: it {NO_SERVER[word]}", hint, self._key("type"))
-        if word not in self.format.types:
-            known = ", ".join(dict.fromkeys(self.format.types))
-            raise EntryRefused(f"has the unknown type {word[:40]!r}", f"use one of: {known}", self._key("type"))
-        return self.format.types[word]
+        raise EntryRefused(f"has the unknown type {word[:40]!r}", f"use one of: {self._types()}", self._key("type"))
 
-    def _untyped(self) -> Transport:
-        if self.format.untyped is None:
+    def _inferred_transport(self) -> Transport:
+        if self.format.type_required:
+            raise EntryRefused("has no type", f"add the one that is meant: {self._types()}")
+        if self._has("command"):
+            return "stdio"
+        if self._has("url"):
+            return self._transport_of_untyped_url()
+        raise EntryRefused("has neither a command nor a url", "add the one that is meant")
+
+    def _transport_of_untyped_url(self) -> Transport:
+        key = self._key("url")
+        if self.format.untyped_url is None:
             hint = 'add "type": "http"' if self.format.types.get("http") else "add its type"
-            raise EntryRefused(f"has a url but no type, which {self.format.title} requires", hint, self._key("url"))
-        if self.format.ask_for_type:
-            self.problems.append(
-                self.problem(
-                    "has a url but no type, so http is tried, then sse",
-                    'add "type": "http" (or "sse")',
-                    self._key("url"),
-                    "note",
-                )
-            )
-        return self.format.untyped
+            raise EntryRefused(f"has a url but no type, which {self.format.title} requires", hint, key)
+        if self.format.suggest_type:
+            message, hint = "has a url but no type, so http is tried, then sse", 'add "type": "http" (or "sse")'
+            self.problems.append(self.problem(message, hint, key, "note"))
+        return self.format.untyped_url
 
-    def _guess(self) -> Transport | None:
+    def _guess_transport(self) -> Transport | None:
+        """What a refused entry was probably meant to be, for listings."""
         word = self._value("type")
         if isinstance(word, str) and word in self.format.types:
             return self.format.types[word]
-        if "command" in self.values:
+        if "command" in self._settings:
             return "stdio"
-        return self.format.untyped if "url" in self.values else None
+        return self.format.untyped_url if "url" in self._settings else None
+
+    def _types(self) -> str:
+        return ", ".join(self.format.types)
+
+    # --- a program ------------------------------------------------------------------------------------------
 
     def _stdio(self) -> Stdio:
-        command = self._based(self._hard("command", values.text, ""), ("./", ".\\"))
-        args = self._hard("args", values.arguments, _NOTHING)
+        command = self._strict("command", values.read_text, "")
+        # A command without a `./` is looked up in PATH, not in the folder.
+        if command.startswith(("./", ".\\")):
+            command = self._resolve(command)
+        args = self._strict("args", values.read_arguments, _NO_TEXTS)
         return Stdio(
             command=self._template(command, "command"),
             args=tuple(self._template(arg, "args") for arg in args),
             env=dict(self._env()),
-            pass_env=self._hard("pass_env", values.variable_names, _NOTHING),
+            pass_env=self._strict("pass_env", values.read_variable_names, _NO_TEXTS),
             env_file=self._optional("env_file"),
             cwd=self._cwd(),
         )
 
     def _env(self) -> Iterator[tuple[str, Template]]:
-        yield from ((name, literal(value)) for name, value in self.entry.given.items())
-        for name, text in self._hard("env", values.mapping, _EMPTY).items():
+        """Variables and their values; a later one replaces an earlier one of the same name."""
+        for name, value in self.entry.plugin_env.items():
+            yield name, literal(value)
+        for name, text in self._strict("env", values.read_text_map, _NO_TEXT_MAP).items():
             yield name, self._template(text, "env")
-        for name in self._hard("env_secrets", values.variable_names, _NOTHING):
+        for name in self._strict("env_secrets", values.read_variable_names, _NO_TEXTS):
             yield name, Template(f"${{{name}}}", (SecretPart(name, self.format.tool, variable=True),))
 
     def _cwd(self) -> Template | None:
-        text = self._hard("cwd", values.text, "")
-        if not text:
-            return literal(self.entry.base) if self.entry.base and self.format.at_home else None
-        return self._template(self._based(text, ("",)), "cwd")
+        text = self._strict("cwd", values.read_text, "")
+        if text:
+            return self._template(self._resolve(text), "cwd")
+        if self.entry.base and self.format.start_in_folder:
+            return literal(self.entry.base)
+        return None
 
-    def _based(self, path: str, beginnings: tuple[str, ...]) -> str:
-        """A relative path, from where it is meant."""
-        if not self.entry.base or not path.startswith(beginnings) or re.match(_LEADS, path):
+    def _resolve(self, path: str) -> str:
+        """A path that is relative to the entry's file or plugin, made absolute; any other path unchanged."""
+        base = self.entry.base
+        if not base or re.match(_NOT_RELATIVE, path):
             return path
-        return self.entry.base if path in (".", "./") else f"{self.entry.base}/{path.removeprefix('./')}"
+        if path in (".", "./"):
+            return base
+        return f"{base}/{path.removeprefix('./')}"
+
+    # --- an address -----------------------------------------------------------------------------------------
 
     def _http(self, transport: Transport) -> Http:
         return Http(
-            url=self._address(),
+            url=self._url(),
             headers=dict(self._headers()),
             headers_helper=self._optional("headers_helper"),
             transport=transport,
         )
 
-    def _address(self) -> Template:
-        address = self._template(self._hard("url", values.text, ""), "url")
-        known = isinstance(address.parts[0], TextPart)
-        if known and not address.text.lower().startswith(ADDRESSES):
-            raise EntryRefused(f"`{self._key('url')}` is no address", f"begin it with {ADDRESSES[0]}", self._key("url"))
-        return address
+    def _url(self) -> Template:
+        url = self._template(self._strict("url", values.read_text, ""), "url")
+        key = self._key("url")
+        begins_with_text = isinstance(url.parts[0], TextPart)
+        if begins_with_text and not url.text.lower().startswith(ADDRESSES):
+            raise EntryRefused(f"`{key}` is no address", f"begin it with {ADDRESSES[0]}", key)
+        return url
 
     def _headers(self) -> Iterator[tuple[str, Template]]:
-        if name := self._hard("bearer_env", values.text, ""):
-            yield (
-                "Authorization",
-                Template(f"Bearer ${{{name}}}", (TextPart("Bearer "), VariablePart(name, unset="omit"))),
-            )
-        if token := self._hard("bearer", values.text, ""):
-            inner = self._template(token, "headers")
-            yield "Authorization", Template(f"Bearer {token}", (TextPart("Bearer "), *inner.parts))
-        for header, name in self._hard("env_headers", values.mapping, _EMPTY).items():
+        """Headers and their values; a later one replaces an earlier one of the same name."""
+        if name := self._strict("bearer_env", values.read_text, ""):
+            parts = (TextPart("Bearer "), VariablePart(name, unset="omit"))
+            yield "Authorization", Template(f"Bearer ${{{name}}}", parts)
+        if token := self._strict("bearer", values.read_text, ""):
+            value = self._template(token, "headers")
+            yield "Authorization", Template(f"Bearer {token}", (TextPart("Bearer "), *value.parts))
+        for header, name in self._strict("env_headers", values.read_text_map, _NO_TEXT_MAP).items():
             yield header, Template(f"${{{name}}}", (VariablePart(name, unset="omit"),))
-        for header, text in self._hard("headers", values.mapping, _EMPTY).items():
+        for header, text in self._strict("headers", values.read_text_map, _NO_TEXT_MAP).items():
             yield header, self._template(text, "headers")
 
-    def _optional(self, slot: Loose) -> Template | None:
-        text = self._hard(slot, values.text, "")
+    def _optional(self, slot: Literal["env_file", "headers_helper"]) -> Template | None:
+        text = self._strict(slot, values.read_text, "")
         return self._template(text, slot) if text else None
 
-    def _template(self, text: str, field: dialect.Field) -> Template:
-        return template(text, self.format.dialect, field, self.entry.inputs, self._fixed, self.entry.keeper)
+    def _template(self, text: str, slot: TextSlot) -> Template:
+        return parse_template(text, self.format.dialect, slot, self.entry.inputs, self._known_values, self.entry.keeper)
 
-    # --- the rest -------------------------------------------------------------------------------------------
+    # --- how it is used -------------------------------------------------------------------------------------
 
-    def _switched_off(self) -> str | None:
-        switches: tuple[tuple[Slot, bool], ...] = (("enabled", False), ("disabled", True))
-        for slot, off in switches:
-            if self._flag(slot) is off:
-                return f"`{self._key(slot)}` in its entry"
+    def _own_off_switch(self) -> str | None:
+        """Where the entry itself says that it is off; `None` if it does not."""
+        if self._flag("enabled") is False:
+            return f"`{self._key('enabled')}` in its entry"
+        if self._flag("disabled") is True:
+            return f"`{self._key('disabled')}` in its entry"
         return None
 
     def _flag(self, slot: Slot) -> bool | None:
-        """A switch; a word that evidently means one counts, since ignoring it could turn a server on."""
+        """A switch. A word that plainly means true or false is taken as that: ignoring it could turn a server on."""
         value = self._value(slot)
-        if isinstance(value, str) and value.strip().lower() in values.WORDS:
-            meant = values.WORDS[value.strip().lower()]
-            message = f"`{self._key(slot)}` should be true or false, but is text; it is taken as {str(meant).lower()}"
-            self.problems.append(self.problem(message, "", self._key(slot), "warning"))
-            return meant
-        return self._soft(slot, values.boolean, None)
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word not in values.BOOLEAN_WORDS:
+            return self._lenient(slot, values.read_boolean, None)
+        meaning = values.BOOLEAN_WORDS[word]
+        key = self._key(slot)
+        message = f"`{key}` should be true or false, but is text; it is taken as {str(meaning).lower()}"
+        self._warn(message, "", key)
+        return meaning
 
-    def _time(self, slot: Slot) -> float | None:
-        if slot not in self.values:
+    def _time(self, slot: Slot, default: float | None = None) -> float | None:
+        if slot not in self._settings:
+            return default
+        field = self._settings[slot].field
+        return self._lenient(slot, lambda value: values.read_duration(value, field.unit, field.bounds), default)
+
+    def _allowed_tools(self) -> tuple[str, ...] | None:
+        allowed = self._lenient("tools_allow", values.read_names, None)
+        # Copilot writes ["*"] for all tools.
+        if allowed is None or "*" in allowed:
             return None
-        field = self.values[slot][1]
-        return self._soft(slot, lambda value: values.duration(value, field.unit, field.bounds), None)
+        return allowed
 
-    def _either(self, slot: Slot, fallback: float | None) -> float | None:
-        own = self._time(slot)
-        return fallback if own is None else own
-
-    def _allowed(self) -> tuple[str, ...] | None:
-        allowed = self._soft("tools_allow", values.names, None)
-        return None if allowed is None or "*" in allowed else allowed
-
-    def _policy(self, wanted: str) -> tuple[str, ...]:
-        if "tools_policy" not in self.values:
-            return _NOTHING
-        policies = self._soft("tools_policy", values.policies, _EMPTY)
+    def _tools_under(self, wanted: str) -> tuple[str, ...]:
+        """The tools to which Claude Code's `tools` gives a policy."""
+        policies = self._lenient("tools_policy", values.read_policies, _NO_TEXT_MAP)
         return tuple(name for name, policy in policies.items() if policy == wanted)
 
+    # --- how to log in --------------------------------------------------------------------------------------
+
     def _oauth(self) -> OAuth | None:
-        given = self._soft("oauth", values.oauth_block, None)
+        block = self._lenient("oauth", values.read_oauth, None)
+        loose = self._loose_oauth_keys()
+        if block is False:
+            return OAuth(enabled=False)
+        if block is None and not loose:
+            return None
+        inside = block if isinstance(block, dict) else {}
+        return self._make_oauth({**inside, **loose})
+
+    def _loose_oauth_keys(self) -> dict[str, Any]:
+        """What the entry says about a login in keys of its own rather than in one block."""
         loose = {
-            "clientid": self._soft("oauth_client_id", values.text, None),
+            "clientid": self._lenient("oauth_client_id", values.read_text, None),
             "scopes": self._value("oauth_scopes"),
-            "resource": self._soft("oauth_resource", values.text, None),
-            "granttype": self._soft("oauth_grant", values.text, None),
-            "clientsecret": self._soft("oauth_client_secret", values.text, None),
+            "resource": self._lenient("oauth_resource", values.read_text, None),
+            "granttype": self._lenient("oauth_grant", values.read_text, None),
+            "clientsecret": self._lenient("oauth_client_secret", values.read_text, None),
             "callbackport": self._value("oauth_port"),
         }
-        loose = {key: value for key, value in loose.items() if value is not None}
-        if given is False:
-            return OAuth(enabled=False)
-        if given is None and not loose:
-            return None
-        return self._oauth_from({**(given if isinstance(given, dict) else {}), **loose})
+        return {key: value for key, value in loose.items() if value is not None}
 
-    def _oauth_from(self, block: dict[str, Any]) -> OAuth:
-        secret, port = block.get("clientsecret"), block.get("callbackport", block.get("redirectport"))
-        uri = values.maybe_text(block.get("redirecturi"))
-        if uri and (found := re.fullmatch(r"[^/]*:(\d{1,5})", uri)):
-            uri, port = None, int(found[1])
+    def _make_oauth(self, settings: Mapping[str, Any]) -> OAuth:
+        secret = settings.get("clientsecret")
+        redirect_uri = values.text_or_none(settings.get("redirecturi"))
+        port = settings.get("callbackport", settings.get("redirectport"))
+        # Amazon Q and Kiro write host:port where others write a URI.
+        if redirect_uri and (host_and_port := re.fullmatch(r"[^/]*:(\d{1,5})", redirect_uri)):
+            redirect_uri, port = None, int(host_and_port[1])
         return OAuth(
-            enabled=block.get("enabled") is not False,
-            client_id=values.maybe_text(block.get("clientid")),
+            enabled=settings.get("enabled") is not False,
+            client_id=values.text_or_none(settings.get("clientid")),
             client_secret=self._template(secret, "oauth") if isinstance(secret, str) else None,
-            callback_port=port if isinstance(port, int) and not isinstance(port, bool) else None,
-            redirect_uri=uri,
-            scopes=values.scopes(block.get("scopes", block.get("scope"))),
-            metadata_url=values.maybe_text(block.get("authservermetadataurl")),
-            resource=values.maybe_text(block.get("resource")),
-            grant=values.maybe_text(block.get("granttype")),
+            callback_port=values.int_or_none(port),
+            redirect_uri=redirect_uri,
+            scopes=values.read_scopes(settings.get("scopes", settings.get("scope"))),
+            metadata_url=values.text_or_none(settings.get("authservermetadataurl")),
+            resource=values.text_or_none(settings.get("resource")),
+            grant=values.text_or_none(settings.get("granttype")),
         )
 
 
-def _inside(raw: Mapping[str, Any], key: str) -> Any:
+def _is_plain_name(name: str) -> bool:
+    return name.isascii() and name.replace("-", "").isalnum() and len(name) < _PLAIN_NAME_LENGTH
+
+
+def _look_up(raw: Mapping[str, Any], key: str) -> Any:
+    if "." not in key:
+        return raw.get(key)
     outer, _, inner = key.partition(".")
-    return value.get(inner) if isinstance(value := raw.get(outer), Mapping) else None
+    return _look_up_path(raw, (outer, inner))
 
 
-def _under(data: Any, path: tuple[str, ...]) -> Any:
+def _look_up_path(data: Any, path: tuple[str, ...]) -> Any:
     for key in path:
-        data = data.get(key) if isinstance(data, Mapping) else None
+        data = values.as_map(data).get(key)
     return data
-
-
-def _stated(value: Any) -> Any:
-    """A value that says something; blank text does not."""
-    return None if value is None or (isinstance(value, str) and not value.strip()) else value

@@ -1,4 +1,4 @@
-"""The vocabulary in which a tool's configuration is a row: where it lies, how an entry reads, what switches it off."""
+"""The vocabulary that describes a tool's configuration in a row: its files, its entries, and what switches them off."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -6,151 +6,235 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring import files
 from mooring.core.config import Origin, Scope, Transport
 from mooring.core.template import SecretPart
 from mooring.core.where import Platform, Where
-from mooring.discovery.dialect import BRACES, Dialect, Inputs
+from mooring.discovery.dialect import CLAUDE, Dialect, Inputs
 from mooring.syntax import Document, Kind
 
 PROJECT = "<project>"
-"""In a key path: the folder one stands in, or the nearest one above it that is named there."""
+"""In a key path: the current folder, or the nearest one above it that has an entry there."""
 
 SECONDS = 1.0
 MILLISECONDS = 0.001
 MINUTES = 60.0
-MIB = 1024 * 1024
+
+Prepare: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Rewrites an entry into the common shape, or raises `EntryRefused` or `NoServer`."""
+
+# --- where files are ----------------------------------------------------------------------------------------
 
 
 class Place(Struct, frozen=True):
     """A file to look for.
 
-    A project's path is relative, and looked for in each folder from the one we stand in up to the project's root.
-    Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}`, `{mooring}` (see `Where`),
-    `{system}` for the machine's own files, `{each}` for folders that another file names, or `${VARIABLE:-fallback}`;
-    one variable may also stand inside. A place whose variable is unset and has no fallback does not exist. Any path
-    may hold one `*`.
+    The path of a project's file is relative; the file is looked for in each folder from the current one up to the
+    project's root. Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}` or `{mooring}`
+    (see `Where`), `{system}` for the machine's own files, `{each}` for folders that another file names, or
+    `${VARIABLE:-fallback}`; one variable may also be inside the path. A place whose variable is unset and has no
+    fallback does not exist. Any path may hold one `*`.
     """
 
     scope: Scope
     path: str
     key: tuple[str, ...] | None = None
+    """Where in the file the servers are, if not under the format's key."""
     owned: bool = False
-    """The file is the person's own though it speaks of a project: what it says needs no approval."""
-    only: Platform | None = None
-    each: "Folders | None" = None
-    """Where the folders stand that `{each}` is, one after the other."""
-    here: tuple[str, ...] = ()
-    """Variables that stand for the folder of the file, or for the one among `each`."""
+    """The file is the person's own although it describes a project's servers: they need no approval."""
+    platform: Platform | None = None
+    """The only platform where the place exists."""
+    folders: "Folders | None" = None
+    """The folders that `{each}` stands for, one after another."""
+    folder_variables: tuple[str, ...] = ()
+    """Variables that stand for the file's folder, or for the one among `folders`."""
     inline: bool = False
-    """The path is the name of a variable that holds the text itself."""
+    """The path is the name of a variable that holds the configuration itself."""
     literal: bool = False
     """The path is taken as it is: nothing in it is a variable or a pattern."""
-    limit: int = MIB
-    pick: Callable[[bytes], Any] | None = None
-    """How to take the wanted part out of a file that is larger than `MIB`."""
-    unless: tuple[str, ...] = ()
-    """Variables that, where one of them is set, put other places in this one's stead."""
-    several: bool = False
-    """The path is that of several files, as in `$PATH`; the last counts first."""
+    limit: int = files.MIB
+    extract: Callable[[bytes], Any] | None = None
+    """Takes the part about servers out of a file that is larger than 1 MiB."""
+    unless_set: tuple[str, ...] = ()
+    """If one of these variables is set, the tool reads another file instead of this one."""
+    path_list: bool = False
+    """The path is a list of files, separated as in `$PATH`; the last one wins."""
     off: "tuple[Switch, ...]" = ()
-    """Where the folder that a file lies in is switched off by its name."""
-    leads: bool = False
-    """What stands under the key may also be the path of a file inside the folder, or a list of such."""
-    prepare: "Prepare | None" = None
-    """Counts instead of the format's for what stands here."""
-
-
-def kind(path: str) -> Kind:
-    """Which sort of text a file is, by its name."""
-    match path.rpartition(".")[2]:
-        case "toml":
-            return "toml"
-        case "yaml" | "yml":
-            return "yaml"
-        case "plist":
-            return "plist"
-        case _:
-            return "json"
+    """Where the file's folder can be switched off by name, as Gemini does with its extensions."""
+    may_name_files: bool = False
+    """The value under the key may also be the path of a file inside the folder, or a list of such paths."""
+    prepare: Prepare | None = None
+    """Used instead of the format's for entries in this file."""
 
 
 class Folder(Struct, frozen=True):
-    """One folder that some other file names, such as that of an installed plugin."""
+    """A folder that another file names, such as that of an installed plugin."""
 
     path: str = ""
-    """May end in `/*`: the newest version in it."""
+    """May end in `/*`, which stands for the newest version in it."""
     id: str = ""
     prefix: str = ""
-    """Stands before the names of its servers."""
-    fixed: "Mapping[str, str]" = {}
-    """Variables, and answers to its questions, whose values are known."""
-    off: str | None = None
-    """Where all of it is switched off."""
+    """Is put before the names of its servers."""
+    variables: Mapping[str, str] = {}
+    """Variables, and the plugin's questions to the person, whose values are known."""
+    disabled_by: str | None = None
+    """Where the whole folder is switched off."""
 
 
 class Folders(Struct, frozen=True):
-    """Folders that some other file names; how, is known by whose they are."""
+    """Folders that another file names, such as a tool's registry of installed plugins."""
 
-    whose: Literal["claude-code", "omp", "codex", "copilot-cli", "factory", "roo"]
-    """The tool. They are not looked for where its files are not to be read."""
-    listed: "tuple[Switch, ...]"
-    """Where they are named."""
+    tool: Literal["claude-code", "omp", "codex", "copilot-cli", "factory", "roo"]
+    """Whose they are, which says how the registry is written. If the tool's files are not read, neither are these."""
+    registries: "tuple[Switch, ...]"
+    """Where the folders are named."""
     off: "tuple[Switch, ...]" = ()
     """Where folders are switched off by their ids."""
     answers: "tuple[Switch, ...]" = ()
-    """Where the person's answers to the questions of plugins are kept, by their ids."""
+    """Where the person's answers to the plugins' questions are kept, by the plugins' ids."""
 
 
-def user(path: str, *key: str, only: Platform | None = None, unless: tuple[str, ...] = ()) -> Place:
-    return Place("user", path, key or None, only=only, unless=unless)
+class Unreadable(Struct, frozen=True):
+    """A file that is a program and so cannot be read; a note says so if it contains all of these words."""
+
+    place: Place
+    message: str
+    hint: str
+    words: tuple[bytes, ...] = ()
 
 
-def inside(folders: Folders, *paths: str, here: tuple[str, ...] = ()) -> tuple[Place, ...]:
-    """Files in each of the folders. A manifest holds servers among other things, or names the files that do."""
-    return tuple(
-        Place("user", f"{{each}}/{path}", ("mcpServers",), each=folders, here=here, leads=True)
-        if path.endswith("plugin.json")
-        else Place("user", f"{{each}}/{path}", each=folders, here=here)
-        for path in paths
-    )
+def user_file(path: str, *key: str, platform: Platform | None = None, unless_set: tuple[str, ...] = ()) -> Place:
+    return Place("user", path, key or None, platform=platform, unless_set=unless_set)
 
 
-def project(path: str, *key: str) -> Place:
+def project_file(path: str, *key: str) -> Place:
     return Place("project", path, key or None)
 
 
-def system(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place, ...]:
-    """A file of the machine rather than the person, by platform."""
-    paths: tuple[tuple[Platform, str], ...] = (
-        ("linux", f"{{system}}{linux}"),
-        ("darwin", f"{{system}}{darwin}"),
-        ("win32", win32 if win32.startswith(("{", "$")) else f"{{system}}{win32}"),
+def system_files(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place, ...]:
+    """A file that belongs to the machine rather than to a person, at a different path on each platform."""
+    # On Windows such a file may also be in %PROGRAMDATA%, or in the tool's own folder (Codex).
+    if not win32.startswith(("{", "$")):
+        win32 = f"{{system}}{win32}"
+    return (
+        Place(scope, f"{{system}}{linux}", platform="linux"),
+        Place(scope, f"{{system}}{darwin}", platform="darwin"),
+        Place(scope, win32, platform="win32"),
     )
-    return tuple(Place(scope, path, only=platform) for platform, path in paths)
 
+
+def files_in(folders: Folders, *paths: str, folder_variables: tuple[str, ...] = ()) -> tuple[Place, ...]:
+    """These files in each of the folders."""
+    return tuple(_file_in(folders, path, folder_variables) for path in paths)
+
+
+def _file_in(folders: Folders, path: str, folder_variables: tuple[str, ...]) -> Place:
+    # A plugin's manifest has servers among other things, or names the files that have them.
+    is_manifest = path.endswith("plugin.json")
+    return Place(
+        "user",
+        f"{{each}}/{path}",
+        ("mcpServers",) if is_manifest else None,
+        folders=folders,
+        folder_variables=folder_variables,
+        may_name_files=is_manifest,
+    )
+
+
+_MARKS = {
+    "app": "app_config",
+    "xdg": "xdg_config",
+    "data": "xdg_data",
+    "local": "local",
+    "programdata": "program_data",
+    "mooring": "config",
+    "system": "system",
+}
+
+
+def locate(place: Place, where: Where) -> str | None:
+    """The absolute path, or pattern, of a place outside a project on this machine; `None` if it does not exist."""
+    if place.literal:
+        return place.path
+    if place.inline:
+        return f"${place.path}" if where.env.get(place.path) else None
+    if not _exists_on(place, where):
+        return None
+    path = place.path
+    if path.startswith("{"):
+        path = _expand_mark(path, where)
+    if "$" in place.path:
+        path = _expand_variable(path, where.env)
+    if path.startswith("~/"):
+        path = where.home + path[1:]
+    # A relative path in a variable would turn a file of some repository into the person's own.
+    return path if _is_absolute(path) else None
+
+
+def _exists_on(place: Place, where: Where) -> bool:
+    if place.platform is not None and place.platform != where.platform:
+        return False
+    return not any(where.env.get(variable) for variable in place.unless_set)
+
+
+def _expand_mark(path: str, where: Where) -> str:
+    mark, _, rest = path[1:].partition("}")
+    if mark not in _MARKS:
+        return ""
+    folder: str = getattr(where, _MARKS[mark])
+    return folder + rest
+
+
+def _expand_variable(path: str, env: Mapping[str, str]) -> str:
+    """The path with the value of its variable, or with its fallback; empty if there is neither."""
+    before, _, rest = path.partition("${")
+    inside, _, after = rest.partition("}")
+    name, _, fallback = inside.partition(":-")
+    value = env.get(name) or fallback
+    return f"{before}{value}{after}" if value else ""
+
+
+def _is_absolute(path: str) -> bool:
+    # Not os.path.isabs: a Windows path must be one on any platform, so that tests can describe every machine.
+    return path.startswith(("/", "\\\\")) or path[1:3] in (":/", ":\\")
+
+
+_KINDS: Mapping[str, Kind] = {"toml": "toml", "yaml": "yaml", "yml": "yaml", "plist": "plist"}
+
+
+def document_kind(path: str) -> Kind:
+    """The syntax of a file, by its name."""
+    suffix = path.rpartition(".")[2]
+    # JSON also for .jsonc, and for variables that hold a configuration, which have no suffix.
+    return _KINDS.get(suffix, "json")
+
+
+# --- what is said about servers in other files --------------------------------------------------------------
 
 Says: TypeAlias = Literal[
     "names", "only", "states", "true", "trusted", "denied", "allowed", "rules",
     "chosen", "paths", "folders", "approved", "rejected", "servers",
 ]  # fmt: skip
+"""How a switch is written.
+
+`names` is a list of servers, `only` a list of those that may run, `states` a map from names to false or
+`{"enabled": false}`, `true` a plain true, and `trusted` that word. `denied`, `allowed` and `rules` are lists of rules
+about what a server would start. The rarer forms are described in `marks`.
+"""
 
 
 class Switch(Struct, frozen=True):
-    """A word on servers kept in some other file. One in a project's file concerns the project's own servers alone.
-
-    It says `names` in a list, the `only` names that may run, `states` as a map of names to false or
-    `{"enabled": false}`, a plain `true` or the word `trusted`; `denied`, `allowed` and `rules` are lists that go by
-    what a server would start. The rarer forms are in `marks`.
-    `fold` compares names without regard to case.
-    """
+    """A statement about servers in another file. In a project's file, it affects only the project's own servers."""
 
     place: Place
     key: tuple[str, ...]
     says: Says = "names"
     fold: bool = False
+    """Names are compared without regard to case."""
 
 
 class StartPolicy(Struct, frozen=True):
-    """One list of rules about what may start, and where it stands."""
+    """One list of rules about what may start, and where it is."""
 
     says: str
     rules: tuple[Mapping[str, Any], ...]
@@ -158,14 +242,7 @@ class StartPolicy(Struct, frozen=True):
     scope: Scope = "user"
 
 
-class Unreadable(Struct, frozen=True):
-    """A file that is a program: where it exists and holds these words, its servers are said to be out of reach."""
-
-    place: Place
-    message: str
-    hint: str
-    words: tuple[bytes, ...] = ()
-
+# --- how an entry reads -------------------------------------------------------------------------------------
 
 Slot: TypeAlias = Literal[
     "type", "command", "args", "env", "pass_env", "env_secrets", "env_file", "cwd",
@@ -174,10 +251,11 @@ Slot: TypeAlias = Literal[
     "tools_allow", "tools_deny", "tools_policy", "oauth", "oauth_client_id", "oauth_scopes", "oauth_resource",
     "oauth_grant", "oauth_client_secret", "oauth_port", "always_load", "lifecycle", "auto_approve",
 ]  # fmt: skip
+"""What a key of an entry can mean, whatever a tool calls it."""
 
 
 class Field(Struct, frozen=True):
-    """What a tool's key means; for times, in which unit and between which bounds."""
+    """What a tool's key means; for times, also the unit and the bounds that its tool keeps them within."""
 
     slot: Slot
     unit: float = MILLISECONDS
@@ -185,12 +263,17 @@ class Field(Struct, frozen=True):
 
 
 Fields: TypeAlias = Mapping[str, Field]
+"""A tool's keys and what they mean. If an entry has two keys for one slot, the first in this order wins."""
 
 
 def fields(dotted: Mapping[str, Slot] | None = None, /, **slots: Slot | Field) -> dict[str, Field]:
-    """Keys and what they mean; a key with a dot is one inside another."""
-    slots = {**(dotted or {}), **slots}
-    return {key: slot if isinstance(slot, Field) else Field(slot) for key, slot in slots.items()}
+    """Fields by their keys. A key with a dot is a key inside another."""
+    meanings = {**(dotted or {}), **slots}
+    return {key: _as_field(meaning) for key, meaning in meanings.items()}
+
+
+def _as_field(meaning: Slot | Field) -> Field:
+    return meaning if isinstance(meaning, Field) else Field(meaning)
 
 
 COMMON: Fields = MappingProxyType(fields(
@@ -200,10 +283,11 @@ COMMON: Fields = MappingProxyType(fields(
     oauth="oauth", auth="oauth", alwaysLoad="always_load", lifecycle="lifecycle",
     autoApprove="auto_approve", alwaysAllow="auto_approve", trust="auto_approve",
 ))  # fmt: skip
+"""The keys that most tools share. `enabled`, `disabled` and `cwd` count here even for tools that do not have them."""
 
 
-def without(*keys: str) -> dict[str, Field]:
-    """The common keys but these."""
+def common_without(*keys: str) -> dict[str, Field]:
+    """The common keys except these."""
     return {key: field for key, field in COMMON.items() if key not in keys}
 
 
@@ -233,6 +317,91 @@ NO_SERVER: Mapping[str, str] = {
     "inline_python": "is a script inside the configuration",
     "extension": "is set up by an extension of the editor",
 }
+"""Types that some tool has and that are not servers to connect to, and why."""
+
+Remark: TypeAlias = tuple[str, str, str]
+"""A key, what is odd about it, and what to do."""
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """One tool's configuration."""
+
+    tool: str
+    title: str
+    places: tuple[Place, ...]
+    """Highest first inside each scope."""
+
+    # How entries are found.
+    key: tuple[str, ...] = ("mcpServers",)
+    """Where in a file the map of servers is."""
+    other_keys: tuple[tuple[str, ...], ...] = ()
+    """Other places for it in the same file."""
+    bare_map: bool = False
+    """A file may also be the map of servers itself."""
+    as_list: bool = False
+    """The map may also be a list of entries with a `name`."""
+    single_entry: bool = False
+    """A file may also be one entry, named after the file."""
+    name_pattern: str | None = None
+    """The names the tool accepts; entries with others are left out, as the tool does."""
+    gather: Callable[..., Iterable["RawEntry"]] | None = None
+    """`gather(format, sheets, context)`: replaces the usual way to collect entries."""
+
+    # What an entry means.
+    fields: Fields = COMMON
+    types: Mapping[str, Transport] = STANDARD_TYPES
+    untyped_url: Transport | None = "auto"
+    """What a URL without a type means; `None` refuses the entry."""
+    suggest_type: bool = False
+    """The tool itself would skip a URL without a type, so a note suggests adding one."""
+    type_required: bool = False
+    """No entry is accepted without a type, not even one with a command."""
+    dialect: Dialect = CLAUDE
+    prepare: Prepare | None = None
+    remarks: Callable[[Mapping[str, Any]], Iterable[Remark]] | None = None
+    """Warnings about what an entry says."""
+    defaults: Mapping[str, tuple[str, ...]] = {}
+    """Where in the file a key is set once for all entries."""
+    entry_variables: Callable[[Mapping[str, Any]], Mapping[str, str | SecretPart]] | None = None
+    """The variables that an entry sets itself, for use in its own strings."""
+    relative_paths: bool = False
+    """Relative paths in an entry start from its file's or its plugin's folder."""
+    start_in_folder: bool = False
+    """With `relative_paths`: a program without a `cwd` starts in that folder."""
+
+    # What other files say about them.
+    user_first: bool = False
+    """The person's own entry wins over a project's of the same name; with every other tool, the project's wins."""
+    off: tuple[Switch, ...] = ()
+    on: tuple[Switch, ...] = ()
+    """Where servers are switched on, whatever their entries say."""
+    approved_in: tuple[Switch, ...] = ()
+    """Where the tool records which of a project's servers the person approved."""
+    trust_marks: tuple[Switch, ...] = ()
+    """Where the tool records that the person trusts a whole project: shown, but no approval."""
+    exclusive: tuple[Place, ...] = ()
+    """If one of these exists, nothing of this format outside it may start."""
+    policies: tuple[Switch, ...] = ()
+    """Rules about what may start, by name, command or address; highest first."""
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+# --- what was found -----------------------------------------------------------------------------------------
+
+
+class ScanContext(Struct, frozen=True):
+    """Where a scan looks from: the machine, the current folder, and the folders up to the project's root."""
+
+    where: Where
+    cwd: str
+    folders: tuple[str, ...]
+    """Nearest first; the last is the project's root. Empty if projects are left out."""
+    real: tuple[str, ...] = ()
+    """The same folders with symbolic links resolved."""
+
+    @property
+    def root(self) -> str:
+        return self.folders[-1] if self.folders else self.cwd
 
 
 class Sheet(Struct, frozen=True):
@@ -242,22 +411,7 @@ class Sheet(Struct, frozen=True):
     path: str
     document: Document
     folder: Folder = Folder()
-    """The one among those another file names."""
-
-
-class ScanContext(Struct, frozen=True):
-    """From where the search looks: the machine, the folder, and the folders up to the project's root."""
-
-    where: Where
-    cwd: str
-    folders: tuple[str, ...]
-    """Nearest first; the last is the project's root. Empty where projects are left out."""
-    real: tuple[str, ...] = ()
-    """The same folders, where links lead to."""
-
-    @property
-    def root(self) -> str:
-        return self.folders[-1] if self.folders else self.cwd
+    """The one among the place's `folders` that it is in."""
 
 
 class RawEntry(Struct, frozen=True):
@@ -268,121 +422,17 @@ class RawEntry(Struct, frozen=True):
     origin: Origin
     document: Document
     order: int
-    """Its place among the entries of its tool: the lower wins."""
+    """Its rank among the entries of its tool: the lower wins."""
     inputs: Inputs = {}
-    fixed: Mapping[str, str] = {}
+    variables: Mapping[str, str] = {}
     """Variables whose values the configuration itself gives."""
-    off: str | None = None
-    """Where the file as a whole is switched off."""
-    given: Mapping[str, str] = {}
-    """Variables that its tool gives to a plugin's programs."""
+    disabled_by: str | None = None
+    """Where its whole folder is switched off."""
+    plugin_env: Mapping[str, str] = {}
+    """Variables that its tool sets for a plugin's programs."""
     base: str = ""
-    """Where relative folders are meant from, if not from the project's."""
+    """The folder that relative paths start from, if not the project's."""
     keeper: str = ""
-    """In whose store its secrets are."""
-    prepare: "Prepare | None" = None
-
-
-Prepare: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-Remark: TypeAlias = tuple[str, str, str]
-"""A key, what is odd about it, and what to do."""
-
-
-class Format(Struct, frozen=True, kw_only=True):
-    """One tool's configuration.
-
-    `places` are listed highest first inside each scope. `also` are other words for `key`; `bare` lets a file be the
-    map of servers itself, `listed` lets the map be a list of entries with names, `single` lets a file be one entry.
-    `untyped` is what an address without a type means (`None`: the entry is refused), `ask_for_type` says that its tool
-    would not take it, and `typed` that no entry goes without one. `names` is a pattern; others are left out.
-    `prepare` may rewrite an entry into the common shape; `gather` replaces the way entries are collected; `remarks`
-    are warnings about what an entry says. With `relative`, folders in an entry are meant from its file or its plugin,
-    and with `at_home` its program starts there.
-    `user_first` says that in this tool a person's own entry counts before a project's of the same name.
-    """
-
-    tool: str
-    title: str
-    places: tuple[Place, ...]
-    key: tuple[str, ...] = ("mcpServers",)
-    also: tuple[tuple[str, ...], ...] = ()
-    bare: bool = False
-    listed: bool = False
-    single: bool = False
-    names: str | None = None
-    fields: Fields = COMMON
-    types: Mapping[str, Transport] = STANDARD_TYPES
-    untyped: Transport | None = "auto"
-    ask_for_type: bool = False
-    typed: bool = False
-    dialect: Dialect = BRACES
+    """Whose store holds its secrets."""
     prepare: Prepare | None = None
-    remarks: Callable[[Mapping[str, Any]], Iterable[Remark]] | None = None
-    relative: bool = False
-    at_home: bool = False
-    defaults: Mapping[str, tuple[str, ...]] = {}
-    """Where in its file a key of an entry stands once for all entries."""
-    fixed: Callable[[Mapping[str, Any]], Mapping[str, str | SecretPart]] | None = None
-    """The variables whose values an entry gives itself."""
-    user_first: bool = False
-    gather: Callable[..., Iterable[RawEntry]] | None = None
-    """`gather(format, sheets, context)`"""
-    off: tuple[Switch, ...] = ()
-    on: tuple[Switch, ...] = ()
-    """Where the tool says of servers that they are on, whatever their entries say."""
-    approved_in: tuple[Switch, ...] = ()
-    """Where the tool records which of a project's servers the person approved."""
-    trust_marks: tuple[Switch, ...] = ()
-    exclusive: tuple[Place, ...] = ()
-    """Where one of these exists, nothing of this format outside it may start."""
-    policies: tuple[Switch, ...] = ()
-    """Where it is said what may start, by name, command or address; highest first."""
-    unreadable: tuple[Unreadable, ...] = ()
-
-
-_MARKS = {
-    "app": "app_config",
-    "xdg": "xdg_config",
-    "data": "xdg_data",
-    "local": "local",
-    "programdata": "program_data",
-    "mooring": "config",
-    "system": "system",
-}
-
-
-def locate(place: Place, where: Where) -> str | None:
-    """The absolute path, or pattern, a place outside a project stands for; `None` where it does not exist.
-
-    A variable with a relative path names no place: it would make a repository's file the person's own.
-    """
-    if place.literal:
-        return place.path
-    if place.inline:
-        return f"${place.path}" if where.env.get(place.path) else None
-    if place.only is not None and place.only != where.platform:
-        return None
-    if place.unless and any(map(where.env.get, place.unless)):
-        return None
-    path = place.path
-    if path[0] == "{":
-        mark, _, rest = path[1:].partition("}")
-        path = getattr(where, _MARKS[mark]) + rest if mark in _MARKS else ""
-    if "$" in place.path:
-        path = _filled(path, where.env)
-    if path[:2] == "~/":
-        path = where.home + path[1:]
-    return path if _is_absolute(path) else None
-
-
-def _filled(path: str, env: Mapping[str, str]) -> str:
-    """A path with the value of its one variable, or what stands for it where it is not set; nothing without either."""
-    before, _, rest = path.partition("${")
-    inside, _, after = rest.partition("}")
-    name, _, fallback = inside.partition(":-")
-    value = env.get(name) or fallback
-    return f"{before}{value}{after}" if value else ""
-
-
-def _is_absolute(path: str) -> bool:
-    return path[:1] == "/" or path[1:3] in (":/", ":\\") or path.startswith("\\\\")
+    """Used instead of the format's."""

@@ -63,7 +63,7 @@ def _codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
         name, _, market = id.rpartition("@")
         if name and isinstance(said, Mapping):
             own = dict.fromkeys(("CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"), f"{home}/plugins/data/{name}-{market}")
-            yield Folder(f"{home}/plugins/cache/{market}/{name}/*", id, fixed=own, off=_off(said, path))
+            yield Folder(f"{home}/plugins/cache/{market}/{name}/*", id, variables=own, disabled_by=_off(said, path))
 
 
 def _copilot(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
@@ -105,7 +105,9 @@ def settled(folder: Folder, off: str | None, answers: Iterable[Any]) -> Folder |
     if path is None or not os.path.isabs(path):
         return None
     path = os.path.normpath(path)
-    return replace(folder, path=path, off=off, fixed={**folder.fixed, **dict(_answers(folder.id, answers))})
+    return replace(
+        folder, path=path, disabled_by=off, variables={**folder.variables, **dict(_answers(folder.id, answers))}
+    )
 
 
 def _newest(pattern: str) -> str | None:

@@ -15,7 +15,7 @@ from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
 from mooring.discovery.documents import Documents, dig, said, told
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
-from mooring.discovery.values import kind
+from mooring.discovery.values import describe_kind
 
 MOST_SERVERS = 1000
 SCOPES: tuple[Scope, ...] = ("cli", "managed", "project", "user")
@@ -95,11 +95,13 @@ def _definitions(
     for entry in found:
         blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
         wanted = entry.name in switched_on
-        disabled_by = blocked or (None if wanted else off.of(entry)) or entry.off
-        result = entries.read(entry, format, disabled_by, keep=keep, forced=wanted or on.of(entry) is not None)
+        disabled_by = blocked or (None if wanted else off.of(entry)) or entry.disabled_by
+        result = entries.read_entry(
+            entry, format, disabled_by, keep_mcp_remote=keep, force_on=wanted or on.of(entry) is not None
+        )
         shelf.problems.extend(result.problems)
         if result.definition is not None:
-            scope, place = DORMANT if entry.off else SCOPES.index(entry.origin.scope), entry.order
+            scope, place = DORMANT if entry.disabled_by else SCOPES.index(entry.origin.scope), entry.order
             if entry.origin.scope == "project" and entry.name in mine:
                 scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
@@ -142,17 +144,17 @@ def maps(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Ite
         for key, container in _containers(format, sheet, context):
             if isinstance(container, Mapping):
                 yield from _map(format, sheet, key, container, order)
-            elif isinstance(container, list) and format.listed:
+            elif isinstance(container, list) and format.as_list:
                 yield from _list(format, sheet, key, container, order)
-        if format.bare and _is_bare(data):
+        if format.bare_map and _is_bare(data):
             bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
             yield from _map(format, sheet, (), bare, order)
-        if format.single and isinstance(data, Mapping) and {"command", "url"} & data.keys():
+        if format.single_entry and isinstance(data, Mapping) and {"command", "url"} & data.keys():
             yield _entry(format, sheet, (), os.path.basename(sheet.path).partition(".")[0], data, order)
 
 
 def _containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key in (sheet.place.key,) if sheet.place.key else (format.key, *format.also):
+    for key in (sheet.place.key,) if sheet.place.key else (format.key, *format.other_keys):
         yield from dig(sheet.document.data, key, context)
 
 
@@ -178,12 +180,12 @@ def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, 
     origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
     folder = sheet.folder
     base = folder.path or os.path.dirname(sheet.path)
-    fixed = {**dict.fromkeys(sheet.place.here, base), **folder.fixed}
-    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.each else {}
+    fixed = {**dict.fromkeys(sheet.place.folder_variables, base), **folder.variables}
+    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.folders else {}
     inputs = _inputs(sheet.document.data, key)
     return RawEntry(
-        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.off, given,
-        base if format.relative else "", folder.id, sheet.place.prepare,
+        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.disabled_by, given,
+        base if format.relative_paths else "", folder.id, sheet.place.prepare,
     )  # fmt: skip
 
 
@@ -202,7 +204,7 @@ def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
 def _misplaced(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[Problem]:
     data, key = sheet.document.data, sheet.place.key or format.key
     if not isinstance(data, Mapping):
-        yield Problem(sheet.path, f"The file should hold an object, but holds {kind(data)}", "mend it", line=1)
+        yield Problem(sheet.path, f"The file should hold an object, but holds {describe_kind(data)}", "mend it", line=1)
         return
     for path, container in dig(data, key, context):
         if (complaint := _complaint(format, path, container)) is not None:
@@ -213,12 +215,15 @@ def _misplaced(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[P
 
 def _complaint(format: Format, path: tuple[str, ...], container: Any) -> tuple[str, str] | None:
     key = ".".join(path) or "the file"
-    if format.listed and isinstance(container, list):
+    if format.as_list and isinstance(container, list):
         nameless = any(not (isinstance(raw, Mapping) and isinstance(raw.get("name"), str)) for raw in container)
         hint = "name it, or move what a hub keeps into the file"
         return ("A server in the list has no name of its own and is left out", hint) if nameless else None
     if not isinstance(container, Mapping):
-        return f"`{key}` should be an object, but is {kind(container)}", "write it as a map of names to servers"
+        return (
+            f"`{key}` should be an object, but is {describe_kind(container)}",
+            "write it as a map of names to servers",
+        )
     if len(container) > MOST_SERVERS:
         return f"`{key}` holds more than {MOST_SERVERS} servers; the rest is left out", "remove what is not needed"
     if "" in container:
@@ -231,9 +236,9 @@ CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "
 
 def _wrong_container(format: Format, sheet: Sheet) -> Iterator[Problem]:
     """Another tool's word for the map, where this tool's own is missing."""
-    if sheet.place.key or not format.key or format.single or format.key[0] in sheet.document.data:
+    if sheet.place.key or not format.key or format.single_entry or format.key[0] in sheet.document.data:
         return
-    others = CONTAINERS - {key[0] for key in format.also}
+    others = CONTAINERS - {key[0] for key in format.other_keys}
     for word in sorted(others & sheet.document.data.keys()):
         if _holds_entries(sheet.document.data[word]):
             message, line = f"The key `{word}` is not read here", sheet.document.line((word,))

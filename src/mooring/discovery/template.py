@@ -1,4 +1,4 @@
-"""A configured string into a template, once, by its tool's dialect."""
+"""Turns a configured string into a template, by its tool's dialect."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,13 @@ from mooring.core.template import (
     Unset,
     VariablePart,
 )
-from mooring.discovery.dialect import VALUES, Dialect, Field, Inputs
+from mooring.discovery.dialect import Dialect, Inputs, TextSlot
+from mooring.discovery.values import text_or_none
 
-# A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant as it is.
+# A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant literally.
 _SURELY_A_NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
 
-_PLACES: dict[str, KnownPart] = {
+_KNOWN_PLACES: dict[str, KnownPart] = {
     "workspaceFolder": KnownPart("workspace"),
     "workspaceFolderBasename": KnownPart("workspace-name"),
     "userHome": KnownPart("home"),
@@ -30,114 +31,136 @@ _PLACES: dict[str, KnownPart] = {
     "/": KnownPart("separator"),
 }
 
+_NO_INPUTS: Inputs = {}
 
-def template(
+
+def parse_template(
     text: str,
     dialect: Dialect,
-    field: Field,
-    inputs: Inputs | None = None,
-    fixed: Mapping[str, str | SecretPart] | None = None,
+    slot: TextSlot,
+    inputs: Inputs = _NO_INPUTS,
+    known_values: Mapping[str, str | SecretPart] | None = None,
     keeper: str = "",
 ) -> Template:
-    """What a string means where it stands.
+    """What a string means in its slot.
 
-    `fixed` are variables and secrets whose values the configuration itself gives, `keeper` is who has other secrets.
+    `known_values` are variables and secrets whose values the configuration itself gives; `keeper` names the store
+    that holds all other secrets.
     """
-    made = _template(text, dialect, field, inputs)
-    return Template(text, tuple(_settled(made.parts, fixed or {}, keeper))) if fixed or keeper else made
+    parts = _parse(text, dialect.in_slot(slot), inputs)
+    if known_values or keeper:
+        parts = tuple(_fill_in(parts, known_values or {}, keeper))
+    return Template(text, parts)
 
 
-def _settled(parts: tuple[Part, ...], fixed: Mapping[str, str | SecretPart], keeper: str) -> Iterator[Part]:
-    settled, last = "", None
-    for part in parts:
-        known = _known(part, fixed, keeper)
-        if isinstance(known, TextPart):
-            settled += known.text
-        else:
-            yield from [TextPart(settled)] if settled else []
-            yield known
-            settled, last = "", known
-    if settled or last is None:
-        yield TextPart(settled)
+def _parse(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Part, ...]:
+    if dialect.commands and text.startswith("!"):
+        command = _parse_placeholders(text[1:], dialect, inputs)
+        return (CommandPart(command),)
+    if dialect.bare_names and text.isascii() and text.isidentifier():
+        return (_parse_bare_name(text),)
+    if dialect.tilde and text == "~":
+        return (KnownPart("home"),)
+    if dialect.tilde and text.startswith("~/"):
+        below = _parse_placeholders(text[1:], dialect, inputs)
+        return (KnownPart("home"), *below)
+    return _parse_placeholders(text, dialect, inputs)
 
 
-def _known(part: Part, fixed: Mapping[str, str | SecretPart], keeper: str) -> Part:
-    if not isinstance(part, VariablePart | SecretPart):
-        return part
-    value = fixed.get(part.name)
-    if value is None:
-        return SecretPart(part.name, keeper) if isinstance(part, SecretPart) else part
-    return TextPart(value) if isinstance(value, str) else value
+def _parse_bare_name(text: str) -> VariablePart:
+    # An unset GITHUB_TOKEN is left out rather than sent to a server as the literal text "GITHUB_TOKEN".
+    unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
+    return VariablePart(text, unset=unset)
 
 
-def _template(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> Template:
-    if field in VALUES:
-        if dialect.commands and text.startswith("!"):
-            return Template(text, (CommandPart(_parts(text[1:], dialect, field, inputs)),))
-        if dialect.names and text.isascii() and text.isidentifier():
-            unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
-            return Template(text, (VariablePart(text, unset=unset),))
-    if field == "cwd" and dialect.tilde and (text == "~" or text.startswith("~/")):
-        return Template(text, (KnownPart("home"), *(_parts(text[1:], dialect, field, inputs) if text[1:] else ())))
-    return Template(text, _parts(text, dialect, field, inputs))
-
-
-def _parts(text: str, dialect: Dialect, field: Field, inputs: Inputs | None) -> tuple[Part, ...]:
-    if dialect.pattern is None or (dialect.fields is not None and field not in dialect.fields):
+def _parse_placeholders(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Part, ...]:
+    if dialect.pattern is None or not _may_hold_placeholder(text):
         return (TextPart(text),)
-    if "$" not in text and "{" not in text and "%" not in text:
-        return (
-            TextPart(text),
-        )  # no dialect has a placeholder without one of them, and a pattern takes long to compile
-    return tuple(_split(text, dialect, field, inputs or {})) or (TextPart(""),)
-
-
-def _split(text: str, dialect: Dialect, field: Field, inputs: Inputs) -> Iterator[Part]:
-    end, unset = 0, dialect.unset_in.get(field, dialect.unset)
-    pattern = (dialect.env_pattern if field == "env" else None) or dialect.pattern or ""
-    for found in _compiled(pattern).finditer(text):
+    parts: list[Part] = []
+    end = 0
+    for found in _compile(dialect.pattern).finditer(text):
         if found.start() > end:
-            yield TextPart(text[end : found.start()])
-        yield _part(found, unset, inputs)
+            parts.append(TextPart(text[end : found.start()]))
+        parts.append(_make_part(found, dialect.unset, inputs))
         end = found.end()
     if end < len(text):
-        yield TextPart(text[end:])
+        parts.append(TextPart(text[end:]))
+    return tuple(parts)
 
 
-def _part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
-    match {key: value for key, value in found.groupdict().items() if value is not None}:
-        case {"file": path}:
-            return FilePart(path)
-        case {"input": id}:
-            return _input(id, inputs)
-        case {"secret": name}:
-            return SecretPart(name)
-        case {"command": line}:
-            return CommandPart((TextPart(line),))
-        case {"known": place}:
-            return _PLACES[place]
-        case {"foreign": _}:
-            return ForeignPart(found[0])
-        case {"name": name, **rest}:
-            return VariablePart(name, rest.get("default"), unset)
-        case {"bare": name} | {"percent": name}:
-            return VariablePart(name, None, unset)
-        case _:
-            return TextPart(found[0])
-
-
-def _input(id: str, inputs: Inputs) -> InputPart:
-    asked = inputs.get(id, {})
-    description, default, options = asked.get("description"), asked.get("default"), asked.get("options")
-    return InputPart(
-        id,
-        description if isinstance(description, str) else "",
-        default if isinstance(default, str) else None,
-        asked.get("password") is True,
-        tuple(str(option) for option in options) if isinstance(options, list) else (),
-    )
+def _may_hold_placeholder(text: str) -> bool:
+    # Every placeholder of every dialect has one of these characters. Most strings have none, and a pattern takes long
+    # to compile.
+    return "$" in text or "{" in text or "%" in text
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
+
+
+def _make_part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
+    """The part that a match stands for, by the last group that took part in it."""
+    match found.lastgroup:
+        case "name" | "default":
+            return VariablePart(found["name"], found.groupdict().get("default"), unset)
+        case "bare" | "percent" as group:
+            return VariablePart(found[group], None, unset)
+        case "file":
+            return FilePart(found["file"])
+        case "input":
+            id = found["input"]
+            return _make_input(id, inputs.get(id, {}))
+        case "secret":
+            return SecretPart(found["secret"])
+        case "command":
+            return CommandPart((TextPart(found["command"]),))
+        case "known":
+            return _KNOWN_PLACES[found["known"]]
+        case _:
+            return ForeignPart(found[0])
+
+
+def _make_input(id: str, question: Mapping[str, object]) -> InputPart:
+    options = question.get("options")
+    return InputPart(
+        id,
+        description=text_or_none(question.get("description")) or "",
+        default=text_or_none(question.get("default")),
+        secret=question.get("password") is True,
+        options=tuple(map(str, options)) if isinstance(options, list) else (),
+    )
+
+
+def _fill_in(parts: tuple[Part, ...], known_values: Mapping[str, str | SecretPart], keeper: str) -> Iterator[Part]:
+    """The parts with known values filled in.
+
+    Texts that become neighbors are joined: templates are compared by their parts, so one meaning must have one form.
+    """
+    text = ""
+    is_all_text = True
+    for part in parts:
+        filled = _fill_in_part(part, known_values, keeper)
+        if isinstance(filled, TextPart):
+            text += filled.text
+            continue
+        if text:
+            yield TextPart(text)
+        yield filled
+        text = ""
+        is_all_text = False
+    if text or is_all_text:
+        yield TextPart(text)
+
+
+def _fill_in_part(part: Part, known_values: Mapping[str, str | SecretPart], keeper: str) -> Part:
+    if not isinstance(part, VariablePart | SecretPart):
+        return part
+    value = known_values.get(part.name)
+    if isinstance(value, str):
+        return TextPart(value)
+    if value is not None:
+        return value
+    if isinstance(part, SecretPart):
+        return SecretPart(part.name, keeper)
+    return part

@@ -1,11 +1,22 @@
-"""What stands under a key of an entry, into what is meant, or a refusal that never quotes it: it may be a secret."""
+"""Reads the value of one key of an entry, or refuses it in words that never quote it: it may be a secret."""
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 MOST_ARGS = 256
-LONGEST = 64 * 1024
+LONGEST_TEXT = 64 * 1024
+LONGEST_TIME = 1e12
+
+# What people write where true or false belongs.
+BOOLEAN_WORDS = {
+    "true": True, "yes": True, "on": True, "1": True,
+    "false": False, "no": False, "off": False, "0": False,
+}  # fmt: skip
+
+T = TypeVar("T")
+
+_UNITS = {1.0: "seconds", 0.001: "milliseconds", 60.0: "minutes"}
 
 
 class EntryRefused(Exception):
@@ -20,109 +31,134 @@ class NoServer(EntryRefused):
     """The entry is sound but describes nothing that could be connected to, so it owns no name."""
 
 
-WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+# In this order: in Python, true and false are ints.
+_KINDS = (
+    (type(None), "null"),
+    (bool, "true or false"),
+    (str, "text"),
+    ((int, float), "a number"),
+    (list, "a list"),
+    (Mapping, "an object"),
+)
 
 
-def kind(value: Any) -> str:
-    """What a JSON value is, in a word, without showing it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case str():
-            return "text"
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-        case Mapping():
-            return "an object"
-        case _:
-            return "a date or time"
+def describe_kind(value: Any) -> str:
+    """What kind of JSON value something is, without showing it."""
+    for kind, words in _KINDS:
+        if isinstance(value, kind):
+            return words
+    # Only TOML and YAML have these.
+    return "a date or time"
 
 
-def text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise EntryRefused(f"should be text, but is {kind(value)}")
-    if len(value) > LONGEST:
-        raise EntryRefused(f"is longer than {LONGEST // 1024} KiB")
-    if "\0" in value:
-        raise EntryRefused("holds a NUL character")
-    return value
+def as_map(value: Any) -> Mapping[str, Any]:
+    """The value, or an empty map if it is something else."""
+    return value if isinstance(value, Mapping) else {}
 
 
-def maybe_text(value: Any) -> str | None:
+def as_list(value: Any) -> list[Any]:
+    """The value, or an empty list if it is something else."""
+    return value if isinstance(value, list) else []
+
+
+def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _plain(value: Any) -> str:
-    """Text, or a number or truth value that stands for its text."""
+def int_or_none(value: Any) -> int | None:
+    # In Python, true and false are ints.
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_text(value: Any) -> str:
+    text = _expect(value, str, "text")
+    if len(text) > LONGEST_TEXT:
+        raise EntryRefused(f"is longer than {LONGEST_TEXT // 1024} KiB")
+    # No program can be started with one in its arguments or environment.
+    if "\0" in text:
+        raise EntryRefused("holds a NUL character")
+    return text
+
+
+def _expect(value: Any, kind: type[T], expected: str, hint: str = "") -> T:
+    if not isinstance(value, kind):
+        raise EntryRefused(f"should be {expected}, but is {describe_kind(value)}", hint)
+    return value
+
+
+def _read_scalar(value: Any) -> str:
+    """Text, or a number or truth value as its text: people write `"PORT": 8080`, and VS Code allows it."""
     match value:
         case bool():
             return str(value).lower()
         case int() | float():
             return str(value)
         case _:
-            return text(value)
+            return read_text(value)
 
 
-def boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise EntryRefused(f"should be true or false, but is {kind(value)}")
-    return value
+def read_boolean(value: Any) -> bool:
+    return _expect(value, bool, "true or false")
 
 
-def duration(value: Any, unit: float, bounds: tuple[float, float] | None = None) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise EntryRefused(f"should be a number of {_UNITS[unit]}, but is {_oddity(value)}")
+def read_duration(value: Any, unit: float, bounds: tuple[float, float] | None = None) -> float:
+    """Seconds; infinity for 0, which means no limit wherever a tool has no bounds of its own."""
+    if not _is_number(value) or not 0 <= value < LONGEST_TIME:
+        raise EntryRefused(f"should be a number of {_UNITS[unit]}, but is {_describe_bad_number(value)}")
     if bounds:
-        return min(max(value, bounds[0]), bounds[1]) * unit
-    return value * unit if value else math.inf
+        shortest, longest = bounds
+        return min(max(value, shortest), longest) * unit
+    if value == 0:
+        return math.inf
+    return value * unit
 
 
-_UNITS = {1.0: "seconds", 0.001: "milliseconds", 60.0: "minutes"}
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _oddity(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return "negative" if value < 0 else "not a usable one"
-    return kind(value)
+def _describe_bad_number(value: Any) -> str:
+    if not _is_number(value):
+        return describe_kind(value)
+    return "negative" if value < 0 else "not a usable one"
 
 
-def arguments(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise EntryRefused(f"should be a list, but is {kind(value)}", "write each argument as its own text in a list")
-    if len(value) > MOST_ARGS:
+def read_arguments(value: Any) -> tuple[str, ...]:
+    items = _expect(value, list, "a list", "write each argument as its own text in a list")
+    if len(items) > MOST_ARGS:
         raise EntryRefused(f"has more than {MOST_ARGS} items")
-    return tuple(_plain(item) for item in value)
+    return tuple(map(_read_scalar, items))
 
 
-def mapping(value: Any) -> Mapping[str, str]:
+def read_text_map(value: Any) -> Mapping[str, str]:
+    """Names and texts. A name with null is left out, as in VS Code."""
     if not isinstance(value, Mapping):
-        raise EntryRefused(f"should be an object of names and texts, but is {kind(value)}")
-    return {str(name): _plain(text) for name, text in value.items() if text is not None}
+        raise EntryRefused(f"should be an object of names and texts, but is {describe_kind(value)}")
+    return {str(name): _read_scalar(text) for name, text in value.items() if text is not None}
 
 
-def names(value: Any) -> tuple[str, ...]:
+def read_names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise EntryRefused("should be a list of names")
     return tuple(value)
 
 
-def variable_names(value: Any) -> tuple[str, ...]:
+def read_variable_names(value: Any) -> tuple[str, ...]:
+    """Names of variables; Codex also writes them as objects with a `name`."""
     if not isinstance(value, list):
         raise EntryRefused("should be a list of variable names")
-    return tuple(text(item.get("name") if isinstance(item, Mapping) else item) for item in value)
+    names = [item.get("name") if isinstance(item, Mapping) else item for item in value]
+    return tuple(map(read_text, names))
 
 
-def lifecycle(value: Any) -> Any:
+def read_lifecycle(value: Any) -> Any:
     if value not in ("lazy", "eager", "keep-alive"):
         raise EntryRefused("should be lazy, eager or keep-alive")
     return value
 
 
-def approvals(value: Any) -> tuple[str, ...]:
+def read_approvals(value: Any) -> tuple[str, ...]:
+    """The tools that another tool lets through: all of them, none, one mode or pattern, or a list."""
     match value:
         case True:
             return ("*",)
@@ -131,32 +167,37 @@ def approvals(value: Any) -> tuple[str, ...]:
         case str():
             return (value,)
         case _:
-            return names(value)
+            return read_names(value)
 
 
-def policies(value: Any) -> Mapping[str, str]:
-    if not isinstance(value, list):
-        raise EntryRefused(f"should be a list, but is {kind(value)}")
-    return {
-        str(item["name"]): str(item.get("permission_policy"))
-        for item in value
-        if isinstance(item, Mapping) and "name" in item
-    }
+def read_policies(value: Any) -> Mapping[str, str]:
+    """Claude Code's `tools`: a permission policy for each tool it names."""
+    items = map(as_map, _expect(value, list, "a list"))
+    return {str(item["name"]): str(item.get("permission_policy")) for item in items if "name" in item}
 
 
-def oauth_block(value: Any) -> dict[str, Any] | bool | None:
+def read_oauth(value: Any) -> dict[str, Any] | bool | None:
+    """What is said about a login, with keys in one spelling: `clientId`, `client_id` and `CLIENT_ID` are the same."""
     match value:
         case bool():
             return value
         case Mapping():
-            return {str(key).replace("_", "").replace("-", "").lower(): inner for key, inner in value.items()}
+            return {_normalize_key(key): setting for key, setting in value.items()}
         case str():
+            # A word such as "oauth" or "bearer" names a kind of login and says nothing about it.
             return None
         case _:
-            raise EntryRefused(f"should be an object, true or false, but is {kind(value)}")
+            raise EntryRefused(f"should be an object, true or false, but is {describe_kind(value)}")
 
 
-def scopes(value: Any) -> tuple[str, ...]:
+def _normalize_key(key: Any) -> str:
+    return str(key).replace("_", "").replace("-", "").lower()
+
+
+def read_scopes(value: Any) -> tuple[str, ...]:
+    """OAuth scopes: a list, or one text with spaces between them, as in Claude Code."""
     if isinstance(value, str):
         return tuple(value.split())
-    return tuple(str(scope) for scope in value) if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    return ()

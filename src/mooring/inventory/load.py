@@ -18,7 +18,7 @@ from mooring.core.problem import Problem
 from mooring.core.template import literal
 from mooring.core.where import Viewpoint, Where, here
 from mooring.discovery.choose import Choice, choose
-from mooring.discovery.entry import read as understood
+from mooring.discovery.entry import read_entry as understood
 from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
@@ -140,7 +140,7 @@ def _command_line_formats(request: Viewpoint) -> Iterable[Format]:
         absolute = os.path.abspath(os.path.join(request.cwd, path))
         _check_named_file(absolute, path)
         place = Place("cli", absolute, literal=True)
-        yield replace(OWN, places=(place,), bare=True)
+        yield replace(OWN, places=(place,), bare_map=True)
 
 
 def _check_named_file(path: str, written: str) -> None:

@@ -5,38 +5,43 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.discovery.dialect import ENV
-from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project, user
+from mooring.discovery.dialect import CLINE
+from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project_file, user_file
 from mooring.discovery.scan import maps
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
+    """The usual maps; an agent's file also lists the tools it may use, of all its servers together."""
     for entry in maps(format, sheets, context):
         tools = entry.document.data.get("tools")
-        listed = isinstance(tools, list) and isinstance(entry.raw, Mapping)
-        yield replace(entry, raw={**entry.raw, **_offered(entry.name, tools)}) if listed else entry
+        if isinstance(tools, list) and isinstance(entry.raw, Mapping):
+            yield replace(entry, raw={**entry.raw, **_offered_tools(entry.name, tools)})
+        else:
+            yield entry
 
 
-def _offered(server: str, tools: list[Any]) -> Mapping[str, Any]:
-    """An agent names `@server` for all of its tools, `@server/tool` for one."""
-    if {"*", f"@{server}"} & {tool for tool in tools if isinstance(tool, str)}:
+def _offered_tools(server: str, tools: list[Any]) -> Mapping[str, Any]:
+    """The tools of one server: an agent writes `@server` for all of them, `@server/tool` for one."""
+    names = [tool for tool in tools if isinstance(tool, str)]
+    if "*" in names or f"@{server}" in names:
         return {}
-    beginning = f"@{server}/"
-    return {"offered": [str(tool)[len(beginning) :] for tool in tools if str(tool).startswith(beginning)]}
+    prefix = f"@{server}/"
+    return {"offered": [name.removeprefix(prefix) for name in names if name.startswith(prefix)]}
 
 
 FORMAT = Format(
     tool="amazonq",
     title="Amazon Q CLI",
     places=(
-        project(".amazonq/cli-agents/*.json"),
-        project(".amazonq/mcp.json"),
-        user("~/.aws/amazonq/cli-agents/*.json"),
-        user("~/.aws/amazonq/mcp.json"),
+        project_file(".amazonq/cli-agents/*.json"),
+        project_file(".amazonq/mcp.json"),
+        user_file("~/.aws/amazonq/cli-agents/*.json"),
+        user_file("~/.aws/amazonq/mcp.json"),
     ),
     fields={**COMMON, **fields(timeout="call_timeout", oauthScopes="oauth_scopes", offered="tools_allow")},
+    # Without a type, Amazon Q takes every entry for a program.
     types={"stdio": "stdio", "http": "http"},
-    untyped=None,
-    dialect=ENV,
+    untyped_url=None,
+    dialect=CLINE,
     gather=_gather,
 )

@@ -6,39 +6,45 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from mooring.discovery.format import COMMON, PROJECT, Format, Place, Switch, fields, project, system, user
+from mooring import files
+from mooring.discovery.format import (
+    COMMON,
+    PROJECT,
+    Format,
+    Place,
+    Switch,
+    fields,
+    project_file,
+    system_files,
+    user_file,
+)
 from mooring.discovery.values import EntryRefused
 
 HOME = "${CLAUDE_CONFIG_DIR:-~/.claude}"
 STATE = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
-LARGE = 256 * 1024 * 1024
+# The state file also holds the history of every project, and grows to hundreds of megabytes.
+STATE_LIMIT = 256 * files.MIB
 
-MANAGED = system(
+MANAGED = system_files(
     "managed",
     linux="/etc/claude-code/managed-mcp.json",
     darwin="/Library/Application Support/ClaudeCode/managed-mcp.json",
     win32="C:/Program Files/ClaudeCode/managed-mcp.json",
 )
 MANAGED_SETTINGS = tuple(
-    Place("managed", place.path.replace("managed-mcp.json", name), only=place.only)
+    Place("managed", place.path.replace("managed-mcp.json", name), platform=place.platform)
     for name in ("managed-settings.json", "managed-settings.d/*.json")
     for place in MANAGED
 )
-SETTINGS = user(f"{HOME}/settings.json")
-PROJECT_SETTINGS = (project(".claude/settings.json"), project(".claude/settings.local.json"))
+SETTINGS = user_file(f"{HOME}/settings.json")
+PROJECT_SETTINGS = (project_file(".claude/settings.json"), project_file(".claude/settings.local.json"))
+# A project's settings may deny servers but not allow any.
 POLICIES = (
     *(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in MANAGED_SETTINGS),
-    *(Switch(p, ("deniedMcpServers",), "denied") for p in (*MANAGED_SETTINGS, SETTINGS, *PROJECT_SETTINGS)),
+    *(Switch(place, ("deniedMcpServers",), "denied") for place in (*MANAGED_SETTINGS, SETTINGS, *PROJECT_SETTINGS)),
     *(Switch(place, ("allowedMcpServers",), "allowed") for place in (*MANAGED_SETTINGS, SETTINGS)),
 )
 FIELDS = {**COMMON, **fields(timeout="call_timeout", tools="tools_policy")}
-
-
-def pick(data: bytes) -> dict[str, Any]:
-    """What concerns servers in a file that grows to hundreds of megabytes with everything else."""
-    state = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_State)
-    found = {"mcpServers": state.servers} if state.servers is not UNSET else {}
-    return {**found, "projects": {path: _project(raw) for path, raw in _projects(state).items()}}
 
 
 class _State(Struct, rename={"servers": "mcpServers"}):
@@ -54,22 +60,31 @@ class _Project(Struct, rename="camel"):
     has_trust_dialog_accepted: Any = UNSET
 
 
-def _projects(state: _State) -> dict[str, Raw]:
+def extract(data: bytes) -> dict[str, Any]:
+    """What a large state file says about servers. Everything else is skipped without building it."""
+    state = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_State)
+    projects = {path: _extract_project(raw) for path, raw in _split_projects(state.projects).items()}
+    if state.servers is UNSET:
+        return {"projects": projects}
+    return {"mcpServers": state.servers, "projects": projects}
+
+
+def _split_projects(projects: Raw) -> dict[str, Raw]:
     try:
-        return msgspec.json.decode(state.projects, type=dict[str, Raw])
+        return msgspec.json.decode(projects, type=dict[str, Raw])
     except msgspec.DecodeError:
         return {}
 
 
-def _project(raw: Raw) -> Any:
+def _extract_project(raw: Raw) -> Any:
     try:
         return msgspec.to_builtins(msgspec.json.decode(raw, type=_Project))
     except msgspec.DecodeError:
         return {}
 
 
-def _managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a machine's settings hand out are addresses alone, reached safely and with nothing to fill in."""
+def _check_managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """From managed settings, unlike `managed-mcp.json`, Claude Code takes only https addresses without placeholders."""
     if "command" in raw or not str(raw.get("url")).lower().startswith("https://"):
         raise EntryRefused(
             "is no https address, and Claude Code takes nothing else here", "use managed-mcp.json", "url"
@@ -79,7 +94,7 @@ def _managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return raw
 
 
-OWN = Place("user", STATE, limit=LARGE, pick=pick)
+OWN = Place("user", STATE, limit=STATE_LIMIT, extract=extract)
 OFF = Switch(OWN, ("projects", PROJECT, "disabledMcpServers"))
 
 FORMAT = Format(
@@ -88,17 +103,17 @@ FORMAT = Format(
     places=(
         *MANAGED,
         *(
-            Place("managed", place.path, ("managedMcpServers",), only=place.only, prepare=_managed)
+            Place("managed", place.path, ("managedMcpServers",), platform=place.platform, prepare=_check_managed)
             for place in MANAGED_SETTINGS
         ),
-        Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True, limit=LARGE, pick=pick),
-        project(".claude/.mcp.json"),
-        project(".claude/mcp.json"),
+        Place("project", STATE, ("projects", PROJECT, "mcpServers"), owned=True, limit=STATE_LIMIT, extract=extract),
+        project_file(".claude/.mcp.json"),
+        project_file(".claude/mcp.json"),
         OWN,
-        user(f"{HOME}/mcp.json"),
+        user_file(f"{HOME}/mcp.json"),
     ),
     fields=FIELDS,
-    ask_for_type=True,
+    suggest_type=True,
     off=(OFF,),
     exclusive=MANAGED,
     policies=POLICIES,

@@ -1,14 +1,15 @@
 """Claude Desktop: programs only; what is remote it reaches through `mcp-remote`."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, user
+from mooring.discovery.format import Format, user_file
 
 FORMAT = Format(
     tool="claude-desktop",
     title="Claude Desktop",
     places=(
-        user("{app}/Claude/claude_desktop_config.json"),
-        user("{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", only="win32"),
+        user_file("{app}/Claude/claude_desktop_config.json"),
+        # Builds from the Microsoft Store keep a copy of their own.
+        user_file("{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", platform="win32"),
     ),
     dialect=PLAIN,
 )

@@ -1,29 +1,29 @@
 """Plugins of Claude Code: its registry names the folder of each, and the person's settings which are on."""
 
-from mooring.discovery.dialect import ASKED
-from mooring.discovery.format import Folders, Format, Switch, inside, user
+from mooring.discovery.dialect import CLAUDE_PLUGINS
+from mooring.discovery.format import Folders, Format, Switch, files_in, user_file
 from mooring.discovery.formats import claude
 
 _CACHE = "CLAUDE_CODE_PLUGIN_CACHE_DIR"
-_PLACES = (
-    user(f"${{{_CACHE}}}/installed_plugins.json"),
-    user(f"{claude.HOME}/plugins/installed_plugins.json", unless=(_CACHE,)),
+_REGISTRIES = (
+    user_file(f"${{{_CACHE}}}/installed_plugins.json"),
+    user_file(f"{claude.HOME}/plugins/installed_plugins.json", unless_set=(_CACHE,)),
 )
 FOLDERS = Folders(
     "claude-code",
-    tuple(Switch(place, ("plugins",)) for place in _PLACES),
-    tuple(Switch(p, ("enabledPlugins",), "states") for p in (claude.SETTINGS, *claude.MANAGED_SETTINGS)),
-    (Switch(claude.SETTINGS, ("pluginConfigs",)),),
+    registries=tuple(Switch(place, ("plugins",)) for place in _REGISTRIES),
+    off=tuple(Switch(place, ("enabledPlugins",), "states") for place in (claude.SETTINGS, *claude.MANAGED_SETTINGS)),
+    answers=(Switch(claude.SETTINGS, ("pluginConfigs",)),),
 )
 
 FORMAT = Format(
     tool="claude-code",
     title="Claude Code plugins",
-    places=inside(FOLDERS, ".claude-plugin/plugin.json", ".mcp.json", here=("CLAUDE_PLUGIN_ROOT",)),
-    bare=True,
+    places=files_in(FOLDERS, ".claude-plugin/plugin.json", ".mcp.json", folder_variables=("CLAUDE_PLUGIN_ROOT",)),
+    bare_map=True,
     fields=claude.FIELDS,
-    ask_for_type=True,
-    dialect=ASKED,
+    suggest_type=True,
+    dialect=CLAUDE_PLUGINS,
     off=(claude.OFF,),
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,

@@ -3,32 +3,39 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.discovery.dialect import ENV
-from mooring.discovery.format import SECONDS, Field, Format, fields, user, without
+from mooring.discovery.dialect import CLINE
+from mooring.discovery.format import SECONDS, Field, Format, common_without, fields, user_file
+from mooring.discovery.values import as_map
 
 _NAME = "cline_mcp_settings.json"
+# Cline clamps times, because people write milliseconds.
 TIMEOUT = Field("call_timeout", SECONDS, (1, 3600))
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**raw, **nested} if isinstance(nested := raw.get("transport"), Mapping) else raw
+    """Take the keys of a nested `transport` out of it, so that both shapes are one."""
+    return {**raw, **as_map(raw.get("transport"))}
 
 
 FORMAT = Format(
     tool="cline",
     title="Cline",
     places=(
-        user("${CLINE_MCP_SETTINGS_PATH}"),
-        user(f"${{CLINE_DATA_DIR}}/settings/{_NAME}", unless=("CLINE_MCP_SETTINGS_PATH",)),
-        user(f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}", unless=("CLINE_MCP_SETTINGS_PATH", "CLINE_DATA_DIR")),
-        user(f"{{app}}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/{_NAME}"),
-        user(f"~/Documents/Cline/MCP/{_NAME}"),
+        user_file("${CLINE_MCP_SETTINGS_PATH}"),
+        user_file(f"${{CLINE_DATA_DIR}}/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH",)),
+        user_file(
+            f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH", "CLINE_DATA_DIR")
+        ),
+        # Where older versions of the extension kept it; newer ones move it from there.
+        user_file(f"{{app}}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/{_NAME}"),
+        user_file(f"~/Documents/Cline/MCP/{_NAME}"),
     ),
+    # Cline keeps live tokens in `oauth`, which stay where they are; the client is in `oauthClient`.
     fields={
-        **without("transport", "oauth", "auth"),
+        **common_without("transport", "oauth", "auth"),
         **fields(transportType="type", timeout=TIMEOUT, oauthClient="oauth"),
     },
-    untyped="sse",
-    dialect=ENV,
+    untyped_url="sse",
+    dialect=CLINE,
     prepare=_prepare,
 )

@@ -4,11 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import PROJECT, SECONDS, Field, Format, Switch, Unreadable, fields, project, system, user
+from mooring.discovery.format import (
+    PROJECT,
+    SECONDS,
+    Field,
+    Format,
+    Switch,
+    Unreadable,
+    fields,
+    project_file,
+    system_files,
+    user_file,
+)
 from mooring.discovery.values import EntryRefused
 
 _HOME = "${CODEX_HOME:-~/.codex}"
-CONFIG = user(f"{_HOME}/config.toml")
+CONFIG = user_file(f"{_HOME}/config.toml")
 
 _STDIO_ONLY = frozenset({"args", "env", "env_vars", "cwd"})
 _HTTP_ONLY = frozenset(
@@ -20,25 +31,32 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "bearer_token" in raw:
         hint = "put the token into an environment variable and name it in `bearer_token_env_var`"
         raise EntryRefused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
-    foreign = _HTTP_ONLY if "command" in raw else _STDIO_ONLY if "url" in raw else frozenset()
-    if mixed := sorted(foreign & raw.keys()):
-        raise EntryRefused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
+    if "command" in raw:
+        _check_unmixed(raw, _HTTP_ONLY)
+    elif "url" in raw:
+        _check_unmixed(raw, _STDIO_ONLY)
     return raw
+
+
+def _check_unmixed(raw: Mapping[str, Any], foreign: frozenset[str]) -> None:
+    mixed = sorted(foreign & raw.keys())
+    if mixed:
+        raise EntryRefused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
 
 
 FORMAT = Format(
     tool="codex",
     title="OpenAI Codex",
     places=(
-        *system(
+        *system_files(
             "managed",
             linux="/etc/codex/managed_config.toml",
             darwin="/etc/codex/managed_config.toml",
             win32=f"{_HOME}/managed_config.toml",
         ),
-        project(".codex/config.toml"),
+        project_file(".codex/config.toml"),
         CONFIG,
-        *system(
+        *system_files(
             "user",
             linux="/etc/codex/config.toml",
             darwin="/etc/codex/config.toml",
@@ -70,14 +88,16 @@ FORMAT = Format(
         oauth_resource="oauth_resource",
         mcp_oauth_callback_port="oauth_port",
     ),
+    # One port for the logins of all servers, at the top of the file.
     defaults={"mcp_oauth_callback_port": ("mcp_oauth_callback_port",)},
-    untyped="http",
+    # Codex has no types and does not speak SSE.
+    untyped_url="http",
     dialect=PLAIN,
     prepare=_prepare,
     trust_marks=(Switch(CONFIG, ("projects", PROJECT, "trust_level"), "trusted"),),
     unreadable=(
         Unreadable(
-            user(f"{_HOME}/*.config.toml"),
+            user_file(f"{_HOME}/*.config.toml"),
             "The file is a profile, which Codex reads only when it is asked for, so its servers are left out",
             "move those that you always want into config.toml",
             (b"mcp_servers",),

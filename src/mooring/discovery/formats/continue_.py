@@ -3,32 +3,36 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mooring.discovery.dialect import SECRETS
-from mooring.discovery.format import PROJECT, Format, Place, Remark, fields, project, user, without
+from mooring.discovery.dialect import CONTINUE
+from mooring.discovery.format import PROJECT, Format, Place, Remark, common_without, fields, project_file, user_file
 
 _HOME = "${CONTINUE_GLOBAL_DIR:-~/.continue}"
 
 
+# A folder of files, each with one server or several, which other tools' files can be copied into.
 def _blocks(make: Callable[..., Place], folder: str) -> tuple[Place, ...]:
     return tuple(make(f"{folder}/mcpServers/*.{suffix}") for suffix in ("yaml", "yml", "json"))
 
 
 def _remarks(raw: Mapping[str, Any]) -> Iterable[Remark]:
-    if isinstance(limit := raw.get("connectionTimeout"), int) and 0 < limit < 1000:
-        yield "connectionTimeout", f"is {limit} milliseconds, where seconds may be meant", "write milliseconds"
+    # Continue's own cookbooks write 30, which is 30 milliseconds.
+    timeout = raw.get("connectionTimeout")
+    if isinstance(timeout, int) and 0 < timeout < 1000:
+        yield "connectionTimeout", f"is {timeout} milliseconds, where seconds may be meant", "write milliseconds"
 
 
 FORMAT = Format(
     tool="continue",
     title="Continue",
-    places=(*_blocks(project, ".continue"), user(f"{_HOME}/config.yaml"), *_blocks(user, _HOME)),
-    also=(("projects", PROJECT, "mcpServers"),),
-    listed=True,
-    single=True,
+    places=(*_blocks(project_file, ".continue"), user_file(f"{_HOME}/config.yaml"), *_blocks(user_file, _HOME)),
+    # A copied ~/.claude.json also has servers for single projects.
+    other_keys=(("projects", PROJECT, "mcpServers"),),
+    as_list=True,
+    single_entry=True,
     fields={
-        **without("timeout", "oauth", "auth"),
+        **common_without("timeout", "oauth", "auth"),
         **fields({"requestOptions.headers": "headers"}, apiKey="bearer", connectionTimeout="start_timeout"),
     },
-    dialect=SECRETS,
+    dialect=CONTINUE,
     remarks=_remarks,
 )

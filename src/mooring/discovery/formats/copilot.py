@@ -1,7 +1,7 @@
 """GitHub Copilot CLI: `local` means stdio, `tools` lists what to offer, a project's file may be a bare map."""
 
-from mooring.discovery.dialect import DOLLAR
-from mooring.discovery.format import COMMON, STANDARD_TYPES, Format, Switch, fields, project, user
+from mooring.discovery.dialect import COPILOT
+from mooring.discovery.format import COMMON, STANDARD_TYPES, Format, Switch, fields, project_file, user_file
 
 HOME = "${COPILOT_HOME:-~/.copilot}"
 
@@ -9,14 +9,14 @@ FORMAT = Format(
     tool="copilot-cli",
     title="GitHub Copilot CLI",
     places=(
-        project(".github/mcp-config.json"),
-        project(".copilot/mcp-config.json"),
-        project(".github/mcp.json"),
-        user("~/.github/mcp-config.json"),
-        user(f"{HOME}/mcp-config.json"),
+        project_file(".github/mcp-config.json"),
+        project_file(".copilot/mcp-config.json"),
+        project_file(".github/mcp.json"),
+        user_file("~/.github/mcp-config.json"),
+        user_file(f"{HOME}/mcp-config.json"),
     ),
-    bare=True,
-    names=r"[^\x00-\x1f\x7f}]+",
+    bare_map=True,
+    name_pattern=r"[^\x00-\x1f\x7f}]+",
     fields={
         **COMMON,
         **fields(
@@ -24,11 +24,12 @@ FORMAT = Format(
         ),
     },
     types={"local": "stdio", **STANDARD_TYPES},
-    ask_for_type=True,
-    dialect=DOLLAR,
+    suggest_type=True,
+    dialect=COPILOT,
+    # Both lists count together.
     off=(
-        Switch(user(f"{HOME}/settings.json"), ("disabledMcpServers",)),
-        Switch(project(".github/copilot/settings.json"), ("disabledMcpServers",)),
+        Switch(user_file(f"{HOME}/settings.json"), ("disabledMcpServers",)),
+        Switch(project_file(".github/copilot/settings.json"), ("disabledMcpServers",)),
     ),
-    trust_marks=(Switch(user(f"{HOME}/config.json"), ("trusted_folders",), "folders"),),
+    trust_marks=(Switch(user_file(f"{HOME}/config.json"), ("trusted_folders",), "folders"),),
 )

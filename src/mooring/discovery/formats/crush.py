@@ -1,22 +1,34 @@
-"""Crush: values go through a shell; entries may be only a login, and its other files are shell scripts."""
+"""Crush: values go through a shell; an entry may be only a login, and its other files are shell scripts."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.discovery.dialect import SHELL
-from mooring.discovery.format import SECONDS, Field, Format, Place, Unreadable, fields, project, system, user
+from mooring.discovery.dialect import CRUSH
+from mooring.discovery.format import (
+    SECONDS,
+    Field,
+    Format,
+    Place,
+    Unreadable,
+    fields,
+    project_file,
+    system_files,
+    user_file,
+)
 from mooring.discovery.values import NoServer
 
 
-def _global(variable: str, usual: str, name: str) -> tuple[Place, Place]:
-    return user(f"${{{variable}}}/{name}"), user(f"{usual}/crush/{name}", unless=(variable,))
+def _movable(variable: str, usual: str, name: str) -> tuple[Place, Place]:
+    """A file in a folder that a variable moves."""
+    return user_file(f"${{{variable}}}/{name}"), user_file(f"{usual}/crush/{name}", unless_set=(variable,))
 
 
 _CONFIG = ("CRUSH_GLOBAL_CONFIG", "{xdg}")
-_SCRIPTS = (project(".crushrc"), project("crushrc"), *_global(*_CONFIG, "crushrc"))
+_SCRIPTS = (project_file(".crushrc"), project_file("crushrc"), *_movable(*_CONFIG, "crushrc"))
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Crush writes the tokens of servers from other layers into its data file.
     if raw and raw.keys() <= {"oauth_token", "oauth_client_id", "oauth_client_secret"}:
         raise NoServer("is no server: it only holds the login of one", "nothing to do; it is left out")
     return raw
@@ -33,11 +45,11 @@ FORMAT = Format(
     tool="crush",
     title="Crush",
     places=(
-        project(".crush.json"),
-        project("crush.json"),
-        *_global("CRUSH_GLOBAL_DATA", "{data}", "crush.json"),
-        *_global(*_CONFIG, "crush.json"),
-        *system(
+        project_file(".crush.json"),
+        project_file("crush.json"),
+        *_movable("CRUSH_GLOBAL_DATA", "{data}", "crush.json"),
+        *_movable(*_CONFIG, "crush.json"),
+        *system_files(
             "user",
             linux="/etc/crush/crush.json",
             darwin="/etc/crush/crush.json",
@@ -47,8 +59,8 @@ FORMAT = Format(
     key=("mcp",),
     fields=_FIELDS,
     types={"stdio": "stdio", "http": "http", "sse": "sse"},
-    typed=True,
-    dialect=SHELL,
+    type_required=True,
+    dialect=CRUSH,
     prepare=_prepare,
     unreadable=tuple(
         Unreadable(

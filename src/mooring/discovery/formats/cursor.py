@@ -1,12 +1,13 @@
 """Cursor: the common shape with an editor's placeholders; which servers are on is kept in its database."""
 
-from mooring.discovery.dialect import EDITOR
-from mooring.discovery.format import Format, project, user, without
+from mooring.discovery.dialect import VSCODE
+from mooring.discovery.format import Format, common_without, project_file, user_file
 
 FORMAT = Format(
     tool="cursor",
     title="Cursor",
-    places=(project(".cursor/mcp.json"), user("~/.cursor/mcp.json"), user("{app}/Cursor/User/mcp.json")),
-    fields=without("timeout"),
-    dialect=EDITOR,
+    # The last one is not documented, but others look there, too.
+    places=(project_file(".cursor/mcp.json"), user_file("~/.cursor/mcp.json"), user_file("{app}/Cursor/User/mcp.json")),
+    fields=common_without("timeout"),
+    dialect=VSCODE,
 )

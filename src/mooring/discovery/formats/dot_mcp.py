@@ -1,16 +1,16 @@
-"""`.mcp.json`, which Claude Code began and many tools share; Claude's records say who approved which of its servers."""
+"""`.mcp.json`, which Claude Code began and many tools share; its approvals are in Claude Code's own files."""
 
 from mooring.discovery.dialect import SHARED
-from mooring.discovery.format import COMMON, PROJECT, Format, Switch, fields, project, user
+from mooring.discovery.format import COMMON, PROJECT, Format, Switch, fields, project_file, user_file
 from mooring.discovery.formats import claude
 
 FORMAT = Format(
     tool="claude-code",
     title="Claude Code (.mcp.json)",
-    places=(project(".mcp.json"), user(f"{claude.HOME}/.mcp.json"), user("~/.mcp.json")),
-    bare=True,
+    places=(project_file(".mcp.json"), user_file(f"{claude.HOME}/.mcp.json"), user_file("~/.mcp.json")),
+    bare_map=True,
     fields={**COMMON, **fields(tools="tools_policy")},
-    ask_for_type=True,
+    suggest_type=True,
     dialect=SHARED,
     off=(
         claude.OFF,
@@ -20,6 +20,7 @@ FORMAT = Format(
             for place in (claude.SETTINGS, *claude.MANAGED_SETTINGS, *claude.PROJECT_SETTINGS)
         ),
     ),
+    # Only what the person's own files say: a repository must not approve its own servers.
     approved_in=(
         Switch(claude.OWN, ("projects", PROJECT, "enabledMcpjsonServers")),
         Switch(claude.SETTINGS, ("enabledMcpjsonServers",)),

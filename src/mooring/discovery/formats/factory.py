@@ -1,7 +1,8 @@
-"""Factory droid: the person's own entry counts before the project's of the same name."""
+"""Factory droid: the person's own entry wins over the project's of the same name."""
 
-from mooring.discovery.format import COMMON, Format, fields, project, user
+from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
 
+# The documentation says `timeoutMs`, the shipped schema `timeout`.
 _FIELDS = {
     **COMMON,
     **fields(timeout="call_timeout", timeoutMs="call_timeout", connectTimeout="start_timeout",
@@ -12,11 +13,11 @@ FORMAT = Format(
     tool="factory",
     title="Factory droid",
     places=(
-        project(".factory/mcp.json"),
-        user("~/.factory/mcp.json"),
-        user("{app}/Factory Bridge/mcp.json", only="darwin"),
+        project_file(".factory/mcp.json"),
+        user_file("~/.factory/mcp.json"),
+        user_file("{app}/Factory Bridge/mcp.json", platform="darwin"),
     ),
     fields=_FIELDS,
-    untyped=None,
+    untyped_url=None,
     user_first=True,
 )

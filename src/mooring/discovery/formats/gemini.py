@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mooring.core.config import Origin
-from mooring.discovery.dialect import LOOSE
+from msgspec.structs import replace
+
+from mooring.core.config import Origin, Scope
+from mooring.discovery.dialect import GEMINI
 from mooring.discovery.documents import dig
 from mooring.discovery.format import (
     COMMON,
@@ -17,29 +19,48 @@ from mooring.discovery.format import (
     Sheet,
     Switch,
     fields,
-    project,
-    system,
-    user,
+    project_file,
+    system_files,
+    user_file,
 )
 from mooring.discovery.scan import maps
 from mooring.discovery.values import NoServer
 
+# Qwen Code is a fork: what both have takes the names and folders that differ.
 
-def machine(linux: str, darwin: str, variable: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """The machine's own settings over the person's, and its defaults under them; variables may move both."""
 
-    def file(scope: Any, name: str, kind: str) -> tuple[Place, ...]:
-        moved = f"{variable}_{kind}_PATH"
-        places = system(
-            scope,
-            linux=f"/etc/{linux}/{name}",
-            darwin=f"/Library/Application Support/{darwin}/{name}",
-            win32=f"{{programdata}}/{linux}/{name}",
-        )
-        fixed = (Place(scope, place.path, only=place.only, unless=(moved,)) for place in places)
-        return (Place(scope, f"${{{moved}}}"), *fixed)
+def system_settings(folder: str, mac_folder: str, variable: str) -> tuple[Place, ...]:
+    """The machine's settings, which win over everyone's."""
+    return _machine_file("managed", "settings.json", folder, mac_folder, f"{variable}_SYSTEM_SETTINGS_PATH")
 
-    return file("managed", "settings.json", "SYSTEM_SETTINGS"), file("user", "system-defaults.json", "SYSTEM_DEFAULTS")
+
+def system_defaults(folder: str, mac_folder: str, variable: str) -> tuple[Place, ...]:
+    """The machine's defaults, which everyone's settings win over."""
+    return _machine_file("user", "system-defaults.json", folder, mac_folder, f"{variable}_SYSTEM_DEFAULTS_PATH")
+
+
+def _machine_file(scope: Scope, name: str, folder: str, mac_folder: str, moved_by: str) -> tuple[Place, ...]:
+    usual = system_files(
+        scope,
+        linux=f"/etc/{folder}/{name}",
+        darwin=f"/Library/Application Support/{mac_folder}/{name}",
+        win32=f"{{programdata}}/{folder}/{name}",
+    )
+    return (Place(scope, f"${{{moved_by}}}"), *(replace(place, unless_set=(moved_by,)) for place in usual))
+
+
+def extensions(home: str, manifest: str) -> Place:
+    states = Switch(user_file(f"{home}/extensions/extension-enablement.json"), (), "paths")
+    return Place("user", f"{home}/extensions/*/{manifest}", folder_variables=("extensionPath",), off=(states,))
+
+
+def off_switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:
+    places = tuple(places)
+    return (
+        *(Switch(place, ("mcp", "excluded"), fold=True) for place in places),
+        *(Switch(place, ("mcp", "allowed"), "only", fold=True) for place in places),
+        Switch(user_file(f"{home}/mcp-server-enablement.json"), (), "states", fold=True),
+    )
 
 
 def gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
@@ -47,31 +68,20 @@ def gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> I
     yield from maps(format, sheets, context)
     for order, sheet in enumerate(sheets):
         for key, line in dig(sheet.document.data, ("mcp", "serverCommand"), context):
-            if isinstance(line, str) and line.split():
-                program, *args = line.split()
-                origin = Origin(format.tool, sheet.place.scope, sheet.path, key)
-                yield RawEntry("mcp", {"command": program, "args": args}, origin, sheet.document, order)
-
-
-def switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:
-    places = tuple(places)
-    return (
-        *(Switch(place, ("mcp", "excluded"), fold=True) for place in places),
-        *(Switch(place, ("mcp", "allowed"), "only", fold=True) for place in places),
-        Switch(user(f"{home}/mcp-server-enablement.json"), (), "states", fold=True),
-    )
-
-
-def extensions(home: str, name: str) -> Place:
-    states = Switch(user(f"{home}/extensions/extension-enablement.json"), (), "paths")
-    return Place("user", f"{home}/extensions/*/{name}", here=("extensionPath",), off=(states,))
+            if not isinstance(line, str) or not line.split():
+                continue
+            program, *args = line.split()
+            origin = Origin(format.tool, sheet.place.scope, sheet.path, key)
+            yield RawEntry("mcp", {"command": program, "args": args}, origin, sheet.document, order)
 
 
 def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The older `httpUrl` says the type, and counts before `url`."""
     if "tcp" in raw and not {"command", "url", "httpUrl"} & raw.keys():
         raise NoServer(f"is no server to connect to: it {NO_SERVER['tcp']}", "nothing to do; it is left out", "tcp")
-    return {**raw, "url": None, "type": "http"} if raw.get("httpUrl") else raw
+    # The deprecated `httpUrl` says both the address and the type, and wins over `url`.
+    if raw.get("httpUrl"):
+        return {**raw, "url": None, "type": "http"}
+    return raw
 
 
 def remarks(raw: Mapping[str, Any]) -> Iterable[Remark]:
@@ -85,18 +95,23 @@ FIELDS = {
     **fields(timeout="call_timeout", includeTools="tools_allow", excludeTools="tools_deny"),
 }
 _HOME = "${GEMINI_CLI_HOME:-~}/.gemini"
-_OVER, _UNDER = machine("gemini-cli", "GeminiCli", "GEMINI_CLI")
-_PLACES = (*_OVER, project(".gemini/settings.json"), user(f"{_HOME}/settings.json"), *_UNDER)
+_FOLDERS = ("gemini-cli", "GeminiCli", "GEMINI_CLI")
+_PLACES = (
+    *system_settings(*_FOLDERS),
+    project_file(".gemini/settings.json"),
+    user_file(f"{_HOME}/settings.json"),
+    *system_defaults(*_FOLDERS),
+)
 
 FORMAT = Format(
     tool="gemini",
     title="Gemini CLI",
     places=(*_PLACES, extensions(_HOME, "gemini-extension.json")),
+    gather=gather,
     fields=FIELDS,
-    dialect=LOOSE,
+    dialect=GEMINI,
     prepare=prepare,
     remarks=remarks,
-    gather=gather,
-    off=switches(_PLACES, _HOME),
-    trust_marks=(Switch(user(f"{_HOME}/trustedFolders.json"), (), "folders"),),
+    off=off_switches(_PLACES, _HOME),
+    trust_marks=(Switch(user_file(f"{_HOME}/trustedFolders.json"), (), "folders"),),
 )

@@ -1,13 +1,13 @@
-"""`mcp.json` in a project, which belongs to no one tool."""
+"""`mcp.json` in a project, which belongs to no tool in particular."""
 
 from mooring.discovery.dialect import SHARED
-from mooring.discovery.format import Format, project
+from mooring.discovery.format import Format, project_file
 
 FORMAT = Format(
     tool="generic",
     title="mcp.json",
-    places=(project("mcp.json"),),
-    bare=True,
-    ask_for_type=True,
+    places=(project_file("mcp.json"),),
+    bare_map=True,
+    suggest_type=True,
     dialect=SHARED,
 )

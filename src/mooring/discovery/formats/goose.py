@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.core.template import SecretPart
-from mooring.discovery.dialect import NAMED
-from mooring.discovery.format import SECONDS, Field, Format, Place, fields, system, user
-from mooring.discovery.values import EntryRefused, mapping, variable_names
+from mooring.discovery.dialect import GOOSE
+from mooring.discovery.format import SECONDS, Field, Format, Place, fields, system_files, user_file
+from mooring.discovery.values import EntryRefused, as_list, as_map, read_text_map, read_variable_names
 
 _ROOT = "GOOSE_PATH_ROOT"
-_REFUSED = frozenset(
+
+# Variables that would change which program runs, or what it loads.
+_FORBIDDEN_VARIABLES = frozenset(
     {
         "PATH", "PATHEXT", "SYSTEMROOT", "WINDIR", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "LD_DEBUG",
         "LD_BIND_NOW", "LD_ASSUME_KERNEL", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_FRAMEWORK_PATH",
@@ -23,29 +25,36 @@ _REFUSED = frozenset(
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if raw.get("type") in ("stdio", "streamable_http") and "enabled" not in raw:
         raise EntryRefused("has no `enabled`, which Goose requires", "add `enabled: true` or `enabled: false`")
-    envs = raw.get("envs")
-    if taken := sorted(name for name in envs if str(name).upper() in _REFUSED) if isinstance(envs, Mapping) else ():
-        raise EntryRefused(f"sets {taken[0]}, which Goose lets no extension set", "remove it", "envs")
-    return {**raw, "available_tools": raw.get("available_tools") or None, **_socket(raw)}
+    _check_variables(raw.get("envs"))
+    # An empty list offers every tool.
+    tools = raw.get("available_tools") or None
+    return {**raw, "available_tools": tools, **_rewrite_socket(raw)}
 
 
-def _socket(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    match raw.get("socket"), raw.get("uri"):
-        case str(path), str(uri) if path.startswith("/"):
-            return {"uri": f"unix://{path}#/{uri.partition('://')[2].partition('/')[2]}"}
-        case (None | "", _):
-            return {}
-        case _:
-            raise EntryRefused("is reached over a socket that has no path", "name a socket by its full path", "socket")
+def _check_variables(envs: Any) -> None:
+    forbidden = sorted(name for name in as_map(envs) if str(name).upper() in _FORBIDDEN_VARIABLES)
+    if forbidden:
+        raise EntryRefused(f"sets {forbidden[0]}, which Goose lets no extension set", "remove it", "envs")
 
 
-def _fixed(raw: Mapping[str, Any]) -> Mapping[str, str | SecretPart]:
-    """What `$NAME` in a header stands for."""
+def _rewrite_socket(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`socket` and the path of `uri` as one address: `unix:///path/of/socket#/path`."""
+    socket, uri = raw.get("socket"), raw.get("uri")
+    if socket in (None, ""):
+        return {}
+    if not isinstance(socket, str) or not socket.startswith("/") or not isinstance(uri, str):
+        raise EntryRefused("is reached over a socket that has no path", "name a socket by its full path", "socket")
+    path = uri.partition("://")[2].partition("/")[2]
+    return {"uri": f"unix://{socket}#/{path}"}
+
+
+def _entry_variables(raw: Mapping[str, Any]) -> Mapping[str, str | SecretPart]:
+    """What `$NAME` in a header stands for: `envs` are values, `env_keys` names of secrets."""
     if raw.get("type") != "streamable_http":
         return {}
-    kept = variable_names(raw["env_keys"]) if isinstance(raw.get("env_keys"), list) else ()
-    given = mapping(raw["envs"]) if isinstance(raw.get("envs"), Mapping) else {}
-    return {**{name: SecretPart(name, "goose", variable=True) for name in kept}, **given}
+    names = read_variable_names(as_list(raw.get("env_keys")))
+    secrets = {name: SecretPart(name, "goose", variable=True) for name in names}
+    return {**secrets, **read_text_map(as_map(raw.get("envs")))}
 
 
 _FIELDS = fields(
@@ -57,12 +66,12 @@ FORMAT = Format(
     tool="goose",
     title="Goose",
     places=(
-        user(f"${{{_ROOT}}}/config/config.yaml"),
-        user("{xdg}/goose/config.yaml", only="linux", unless=(_ROOT,)),
-        user("{xdg}/goose/config.yaml", only="darwin", unless=(_ROOT,)),
-        user("{app}/Block/goose/config/config.yaml", only="win32", unless=(_ROOT,)),
-        Place("user", "${GOOSE_ADDITIONAL_CONFIG_FILES}", several=True),
-        *system(
+        user_file(f"${{{_ROOT}}}/config/config.yaml"),
+        user_file("{xdg}/goose/config.yaml", platform="linux", unless_set=(_ROOT,)),
+        user_file("{xdg}/goose/config.yaml", platform="darwin", unless_set=(_ROOT,)),
+        user_file("{app}/Block/goose/config/config.yaml", platform="win32", unless_set=(_ROOT,)),
+        Place("user", "${GOOSE_ADDITIONAL_CONFIG_FILES}", path_list=True),
+        *system_files(
             "user",
             linux="/etc/goose/config.yaml",
             darwin="/etc/goose/config.yaml",
@@ -72,8 +81,8 @@ FORMAT = Format(
     key=("extensions",),
     fields=_FIELDS,
     types={"stdio": "stdio", "streamable_http": "http", "sse": "sse"},
-    typed=True,
-    dialect=NAMED,
+    type_required=True,
+    dialect=GOOSE,
     prepare=_prepare,
-    fixed=_fixed,
+    entry_variables=_entry_variables,
 )

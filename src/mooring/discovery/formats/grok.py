@@ -1,12 +1,12 @@
-"""Grok Build: tables of TOML under Codex's word for them."""
+"""Grok Build: TOML tables under the same key as Codex's."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, project, user
+from mooring.discovery.format import Format, project_file, user_file
 
 FORMAT = Format(
     tool="grok",
     title="Grok Build",
-    places=(project(".grok/config.toml"), user("~/.grok/config.toml")),
+    places=(project_file(".grok/config.toml"), user_file("~/.grok/config.toml")),
     key=("mcp_servers",),
     dialect=PLAIN,
 )

@@ -1,11 +1,11 @@
 """Junie and JetBrains AI Assistant: the common shape without placeholders."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, project, user
+from mooring.discovery.format import Format, project_file, user_file
 
 FORMAT = Format(
     tool="junie",
     title="Junie",
-    places=(project(".junie/mcp/mcp.json"), project(".ai/mcp/mcp.json"), user("~/.junie/mcp/mcp.json")),
+    places=(project_file(".junie/mcp/mcp.json"), project_file(".ai/mcp/mcp.json"), user_file("~/.junie/mcp/mcp.json")),
     dialect=PLAIN,
 )

@@ -1,17 +1,18 @@
 """Kilo Code: OpenCode's shape in files of its own."""
 
-from mooring.discovery.format import Format, project, user
+from mooring.discovery.format import Format, project_file, user_file
 from mooring.discovery.formats import opencode
 
 FORMAT = Format(
     tool="kilo",
     title="Kilo Code",
     places=(
-        project(".kilo/kilo.jsonc"),
-        project(".kilo/kilo.json"),
-        user("{xdg}/kilo/kilo.jsonc"),
-        user("{xdg}/kilo/kilo.json"),
+        project_file(".kilo/kilo.jsonc"),
+        project_file(".kilo/kilo.json"),
+        user_file("{xdg}/kilo/kilo.jsonc"),
+        user_file("{xdg}/kilo/kilo.json"),
     ),
+    # Not OpenCode's `gather`: these files are not layers, and the higher entry wins as a whole.
     key=("mcp",),
     fields=opencode.FORMAT.fields,
     types=opencode.FORMAT.types,

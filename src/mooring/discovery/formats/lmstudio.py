@@ -1,11 +1,12 @@
 """LM Studio: Cursor's shape without placeholders."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, user
+from mooring.discovery.format import Format, user_file
 
 FORMAT = Format(
     tool="lmstudio",
     title="LM Studio",
-    places=(user("~/.lmstudio/mcp.json"), user("~/.cache/lm-studio/mcp.json")),
+    # Some installations on macOS use the second one.
+    places=(user_file("~/.lmstudio/mcp.json"), user_file("~/.cache/lm-studio/mcp.json")),
     dialect=PLAIN,
 )

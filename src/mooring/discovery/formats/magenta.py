@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, Format, Unreadable, fields, project, user
+from mooring.discovery.format import NO_SERVER, Format, Unreadable, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused, NoServer
 
+# Where people set up Neovim's plugins.
 _LUA = ("{xdg}/nvim/init.lua", "{xdg}/nvim/lua/*.lua", "{xdg}/nvim/lua/plugins/*.lua", "{xdg}/nvim/plugin/*.lua")
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    # An entry copied from Copilot's files, where `tools` is a filter, stops being a real server in magenta.nvim.
     if isinstance(raw.get("tools"), list):
         raise NoServer(f"is no server to connect to: it {NO_SERVER['mock']}", "remove `tools` to make it one", "tools")
+    # A url wins over a command.
     if "url" in raw:
         return {**raw, "command": None}
     if "command" in raw and not isinstance(raw.get("args"), list):
@@ -27,14 +30,14 @@ _FIELDS = fields(
 FORMAT = Format(
     tool="magenta",
     title="magenta.nvim",
-    places=(project(".magenta/options.json"), user("~/.magenta/options.json")),
-    names="[A-Za-z0-9-]+",
+    places=(project_file(".magenta/options.json"), user_file("~/.magenta/options.json")),
+    name_pattern="[A-Za-z0-9-]+",
     fields=_FIELDS,
     dialect=PLAIN,
     prepare=_prepare,
     unreadable=tuple(
         Unreadable(
-            user(path),
+            user_file(path),
             "The file sets up magenta.nvim in Lua, so the servers under its `mcpServers` cannot be read",
             "move them into ~/.magenta/options.json, under `mcpServers`",
             (b"magenta", b"mcpServers"),

@@ -1,6 +1,6 @@
-"""mcpm: the file is the map itself, on every platform in the same folder."""
+"""mcpm: the file is the map itself, in the same folder on every platform."""
 
-from mooring.discovery.dialect import WHOLE
-from mooring.discovery.format import Format, user
+from mooring.discovery.dialect import MCPM
+from mooring.discovery.format import Format, user_file
 
-FORMAT = Format(tool="mcpm", title="mcpm", places=(user("~/.config/mcpm/servers.json"),), key=(), dialect=WHOLE)
+FORMAT = Format(tool="mcpm", title="mcpm", places=(user_file("~/.config/mcpm/servers.json"),), key=(), dialect=MCPM)

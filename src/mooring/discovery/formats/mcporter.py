@@ -3,27 +3,38 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.discovery.dialect import STRICT
-from mooring.discovery.format import Format, Slot, fields, project, user, without
+from mooring.discovery.dialect import MCPORTER
+from mooring.discovery.format import Format, Slot, common_without, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused
+
+_ALLOWED = {"allowedTools", "allowed_tools"}
+_BLOCKED = {"blockedTools", "blocked_tools"}
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    if {"allowedTools", "allowed_tools"} & raw.keys() and {"blockedTools", "blocked_tools"} & raw.keys():
+    if _ALLOWED & raw.keys() and _BLOCKED & raw.keys():
         raise EntryRefused("names both allowed and blocked tools", "keep one of the two lists", "blockedTools")
-    lifecycle = raw.get("lifecycle")
-    entry = {**raw, "auth": None, "lifecycle": lifecycle if lifecycle == "keep-alive" else None}
-    match entry.get("command"):
+    entry = {**raw, **_split_command(raw)}
+    # `auth` only names a kind of login. The other lifecycle, "ephemeral", is what servers have here anyway.
+    entry["auth"] = None
+    if entry.get("lifecycle") != "keep-alive":
+        entry["lifecycle"] = None
+    return entry
+
+
+def _split_command(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The program and its arguments, out of a list or a whole line; nothing if `command` is only a program."""
+    match raw.get("command"):
         case [str(program), *rest]:
-            return entry | {"command": program, "args": [*rest, *(entry.get("args") or [])]}
-        case str(line) if "args" not in entry and len(line.split()) > 1:
-            return entry | _words(line)
+            return {"command": program, "args": [*rest, *(raw.get("args") or [])]}
+        case str(line) if "args" not in raw and len(line.split()) > 1:
+            return _split_line(line)
         case _:
-            return entry
+            return {}
 
 
-def _words(line: str) -> dict[str, Any]:
-    from shlex import split  # only where a command is a whole line
+def _split_line(line: str) -> Mapping[str, Any]:
+    from shlex import split  # only if a command is a whole line
 
     try:
         program, *rest = split(line)
@@ -32,29 +43,35 @@ def _words(line: str) -> dict[str, Any]:
     return {"command": program, "args": rest}
 
 
-_NAMES: dict[str, Slot] = {
+_CAMEL: dict[str, Slot] = {
     "baseUrl": "url", "url": "url", "serverUrl": "url", "executable": "command", "bearerToken": "bearer",
     "bearerTokenEnv": "bearer_env", "allowedTools": "tools_allow", "blockedTools": "tools_deny",
     "oauthClientId": "oauth_client_id", "oauthClientSecret": "oauth_client_secret", "oauthScope": "oauth_scopes",
 }  # fmt: skip
-_SNAKE = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name): slot for name, slot in _NAMES.items()}
-_FIELDS = {**without("timeout"), **fields({**_NAMES, **_SNAKE})}
+
+
+def _to_snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+_SNAKE = {_to_snake(name): slot for name, slot in _CAMEL.items()}
+_FIELDS = {**common_without("timeout"), **fields({**_CAMEL, **_SNAKE})}
 
 FORMAT = Format(
     tool="mcporter",
     title="mcporter",
     places=(
-        user("${MCPORTER_CONFIG}"),
-        project("config/mcporter.json"),
+        user_file("${MCPORTER_CONFIG}"),
+        project_file("config/mcporter.json"),
         *(
-            user(f"{home}/mcporter.{kind}", unless=("MCPORTER_CONFIG",))
+            user_file(f"{home}/mcporter.{kind}", unless_set=("MCPORTER_CONFIG",))
             for home in ("~/.mcporter", "{xdg}/mcporter")
             for kind in ("json", "jsonc")
         ),
     ),
     fields=_FIELDS,
-    untyped="http",
-    dialect=STRICT,
+    untyped_url="http",
+    dialect=MCPORTER,
     prepare=_prepare,
-    relative=True,
+    relative_paths=True,
 )

@@ -1,12 +1,12 @@
 """Mooring's own files: the common shape with every key that any tool has, published as a JSON schema."""
 
-from mooring.discovery.dialect import OWN
-from mooring.discovery.format import COMMON, Format, fields, project, user
+from mooring.discovery.dialect import MOORING
+from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
 
 FORMAT = Format(
     tool="mooring",
     title="Mooring",
-    places=(project(".mooring/mcp.json"), user("{mooring}/mcp.json")),
+    places=(project_file(".mooring/mcp.json"), user_file("{mooring}/mcp.json")),
     fields={
         **COMMON,
         **fields(
@@ -17,5 +17,5 @@ FORMAT = Format(
             blockedTools="tools_deny",
         ),
     },
-    dialect=OWN,
+    dialect=MOORING,
 )

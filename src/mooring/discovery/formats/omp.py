@@ -1,23 +1,24 @@
 """oh-my-pi: the common shape; the person's own file may switch servers off by name."""
 
-from mooring.discovery.dialect import OWN
-from mooring.discovery.format import Format, Switch, project, user
+from mooring.discovery.dialect import MOORING
+from mooring.discovery.format import Format, Switch, project_file, user_file
 
 _USER = (
-    user("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
-    user("~/.omp/profiles/${OMP_PROFILE}/agent/.mcp.json"),
-    user("~/.omp/agent/mcp.json"),
-    user("~/.omp/agent/.mcp.json"),
-    user("~/.omp/mcp.json"),
+    user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
+    user_file("~/.omp/profiles/${OMP_PROFILE}/agent/.mcp.json"),
+    user_file("~/.omp/agent/mcp.json"),
+    user_file("~/.omp/agent/.mcp.json"),
+    user_file("~/.omp/mcp.json"),
 )
 
 FORMAT = Format(
     tool="omp",
     title="oh-my-pi",
-    places=(project(".omp/mcp.json"), project(".omp/.mcp.json"), *_USER),
-    names=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
-    untyped="http",
-    dialect=OWN,
+    places=(project_file(".omp/mcp.json"), project_file(".omp/.mcp.json"), *_USER),
+    name_pattern=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
+    untyped_url="http",
+    dialect=MOORING,
+    # Both lists count only in the person's own files.
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),
     on=tuple(Switch(place, ("enabledServers",)) for place in _USER),
 )

@@ -2,30 +2,49 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from mooring.core.config import Origin, Scope
-from mooring.discovery.dialect import CURLY
-from mooring.discovery.format import COMMON, Format, Place, RawEntry, ScanContext, Sheet, fields, project, system, user
+from mooring.discovery.dialect import OPENCODE
+from mooring.discovery.format import (
+    COMMON,
+    Format,
+    Place,
+    RawEntry,
+    ScanContext,
+    Sheet,
+    fields,
+    project_file,
+    system_files,
+    user_file,
+)
+from mooring.discovery.values import as_list, as_map
 
 
-def _both(make: Any, stem: str) -> tuple[Place, Place]:
+def _json_and_jsonc(make: Callable[[str], Place], stem: str) -> tuple[Place, Place]:
     return make(f"{stem}.json"), make(f"{stem}.jsonc")
 
 
-_BASE = (user("{xdg}/opencode/config.json"), *_both(user, "{xdg}/opencode/opencode"), user("${OPENCODE_CONFIG}"))
-_PLAIN = _both(project, "opencode")
-_FOLDER = _both(project, ".opencode/opencode")
-_LATE = (
-    *_both(user, "~/.opencode/opencode"),
-    *_both(user, "${OPENCODE_CONFIG_DIR}/opencode"),
+# Lowest first, unlike the places of other formats: this is the order in which OpenCode merges them.
+_BASE = (
+    user_file("{xdg}/opencode/config.json"),
+    *_json_and_jsonc(user_file, "{xdg}/opencode/opencode"),
+    user_file("${OPENCODE_CONFIG}"),
+)
+_PROJECT = _json_and_jsonc(project_file, "opencode")
+_PROJECT_FOLDER = _json_and_jsonc(project_file, ".opencode/opencode")
+_OVER_PROJECT = (
+    *_json_and_jsonc(user_file, "~/.opencode/opencode"),
+    *_json_and_jsonc(user_file, "${OPENCODE_CONFIG_DIR}/opencode"),
     Place("user", "OPENCODE_CONFIG_CONTENT", inline=True),
 )
 _MANAGED = tuple(
     place
     for suffix in ("json", "jsonc")
-    for place in system(
+    for place in system_files(
         "managed",
         linux=f"/etc/opencode/opencode.{suffix}",
         darwin=f"/Library/Application Support/opencode/opencode.{suffix}",
@@ -33,142 +52,184 @@ _MANAGED = tuple(
     )
 )
 _PREFERENCES = tuple(
-    Place("managed", f"{{system}}/Library/Managed Preferences/{whose}ai.opencode.managed.plist", only="darwin")
+    Place("managed", f"{{system}}/Library/Managed Preferences/{whose}ai.opencode.managed.plist", platform="darwin")
     for whose in ("", "${USER}/")
 )
-_PLACES = (*_BASE, *_PLAIN, *_FOLDER, *_LATE, *_MANAGED, *_PREFERENCES)
-_SEEN: Mapping[Scope, frozenset[Scope]] = {
+_PLACES = (*_BASE, *_PROJECT, *_PROJECT_FOLDER, *_OVER_PROJECT, *_MANAGED, *_PREFERENCES)
+
+# Whose layers make up a definition of each scope. A project's text never becomes part of a definition of the person's
+# or the machine's, because those need no approval.
+_MERGED_SCOPES: Mapping[Scope, frozenset[Scope]] = {
     "user": frozenset({"user"}),
     "project": frozenset({"user", "project", "managed"}),
     "managed": frozenset({"user", "managed"}),
 }
-"""Whose layers make up a definition of each scope. No text of a project becomes part of what needs no approval."""
+
+
+class _Layer(Struct, frozen=True):
+    """One file: where in it the servers are, what it says about each, and about all of them."""
+
+    sheet: Sheet
+    key: tuple[str, ...]
+    servers: Mapping[str, Any]
+    tools: Mapping[str, Any]
+    """Which tools are on or off, by their whole names."""
+    experimental: Mapping[str, Any]
+    """Has `mcp_timeout`, for every server without a timeout of its own."""
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
-    without_project = context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true")
+    layers = _read_layers(sheets, context)
+    for scope, merged_scopes in _MERGED_SCOPES.items():
+        merged = [layer for layer in layers if layer.sheet.place.scope in merged_scopes]
+        yield from _merge_layers(format, scope, merged)
+
+
+def _read_layers(sheets: tuple[Sheet, ...], context: ScanContext) -> list[_Layer]:
+    """Lowest first."""
     pile = sorted(sheets, key=lambda sheet: _height(sheet, context))
-    layers = [(s, *_servers(s)) for s in pile if not (without_project and s.place.scope == "project")]
-    for scope, seen in _SEEN.items():
-        merged: dict[str, Any] = {}
-        tools: dict[str, Any] = {}
-        limit: Any = None
-        last: dict[str, tuple[Sheet, tuple[str, ...]]] = {}
-        paths: dict[str, list[str]] = {}
-        for sheet, key, servers in layers:
-            if sheet.place.scope in seen:
-                merged = _merge(merged, servers)
-                limit = _limit(sheet.document.data, limit)
-                tools |= _tools(sheet.document.data)
-                for name in servers:
-                    paths.setdefault(name, []).append(sheet.path)
-            if sheet.place.scope == scope:
-                last.update(dict.fromkeys(servers, (sheet, key)))
-        for name, (sheet, key) in last.items():
-            if name and not _only_a_switch(merged[name]):
-                others = tuple(path for path in paths[name] if path != sheet.path)
-                origin = Origin(format.tool, scope, sheet.path, (*key, name), layers=others)
-                raw = _merge({"timeout": limit}, merged[name]) if limit is not None else merged[name]
-                if tools and isinstance(raw, Mapping) and (denied := _denied(name, tools)):
-                    raw = {**raw, "denied": denied}
-                yield RawEntry(name, raw, origin, sheet.document, 0)
+    if context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true"):
+        pile = [sheet for sheet in pile if sheet.place.scope != "project"]
+    return [_read_layer(sheet) for sheet in pile]
 
 
 def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
-    """Where a layer stands in OpenCode's pile: of plain files the nearer is higher, of `.opencode` the farther."""
+    """How high a layer is in OpenCode's pile."""
     index = _PLACES.index(sheet.place)
-    distance = next((at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/")), 0)
-    if sheet.place in _PLAIN:
+    holding = (at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/"))
+    distance = next(holding, 0)
+    if sheet.place in _BASE:
+        return 0, 0, index
+    # Of several opencode.json, the nearer wins; of several .opencode folders, OpenCode lets the farther one win.
+    if sheet.place in _PROJECT:
         return 1, -distance, index
-    if sheet.place in _FOLDER:
+    if sheet.place in _PROJECT_FOLDER:
         return 2, distance, index
-    return (0 if sheet.place in _BASE else 3), 0, index
+    return 3, 0, index
 
 
-def _servers(sheet: Sheet) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The map of servers and the keys that lead to it, in the first or the second shape of the file."""
-    data = sheet.document.data
-    mcp = data.get("mcp") if isinstance(data, Mapping) else None
-    if not isinstance(mcp, Mapping):
-        return ("mcp",), {}
+def _read_layer(sheet: Sheet) -> _Layer:
+    data = as_map(sheet.document.data)
+    key, servers = _find_servers(sheet)
+    # `tools` is the older word for `permission`.
+    tools = {**as_map(data.get("tools")), **as_map(data.get("permission"))}
+    return _Layer(sheet, key, servers, tools, as_map(data.get("experimental")))
+
+
+def _find_servers(sheet: Sheet) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """The map of servers and the keys that lead to it, in version 1 or 2 of the file's shape."""
+    mcp = as_map(as_map(sheet.document.data).get("mcp"))
     if "{file:" in sheet.document.text and os.path.isabs(sheet.path):
-        mcp = _rooted(mcp, os.path.dirname(sheet.path))
-    inner = mcp.get("servers")
-    if isinstance(inner, Mapping) and not {"type", "command", "url", "enabled"} & inner.keys():
-        default = {"timeout": mcp["timeout"]} if isinstance(mcp.get("timeout"), Mapping) else {}
-        return ("mcp", "servers"), {name: _merge(default, raw) for name, raw in inner.items()}
-    return ("mcp",), dict(mcp)
+        mcp = _root_files(mcp, os.path.dirname(sheet.path))
+    servers = mcp.get("servers")
+    if not isinstance(servers, Mapping) or _is_server(servers):
+        return ("mcp",), mcp
+    timeout = mcp.get("timeout")
+    defaults = {"timeout": timeout} if isinstance(timeout, Mapping) else {}
+    return ("mcp", "servers"), {name: _merge(defaults, raw) for name, raw in servers.items()}
 
 
-_FILE = r"\{file:(?![~/\\]|[A-Za-z]:)(?:\./)?"
+def _is_server(servers: Mapping[str, Any]) -> bool:
+    """Whether this is not version 2's map of servers but version 1's entry of a server called "servers"."""
+    return not servers.keys().isdisjoint({"type", "command", "url", "enabled"})
 
 
-def _rooted(value: Any, folder: str) -> Any:
-    """Files are meant from the layer that names them, whichever it is merged with."""
-    if isinstance(value, Mapping):
-        return {key: _rooted(inner, folder) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_rooted(inner, folder) for inner in value]
-    return re.sub(_FILE, lambda _: f"{{file:{folder}/", value) if isinstance(value, str) else value
+_RELATIVE_FILE = r"\{file:(?![~/\\]|[A-Za-z]:)(?:\./)?"
 
 
-def _tools(data: Any) -> dict[str, Any]:
-    """What is said of tools by their whole names; `tools` is the older word."""
-    maps = (data.get(key) for key in ("tools", "permission")) if isinstance(data, Mapping) else ()
-    return {name: said for listed in maps if isinstance(listed, Mapping) for name, said in listed.items()}
+def _root_files(value: Any, folder: str) -> Any:
+    """Make `{file:…}` relative to the layer that it is in, whichever layers it is merged with."""
+    match value:
+        case Mapping():
+            return {key: _root_files(inner, folder) for key, inner in value.items()}
+        case list():
+            return [_root_files(inner, folder) for inner in value]
+        case str():
+            return re.sub(_RELATIVE_FILE, lambda _: f"{{file:{folder}/", value)
+        case _:
+            return value
 
 
-def _denied(server: str, tools: Mapping[str, Any]) -> list[str]:
-    """The tools of a server that are switched off; a later word on the same counts."""
-    beginning, denied = re.sub(r"[^A-Za-z0-9_-]", "_", server) + "_", list[str]()
-    for pattern, said in tools.items():
-        if pattern.startswith(beginning):
-            tool = pattern[len(beginning) :]
-        elif pattern.endswith("*") and beginning.startswith(pattern[:-1]):
-            tool = "*"
-        else:
-            continue
-        denied = [] if tool == "*" else [other for other in denied if other != tool]
-        denied += [tool] if said is False or said == "deny" else []
-    return denied
+def _merge_layers(format: Format, scope: Scope, layers: Sequence[_Layer]) -> Iterator[RawEntry]:
+    servers: Any = {}
+    tools: dict[str, Any] = {}
+    timeout: Any = None
+    highest: dict[str, _Layer] = {}
+    for layer in layers:
+        servers = _merge(servers, layer.servers)
+        tools |= layer.tools
+        timeout = layer.experimental.get("mcp_timeout", timeout)
+        if layer.sheet.place.scope == scope:
+            highest |= dict.fromkeys(layer.servers, layer)
+
+    for name, layer in highest.items():
+        if name and not _is_only_a_switch(servers[name]):
+            raw = _add_common_settings(name, servers[name], timeout, tools)
+            origin = _find_origin(format, scope, name, layer, layers)
+            yield RawEntry(name, raw, origin, layer.sheet.document, 0)
 
 
-def _limit(data: Any, default: Any) -> Any:
-    """`experimental.mcp_timeout`, which holds for every server that has none of its own."""
-    experimental = data.get("experimental") if isinstance(data, Mapping) else None
-    return experimental.get("mcp_timeout", default) if isinstance(experimental, Mapping) else default
+def _add_common_settings(name: str, raw: Any, timeout: Any, tools: Mapping[str, Any]) -> Any:
+    if timeout is not None:
+        raw = _merge({"timeout": timeout}, raw)
+    denied = _denied_tools(name, tools)
+    if denied and isinstance(raw, Mapping):
+        raw = {**raw, "denied": denied}
+    return raw
 
 
-def _merge(low: Any, high: Any) -> Any:
-    if not (isinstance(low, Mapping) and isinstance(high, Mapping)):
-        return high
-    return {**low, **{key: _merge(low[key], value) if key in low else value for key, value in high.items()}}
+def _find_origin(format: Format, scope: Scope, name: str, layer: _Layer, layers: Sequence[_Layer]) -> Origin:
+    path = layer.sheet.path
+    merged = [other.sheet.path for other in layers if name in other.servers]
+    others = tuple(other for other in merged if other != path)
+    return Origin(format.tool, scope, path, (*layer.key, name), layers=others)
 
 
-def _only_a_switch(raw: Any) -> bool:
-    """An entry that turns off what some other layer would define, and none does."""
+def _is_only_a_switch(raw: Any) -> bool:
+    """Whether an entry only turns on or off what another layer would define, but none does."""
     return isinstance(raw, Mapping) and bool(raw) and raw.keys() <= {"enabled", "disabled"}
 
 
+def _denied_tools(server: str, tools: Mapping[str, Any]) -> list[str]:
+    """The tools of a server that are off. They are named `<server>_<tool>`, and the last match wins."""
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "_", server) + "_"
+    denied: list[str] = []
+    for pattern, state in tools.items():
+        tool = _tool_named_by(pattern, prefix)
+        if tool is None:
+            continue
+        denied = [] if tool == "*" else [other for other in denied if other != tool]
+        if state is False or state == "deny":
+            denied.append(tool)
+    return denied
+
+
+def _tool_named_by(pattern: str, prefix: str) -> str | None:
+    if pattern.startswith(prefix):
+        return pattern.removeprefix(prefix)
+    if pattern.endswith("*") and prefix.startswith(pattern[:-1]):
+        return "*"
+    return None
+
+
+def _merge(low: Any, high: Any) -> Any:
+    if not isinstance(low, Mapping) or not isinstance(high, Mapping):
+        return high
+    return {**low, **{key: _merge(low.get(key), value) for key, value in high.items()}}
+
+
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A command is a list of the program and its arguments; version 2 may give two timeouts instead of one."""
     entry = dict(raw)
-    match entry.get("command"):
-        case str(line):
-            program, *rest = line.split() or [""]
-            entry |= {"command": program, "args": [*rest, *_args(raw)]}
-        case [program, *rest]:
-            entry |= {"command": program, "args": [*rest, *_args(raw)]}
-        case []:
-            del entry["command"]
-        case _:
-            pass
-    if isinstance(times := entry.get("timeout"), Mapping):
-        entry |= {"timeout": None, "startup": times.get("startup"), "request": times.get("request")}
+    command = raw.get("command")
+    words = command.split() or [""] if isinstance(command, str) else command
+    if isinstance(words, list):
+        program, *rest = words or [None]
+        entry |= {"command": program, "args": [*rest, *as_list(raw.get("args"))]}
+    timeout = entry.get("timeout")
+    if isinstance(timeout, Mapping):
+        entry |= {"timeout": None, "startup": timeout.get("startup"), "request": timeout.get("request")}
     return entry
-
-
-def _args(raw: Mapping[str, Any]) -> list[Any]:
-    return raw["args"] if isinstance(raw.get("args"), list) else []
 
 
 FORMAT = Format(
@@ -176,13 +237,14 @@ FORMAT = Format(
     title="OpenCode",
     places=_PLACES,
     key=("mcp",),
+    gather=_gather,
     fields={
         **fields(environment="env"),
         **COMMON,
         **fields(startup="start_timeout", request="call_timeout", denied="tools_deny"),
     },
+    # "remote" may speak either: OpenCode tries http, then sse.
     types={"local": "stdio", "remote": "auto", "stdio": "stdio", "http": "http", "sse": "sse"},
-    dialect=CURLY,
+    dialect=OPENCODE,
     prepare=_prepare,
-    gather=_gather,
 )

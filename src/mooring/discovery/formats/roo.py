@@ -1,23 +1,23 @@
-"""Roo Code: an address needs its type, seconds between 1 and 3600; a setting of the editor may move its files."""
+"""Roo Code: a URL needs a type, times are seconds between 1 and 3600; a setting of the editor may move its files."""
 
-from mooring.discovery.dialect import WORKSPACE
-from mooring.discovery.format import COMMON, Folders, Format, Switch, fields, inside, project, user
+from mooring.discovery.dialect import ROO
+from mooring.discovery.format import COMMON, Folders, Format, Switch, fields, files_in, project_file, user_file
 from mooring.discovery.formats.cline import TIMEOUT
 
 _EDITORS = tuple(f"{{app}}/{name}/User" for name in ("Code", "Code - Insiders", "Cursor"))
 _STORAGE = "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
-_MOVED = tuple(Switch(user(f"{editor}/settings.json"), ("roo-cline.customStoragePath",)) for editor in _EDITORS)
+_MOVED = tuple(Switch(user_file(f"{editor}/settings.json"), ("roo-cline.customStoragePath",)) for editor in _EDITORS)
 
 FORMAT = Format(
     tool="roo",
     title="Roo Code",
     places=(
-        *inside(Folders("roo", _MOVED), "settings/mcp_settings.json"),
-        project(".roo/mcp.json"),
-        *(user(f"{editor}/{_STORAGE}") for editor in _EDITORS),
+        *files_in(Folders("roo", registries=_MOVED), "settings/mcp_settings.json"),
+        project_file(".roo/mcp.json"),
+        *(user_file(f"{editor}/{_STORAGE}") for editor in _EDITORS),
     ),
     fields={**COMMON, **fields(timeout=TIMEOUT, disabledTools="tools_deny")},
     types={"stdio": "stdio", "sse": "sse", "streamable-http": "http"},
-    untyped=None,
-    dialect=WORKSPACE,
+    untyped_url=None,
+    dialect=ROO,
 )

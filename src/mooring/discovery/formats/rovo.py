@@ -1,6 +1,6 @@
-"""Rovo Dev: the common shape in one file of the person's own."""
+"""Rovo Dev: the common shape in a single file of the person's."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, user
+from mooring.discovery.format import Format, user_file
 
-FORMAT = Format(tool="rovo", title="Rovo Dev", places=(user("~/.rovodev/mcp.json"),), dialect=PLAIN)
+FORMAT = Format(tool="rovo", title="Rovo Dev", places=(user_file("~/.rovodev/mcp.json"),), dialect=PLAIN)

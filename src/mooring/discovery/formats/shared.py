@@ -1,23 +1,24 @@
-"""Places that several tools share and none owns."""
+"""Files that several tools share and none owns."""
 
 from mooring.discovery.dialect import SHARED
-from mooring.discovery.format import COMMON, Format, fields, project, user
+from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
 
 FORMAT = Format(
     tool="shared",
     title="shared places",
     places=(
-        project(".agents/mcp.json"),
-        project(".agents/.mcp.json"),
-        project(".agents/mcp_config.json"),
-        user("{xdg}/mcp/mcp.json"),
-        user("~/.agents/mcp.json"),
-        user("~/.agents/.mcp.json"),
-        user("~/.agents/mcp/mcp.json"),
-        user("~/.gemini/config/mcp_config.json"),
-        user("~/.gemini/antigravity/mcp_config.json"),
+        project_file(".agents/mcp.json"),
+        project_file(".agents/.mcp.json"),
+        project_file(".agents/mcp_config.json"),
+        user_file("{xdg}/mcp/mcp.json"),
+        user_file("~/.agents/mcp.json"),
+        user_file("~/.agents/.mcp.json"),
+        user_file("~/.agents/mcp/mcp.json"),
+        # Antigravity's, now and before.
+        user_file("~/.gemini/config/mcp_config.json"),
+        user_file("~/.gemini/antigravity/mcp_config.json"),
     ),
     fields={**fields(serverUrl="url"), **COMMON},
-    ask_for_type=True,
+    suggest_type=True,
     dialect=SHARED,
 )

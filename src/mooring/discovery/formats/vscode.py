@@ -1,14 +1,14 @@
 """VS Code: `servers` and `inputs` in `mcp.json`, and the older place inside `settings.json`."""
 
-from mooring.discovery.dialect import EDITOR
-from mooring.discovery.format import Format, Place, project, user, without
+from mooring.discovery.dialect import VSCODE
+from mooring.discovery.format import Format, Place, common_without, project_file, user_file
 
 
-def _product(folder: str) -> tuple[Place, ...]:
+def _product_files(folder: str) -> tuple[Place, ...]:
     return (
-        user(f"{{app}}/{folder}/User/mcp.json"),
-        user(f"{{app}}/{folder}/User/profiles/*/mcp.json"),
-        user(f"{{app}}/{folder}/User/settings.json", "mcp", "servers"),
+        user_file(f"{{app}}/{folder}/User/mcp.json"),
+        user_file(f"{{app}}/{folder}/User/profiles/*/mcp.json"),
+        user_file(f"{{app}}/{folder}/User/settings.json", "mcp", "servers"),
     )
 
 
@@ -16,12 +16,13 @@ FORMAT = Format(
     tool="vscode",
     title="VS Code",
     places=(
-        project(".vscode/mcp.json"),
-        project(".vscode/settings.json", "mcp", "servers"),
-        *_product("Code"),
-        *_product("Code - Insiders"),
+        project_file(".vscode/mcp.json"),
+        project_file(".vscode/settings.json", "mcp", "servers"),
+        *_product_files("Code"),
+        *_product_files("Code - Insiders"),
     ),
     key=("servers",),
-    fields=without("timeout"),
-    dialect=EDITOR,
+    # VS Code has no timeouts.
+    fields=common_without("timeout"),
+    dialect=VSCODE,
 )

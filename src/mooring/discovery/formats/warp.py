@@ -1,16 +1,16 @@
 """Warp: the common shape under any of four keys."""
 
-from mooring.discovery.dialect import VARS
-from mooring.discovery.format import Format, fields, project, user, without
+from mooring.discovery.dialect import AMP
+from mooring.discovery.format import Format, common_without, fields, project_file, user_file
 
 FORMAT = Format(
     tool="warp",
     title="Warp",
-    places=(project(".warp/.mcp.json"), user("~/.warp/.mcp.json")),
-    also=(("servers",), ("mcp", "servers"), ("mcp_servers",)),
+    places=(project_file(".warp/.mcp.json"), user_file("~/.warp/.mcp.json")),
+    other_keys=(("servers",), ("mcp", "servers"), ("mcp_servers",)),
     fields={
         **fields(serverUrl="url", working_directory="cwd", workingDirectory="cwd"),
-        **without("timeout"),
+        **common_without("timeout"),
     },
-    dialect=VARS,
+    dialect=AMP,
 )

@@ -1,19 +1,20 @@
 """Windsurf and its successor Devin: `serverUrl` beside `url`, files and variables in placeholders."""
 
-from mooring.discovery.dialect import FILES
-from mooring.discovery.format import COMMON, Format, fields, project, user
+from mooring.discovery.dialect import WINDSURF
+from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
 
 FORMAT = Format(
     tool="windsurf",
     title="Windsurf",
+    # The third of the person's files is that of the plugin for JetBrains.
     places=(
-        project(".windsurf/mcp_config.json"),
-        project(".devin/mcp_config.json"),
-        user("~/.codeium/windsurf/mcp_config.json"),
-        user("~/.codeium/windsurf-next/mcp_config.json"),
-        user("~/.codeium/mcp_config.json"),
-        user("{xdg}/devin/mcp_config.json"),
+        project_file(".windsurf/mcp_config.json"),
+        project_file(".devin/mcp_config.json"),
+        user_file("~/.codeium/windsurf/mcp_config.json"),
+        user_file("~/.codeium/windsurf-next/mcp_config.json"),
+        user_file("~/.codeium/mcp_config.json"),
+        user_file("{xdg}/devin/mcp_config.json"),
     ),
     fields={**fields(serverUrl="url"), **COMMON, **fields(disabledTools="tools_deny")},
-    dialect=FILES,
+    dialect=WINDSURF,
 )

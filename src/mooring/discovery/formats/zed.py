@@ -1,22 +1,22 @@
-"""Zed: `context_servers` in its settings, times in seconds; what an extension sets up is no server of ours."""
+"""Zed: `context_servers` in its settings, times in seconds; an entry that only configures an extension is no server."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, SECONDS, Field, Format, fields, project, user
+from mooring.discovery.format import NO_SERVER, SECONDS, Field, Format, fields, project_file, user_file
 from mooring.discovery.values import NoServer
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    match raw.get("command"):
-        case None if "url" not in raw:
-            reason = f"is no server to connect to: it {NO_SERVER['extension']}"
-            raise NoServer(reason, "nothing to do; it is left out", "settings" if "settings" in raw else None)
-        case Mapping() as older:
-            return {**raw, "command": older.get("path"), "args": older.get("args"), "env": older.get("env")}
-        case _:
-            return raw
+    command = raw.get("command")
+    if command is None and "url" not in raw:
+        reason = f"is no server to connect to: it {NO_SERVER['extension']}"
+        raise NoServer(reason, "nothing to do; it is left out", "settings" if "settings" in raw else None)
+    # Older files have the program and its arguments inside `command`.
+    if isinstance(command, Mapping):
+        return {**raw, "command": command.get("path"), "args": command.get("args"), "env": command.get("env")}
+    return raw
 
 
 _FIELDS = fields(
@@ -28,15 +28,16 @@ FORMAT = Format(
     tool="zed",
     title="Zed",
     places=(
-        project(".zed/settings.json"),
-        user("{xdg}/zed/settings.json", only="linux"),
-        user("~/.config/zed/settings.json", only="darwin"),
-        user("{app}/Zed/settings.json", only="win32"),
+        project_file(".zed/settings.json"),
+        # On macOS, too, Zed uses ~/.config, but without $XDG_CONFIG_HOME.
+        user_file("{xdg}/zed/settings.json", platform="linux"),
+        user_file("~/.config/zed/settings.json", platform="darwin"),
+        user_file("{app}/Zed/settings.json", platform="win32"),
     ),
     key=("context_servers",),
     fields=_FIELDS,
     defaults={"timeout": ("context_server_timeout",)},
-    untyped="http",
+    untyped_url="http",
     dialect=PLAIN,
     prepare=_prepare,
 )
