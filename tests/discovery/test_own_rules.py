@@ -70,6 +70,16 @@ def test_goose_keeps_the_secrets_that_it_names(home: Home) -> None:
     assert [connection.headers[name].parts for name in "ABC"] == [(kept,), (TextPart("us"),), (VariablePart("OTHER"),)]
 
 
+@pytest.mark.parametrize(("key", "value"), [("env_keys", [1]), ("envs", {"TOKEN": []})])
+def test_a_secret_of_goose_that_cannot_be_read_costs_its_own_entry_alone(key: str, value: Any, home: Home) -> None:
+    web = {"type": "streamable_http", "enabled": True, "uri": "https://web.example"}
+    home.write("home/.config/goose/config.yaml", {"extensions": {"bad": {**web, key: value}, "good": web}})
+    scanned = find(home)
+    (problem,) = scanned.problems
+    assert (problem.server, problem.message.split()[0]) == ("bad", f"`{key}`")
+    assert [type(each.config).__name__ for each in scanned.definitions] == ["Broken", "ServerConfig"]
+
+
 def test_what_one_plugin_asked_is_no_answer_for_another(home: Home) -> None:
     for name in ("one", "two"):
         folder = home.home / f".claude/plugins/cache/{name}"
@@ -386,6 +396,11 @@ def test_where_to_return_to_after_a_login_is_an_address_or_a_port(
     oauth = config(found(home)["a"]).oauth
     assert oauth is not None
     assert (oauth.callback_port, oauth.redirect_uri) == (port, uri)
+
+
+def test_policies_of_tools_that_cannot_be_read_are_reported_once(home: Home) -> None:
+    home.write("home/.claude.json", {"mcpServers": {"a": {"command": "a", "tools": "all"}}})
+    assert [problem.message.split()[0] for problem in find(home).problems] == ["`tools`"]
 
 
 def test_atomic_lets_a_server_rest_for_minutes(home: Home) -> None:

@@ -88,8 +88,6 @@ class _EntryReader:
         self.problems: list[Problem] = []
         self._settings: dict[Slot, _Setting] = {}
         self._known_values: Mapping[str, str | SecretPart] = entry.variables
-        if format.entry_variables and isinstance(entry.raw, Mapping):
-            self._known_values = {**entry.variables, **format.entry_variables(entry.raw)}
 
     # --- the whole entry ------------------------------------------------------------------------------------
 
@@ -106,6 +104,7 @@ class _EntryReader:
         timeout = self._time("timeout")
         written = self._connection()
         connection = written if self.keep_mcp_remote else replace_mcp_remote(written, self.entry.plugin_env)
+        policies = self._lenient("tools_policy", values.read_policies, _NO_TEXT_MAP)
         return ServerConfig(
             name=self.entry.name,
             origin=self.entry.origin,
@@ -117,12 +116,13 @@ class _EntryReader:
             call_timeout=self._time("call_timeout", timeout),
             idle_timeout=self._time("idle_timeout"),
             tools_allow=self._allowed_tools(),
-            tools_deny=self._lenient("tools_deny", values.read_names, _NO_TEXTS) + self._tools_under("always_deny"),
+            tools_deny=self._lenient("tools_deny", values.read_names, _NO_TEXTS)
+            + _tools_under(policies, "always_deny"),
             oauth=self._oauth() if isinstance(written, Http) else None,
             always_load=self._lenient("always_load", values.read_boolean, False),
             lifecycle=self._lenient("lifecycle", values.read_lifecycle, "lazy"),
             auto_approve=self._lenient("auto_approve", values.read_approvals, _NO_TEXTS)
-            + self._tools_under("always_allow"),
+            + _tools_under(policies, "always_allow"),
             raw=raw,
         )
 
@@ -212,6 +212,7 @@ class _EntryReader:
 
     def _connection(self) -> Connection:
         transport = self._transport()
+        self._add_entry_variables()
         if transport != "stdio":
             return self._http(transport)
         stdio = self._stdio()
@@ -273,6 +274,14 @@ class _EntryReader:
 
     def _types(self) -> str:
         return ", ".join(self.format.types)
+
+    def _add_entry_variables(self) -> None:
+        if not self.format.entry_variables:
+            return
+        # A value that cannot be read is refused under its own key here, before the format reads it without one.
+        self._strict("env", values.read_text_map, _NO_TEXT_MAP)
+        self._strict("env_secrets", values.read_variable_names, _NO_TEXTS)
+        self._known_values = {**self.entry.variables, **self.format.entry_variables(self.entry.raw)}
 
     # --- a program ------------------------------------------------------------------------------------------
 
@@ -390,11 +399,6 @@ class _EntryReader:
             return None
         return allowed
 
-    def _tools_under(self, wanted: str) -> tuple[str, ...]:
-        """The tools to which Claude Code's `tools` gives a policy."""
-        policies = self._lenient("tools_policy", values.read_policies, _NO_TEXT_MAP)
-        return tuple(name for name, policy in policies.items() if policy == wanted)
-
     # --- how to log in --------------------------------------------------------------------------------------
 
     def _oauth(self) -> OAuth | None:
@@ -441,6 +445,11 @@ class _EntryReader:
 
 def _is_plain_name(name: str) -> bool:
     return name.isascii() and name.replace("-", "").isalnum() and len(name) < _PLAIN_NAME_LENGTH
+
+
+def _tools_under(policies: Mapping[str, str], wanted: str) -> tuple[str, ...]:
+    """The tools to which Claude Code's `tools` gives a policy."""
+    return tuple(name for name, policy in policies.items() if policy == wanted)
 
 
 def _look_up(raw: Mapping[str, Any], key: str) -> Any:
