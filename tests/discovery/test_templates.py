@@ -69,7 +69,7 @@ DIALECTS = {
     "MCPORTER": MCPORTER,
     "CRUSH": CRUSH,
 }
-FIELDS: tuple[TextSlot, ...] = get_args(TextSlot)
+SLOTS: tuple[TextSlot, ...] = get_args(TextSlot)
 VALUE_SLOTS: tuple[TextSlot, ...] = ("env", "headers")
 SECRET = "cAnArY7q"
 
@@ -77,8 +77,8 @@ A, EMPTY_A = VariablePart("A"), VariablePart("A", unset="empty")
 HOME, WORKSPACE, SEPARATOR = KnownPart("home"), KnownPart("workspace"), KnownPart("separator")
 
 
-def parts(text: str, dialect: Dialect, field: TextSlot = "args") -> tuple[Part, ...]:
-    return parse_template(text, dialect, field).parts
+def parts(text: str, dialect: Dialect, slot: TextSlot = "args") -> tuple[Part, ...]:
+    return parse_template(text, dialect, slot).parts
 
 
 def T(text: str) -> TextPart:  # noqa: N802 - the tables below are read across
@@ -202,7 +202,7 @@ def test_a_string_among_the_arguments_means_what_its_tool_says(
     assert made.text == text
 
 
-@pytest.mark.parametrize("field", sorted(VALUE_SLOTS))
+@pytest.mark.parametrize("slot", sorted(VALUE_SLOTS))
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -221,29 +221,29 @@ def test_a_string_among_the_arguments_means_what_its_tool_says(
         ("A_TOKEN", (T("A_TOKEN"),)),
     ],
 )
-def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part, ...], field: TextSlot) -> None:
-    assert parts(text, COPILOT, field) == expected
+def test_a_dollar_value_means_what_its_tool_says(text: str, expected: tuple[Part, ...], slot: TextSlot) -> None:
+    assert parts(text, COPILOT, slot) == expected
 
 
-@pytest.mark.parametrize("field", [field for field in FIELDS if field not in VALUE_SLOTS])
-def test_dollars_count_in_env_and_headers_alone(field: TextSlot) -> None:
+@pytest.mark.parametrize("slot", [slot for slot in SLOTS if slot not in VALUE_SLOTS])
+def test_dollars_count_in_env_and_headers_alone(slot: TextSlot) -> None:
     for text in ("$A", "${A}", "${A:-x}", "x $A"):
-        assert parts(text, COPILOT, field) == (TextPart(text),)
+        assert parts(text, COPILOT, slot) == (TextPart(text),)
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_the_other_placeholders_count_everywhere(field: TextSlot) -> None:
+@pytest.mark.parametrize("slot", SLOTS)
+def test_the_other_placeholders_count_everywhere(slot: TextSlot) -> None:
     for dialect in (CLAUDE, SHARED, MOORING):
-        assert parts("x-${A}", dialect, field) == (TextPart("x-"), A)
-    assert parts("x-{env:A}", OPENCODE, field) == (TextPart("x-"), EMPTY_A)
-    assert parts("x-${env:A}", VSCODE, field) == (TextPart("x-"), EMPTY_A)
+        assert parts("x-${A}", dialect, slot) == (TextPart("x-"), A)
+    assert parts("x-{env:A}", OPENCODE, slot) == (TextPart("x-"), EMPTY_A)
+    assert parts("x-${env:A}", VSCODE, slot) == (TextPart("x-"), EMPTY_A)
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("slot", SLOTS)
 @pytest.mark.parametrize("name", DIALECTS)
-def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, field: TextSlot) -> None:
-    made = parts("!op read x", DIALECTS[name], field)
-    if name in ("SHARED", "MOORING") and field in VALUE_SLOTS:
+def test_an_exclamation_mark_is_a_command_only_in_values_of_shared_and_own_files(name: str, slot: TextSlot) -> None:
+    made = parts("!op read x", DIALECTS[name], slot)
+    if name in ("SHARED", "MOORING") and slot in VALUE_SLOTS:
         assert made == (CommandPart((TextPart("op read x"),)),)
     else:
         assert made == (TextPart("!op read x"),)
@@ -277,8 +277,8 @@ def test_a_command_is_one_only_from_the_first_character_and_may_hold_placeholder
     ],
 )
 def test_a_bare_name_in_an_own_value_is_a_variable_and_surely_one_when_it_looks_like_one(text: str, unset: str) -> None:
-    for field in VALUE_SLOTS:
-        (part,) = parts(text, MOORING, field)
+    for slot in VALUE_SLOTS:
+        (part,) = parts(text, MOORING, slot)
         assert isinstance(part, VariablePart)
         assert (part.name, part.default, part.unset) == (text, None, unset)
 
@@ -290,9 +290,9 @@ def test_what_is_no_name_is_no_bare_name(text: str) -> None:
 
 def test_bare_names_count_in_values_of_own_files_alone() -> None:
     for name, dialect in DIALECTS.items():
-        for field in FIELDS:
-            bare = name == "MOORING" and field in VALUE_SLOTS
-            assert (parts("A_TOKEN", dialect, field) != (TextPart("A_TOKEN"),)) == bare, (name, field)
+        for slot in SLOTS:
+            bare = name == "MOORING" and slot in VALUE_SLOTS
+            assert (parts("A_TOKEN", dialect, slot) != (TextPart("A_TOKEN"),)) == bare, (name, slot)
 
 
 @pytest.mark.parametrize(
@@ -313,9 +313,9 @@ def test_a_tilde_begins_a_working_folder_where_the_tool_has_it(text: str, expect
 
 def test_a_tilde_is_a_home_in_no_other_field_or_dialect() -> None:
     for name, dialect in DIALECTS.items():
-        for field in FIELDS:
-            home = name in ("COPILOT", "ATOMIC") and field == "cwd"
-            assert (parts("~/x", dialect, field) != (TextPart("~/x"),)) == home, (name, field)
+        for slot in SLOTS:
+            home = name in ("COPILOT", "ATOMIC") and slot == "cwd"
+            assert (parts("~/x", dialect, slot) != (TextPart("~/x"),)) == home, (name, slot)
 
 
 def test_an_input_carries_what_its_file_says_about_it() -> None:
@@ -366,7 +366,7 @@ def test_the_variables_of_a_template_are_listed_in_order_also_inside_a_command()
 
 
 def test_a_variable_left_unset_may_mean_something_else_in_env_or_headers() -> None:
-    unset = {field: parse_template("$A", GEMINI, field).variables[0].unset for field in ("env", "headers", "args")}
+    unset = {slot: parse_template("$A", GEMINI, slot).variables[0].unset for slot in ("env", "headers", "args")}
     assert unset == {"env": "empty", "headers": "literal", "args": "literal"}
     assert parse_template("$A", CRUSH, "headers").variables[0].unset == "omit"
     assert parts("Bearer $A", GOOSE, "headers") == (TextPart("Bearer "), A)
@@ -423,9 +423,9 @@ def test_a_template_is_no_string() -> None:
     assert literal("x") != "x"
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("slot", SLOTS)
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_template_never_shows_its_text(name: str, field: TextSlot) -> None:
+def test_a_template_never_shows_its_text(name: str, slot: TextSlot) -> None:
     for text in (
         SECRET,
         f"!{SECRET}",
@@ -434,7 +434,7 @@ def test_a_template_never_shows_its_text(name: str, field: TextSlot) -> None:
         f"~/{SECRET}",
         f"${{input:{SECRET}}}",
     ):
-        made = parse_template(text, DIALECTS[name], field, {SECRET: {"description": SECRET, "default": SECRET}})
+        made = parse_template(text, DIALECTS[name], slot, {SECRET: {"description": SECRET, "default": SECRET}})
         assert made.text == text
         assert SECRET not in f"{made} {made!r} {[made]} {(made,)!r}"
 
@@ -442,7 +442,7 @@ def test_a_template_never_shows_its_text(name: str, field: TextSlot) -> None:
 # --- any text -----------------------------------------------------------------------------------------------
 
 dialects = st.sampled_from(sorted(DIALECTS)).map(DIALECTS.__getitem__)
-fields = st.sampled_from(FIELDS)
+slots = st.sampled_from(SLOTS)
 harmless = st.text(st.characters(exclude_characters="${!~", codec="utf-8"))
 CLOSED = [
     "$(a)",
@@ -464,10 +464,10 @@ texts = st.lists(fragments, max_size=12).map("".join)
 
 
 @settings(max_examples=150, deadline=None)
-@given(harmless, dialects, fields)
-def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, field: TextSlot) -> None:
-    assume(not (dialect.in_slot(field).bare_names and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
-    made = parse_template(text, dialect, field)
+@given(harmless, dialects, slots)
+def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, slot: TextSlot) -> None:
+    assume(not (dialect.slots.get(slot, dialect).bare_names and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
+    made = parse_template(text, dialect, slot)
     assert made == literal(text)
     assert made.text == text
     assert made.variables == ()
@@ -497,18 +497,18 @@ def source(part: Part) -> str:
 
 
 @settings(max_examples=250, deadline=None)
-@given(texts, dialects, fields)
-def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, field: TextSlot) -> None:
-    made = parse_template(text, dialect, field)
+@given(texts, dialects, slots)
+def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, slot: TextSlot) -> None:
+    made = parse_template(text, dialect, slot)
     assert re.fullmatch("".join(map(source, made.parts)), text)
     assert made.text == text
 
 
 @settings(max_examples=250, deadline=None)
-@given(texts, dialects, fields)
-def test_equal_meanings_have_one_form(text: str, dialect: Dialect, field: TextSlot) -> None:
+@given(texts, dialects, slots)
+def test_equal_meanings_have_one_form(text: str, dialect: Dialect, slot: TextSlot) -> None:
     """No two texts side by side and none that is empty beside another part: else equality would miss them."""
-    made = parse_template(text, dialect, field).parts
+    made = parse_template(text, dialect, slot).parts
     fixed = [isinstance(part, TextPart) for part in made]
     assert made
     assert not any(one and other for one, other in pairwise(fixed))

@@ -39,9 +39,6 @@ class Dialect(Struct, frozen=True):
     on_windows: "Dialect | None" = None
     """The dialect that takes this one's place on Windows."""
 
-    def in_slot(self, slot: TextSlot) -> "Dialect":
-        return self.slots.get(slot, self)
-
 
 # Every repetition is bounded and possessive (`{0,4096}+`): a long string of placeholders that open and never close
 # would otherwise take quadratic time to read. Patterns are strings, compiled only when a string needs one.

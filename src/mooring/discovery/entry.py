@@ -160,7 +160,7 @@ class _EntryReader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self._settings.clear()
         for key, field in self.format.fields.items():
-            value = _look_up(raw, key)
+            value = _look_up_path(raw, tuple(key.split("."))) if "." in key else raw.get(key)
             if value is None and key in self.format.defaults:
                 value = _look_up_path(self.entry.document.data, self.format.defaults[key])
             if value is not None:
@@ -202,6 +202,8 @@ class _EntryReader:
 
     def _lenient(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A value the entry can do without: if bad, reported and left out."""
+        if slot not in self._settings:
+            return default
         try:
             return self._strict(slot, read, default)
         except EntryRefused as refusal:
@@ -450,13 +452,6 @@ def _is_plain_name(name: str) -> bool:
 def _tools_under(policies: Mapping[str, str], wanted: str) -> tuple[str, ...]:
     """The tools to which Claude Code's `tools` gives a policy."""
     return tuple(name for name, policy in policies.items() if policy == wanted)
-
-
-def _look_up(raw: Mapping[str, Any], key: str) -> Any:
-    if "." not in key:
-        return raw.get(key)
-    outer, _, inner = key.partition(".")
-    return _look_up_path(raw, (outer, inner))
 
 
 def _look_up_path(data: Any, path: tuple[str, ...]) -> Any:

@@ -158,7 +158,9 @@ def locate(place: Place, where: Where) -> str | None:
         return place.path
     if place.inline:
         return f"${place.path}" if where.env.get(place.path) else None
-    if not _exists_on(place, where):
+    if place.platform not in (None, where.platform):
+        return None
+    if place.unless_set and any(map(where.env.get, place.unless_set)):
         return None
     path = place.path
     if path.startswith("{"):
@@ -169,12 +171,6 @@ def locate(place: Place, where: Where) -> str | None:
         path = where.home + path[1:]
     # A relative path in a variable would turn a file of some repository into the person's own.
     return path if _is_absolute(path) else None
-
-
-def _exists_on(place: Place, where: Where) -> bool:
-    if place.platform is not None and place.platform != where.platform:
-        return False
-    return not any(where.env.get(variable) for variable in place.unless_set)
 
 
 def _expand_mark(path: str, where: Where) -> str:

@@ -47,7 +47,7 @@ def parse_template(
     `known_values` are variables and secrets whose values the configuration itself gives; `keeper` names the store
     that holds all other secrets.
     """
-    parts = _parse(text, dialect.in_slot(slot), inputs)
+    parts = _parse(text, dialect.slots.get(slot, dialect), inputs)
     if known_values or keeper:
         parts = tuple(_fill_in(parts, known_values or {}, keeper))
     return Template(text, parts)

@@ -1,4 +1,4 @@
-"""One small file per tool; here their order, which is their precedence inside a scope."""
+"""One small file per tool. Their order in `FORMATS` is their precedence inside a scope."""
 
 from mooring.discovery.format import Format
 from mooring.discovery.formats import (
