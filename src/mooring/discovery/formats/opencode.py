@@ -86,15 +86,15 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> 
 
 
 def _read_layers(sheets: tuple[Sheet, ...], context: ScanContext) -> list[_Layer]:
-    """Lowest first."""
-    pile = sorted(sheets, key=lambda sheet: _height(sheet, context))
+    """The layers that count, lowest first."""
+    ordered = sorted(sheets, key=lambda sheet: _height(sheet, context))
     if context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true"):
-        pile = [sheet for sheet in pile if sheet.place.scope != "project"]
-    return [_read_layer(sheet) for sheet in pile]
+        ordered = [sheet for sheet in ordered if sheet.place.scope != "project"]
+    return [_read_layer(sheet) for sheet in ordered]
 
 
 def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
-    """How high a layer is in OpenCode's pile."""
+    """The sort key of a layer: OpenCode merges a higher one over a lower one."""
     index = _PLACES.index(sheet.place)
     holding = (at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/"))
     distance = next(holding, 0)
@@ -205,6 +205,7 @@ def _denied_tools(server: str, tools: Mapping[str, Any]) -> list[str]:
 
 
 def _tool_named_by(pattern: str, prefix: str) -> str | None:
+    """The tool of a server that a pattern is about: its name, `*` for all of them, or `None` for another server's."""
     if pattern.startswith(prefix):
         return pattern.removeprefix(prefix)
     if pattern.endswith("*") and prefix.startswith(pattern[:-1]):
@@ -222,9 +223,10 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """A command is a list of the program and its arguments; version 2 may give two timeouts instead of one."""
     entry = dict(raw)
     command = raw.get("command")
-    words = command.split() or [""] if isinstance(command, str) else command
-    if isinstance(words, list):
-        program, *rest = words or [None]
+    if isinstance(command, str):
+        command = command.split() or [""]
+    if isinstance(command, list):
+        program, *rest = command or [None]
         entry |= {"command": program, "args": [*rest, *as_list(raw.get("args"))]}
     timeout = entry.get("timeout")
     if isinstance(timeout, Mapping):
