@@ -5,7 +5,6 @@ from bench.search import load_tools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.tools.search import synonyms
 from mooring.tools.search.languages import FOREIGN
 from mooring.tools.search.lexicon import lexicon
 from mooring.tools.search.spelling import Spelling, distance
@@ -113,14 +112,8 @@ def test_every_meaning_has_a_name_and_something_else_that_says_it() -> None:
 
 def test_every_phrase_of_the_tables_has_words() -> None:
     known = lexicon()
-    phrases = {*known.meanings, *known.puts, *(term for terms in known.terms.values() for term in terms)}
+    phrases = {*known.meanings, *(term for terms in known.terms.values() for term in terms)}
     assert [phrase for phrase in phrases if not phrase or "_" in phrase or "  " in phrase] == []
-
-
-def test_every_line_of_sayings_says_what_tools_would_say_instead() -> None:
-    lines = [line for line in synonyms.SAYINGS.replace("\n    ", " ").split("\n") if line and line[0] != "#"]
-    assert [line for line in lines if line.count(" : ") != 1] == []
-    assert [line for line in lines if "_" in line.partition(" : ")[0]] == []
 
 
 def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_that_means_something_else() -> None:

@@ -22,8 +22,6 @@ class Lexicon(NamedTuple):
     """What tools call a meaning, and how surely each of these says it."""
     actions: frozenset[str]
     """Those meanings that are something to do."""
-    puts: Mapping[str, tuple[str, ...]]
-    """The words in which tools would put a phrase, all of them together."""
     runs: frozenset[str]
     """The phrases of several words that are known as they stand."""
     longest: int
@@ -53,14 +51,13 @@ def lexicon() -> Lexicon:
     actions = [_line(line, stems) for line in _lines(tables.ACTIONS)]
     things = [_line(line, stems) for line in _lines(tables.THINGS)]
     groups = {f"={at}": line for at, line in enumerate(actions + things)}
-    meanings, puts = _meanings(groups), _puts(tables.SAYINGS, stems)
-    phrases = [phrase for phrase in dict.fromkeys((*meanings, *puts)) if " " in phrase]
+    meanings = _meanings(groups)
+    phrases = [phrase for phrase in meanings if " " in phrase]
     return Lexicon(
         meanings=meanings,
         named=_named(groups),
         terms={meaning: _terms(line) for meaning, line in groups.items()},
         actions=frozenset(f"={at}" for at in range(len(actions))),
-        puts=puts,
         runs=frozenset(phrases),
         longest=max(phrase.count(" ") + 1 for phrase in phrases),
         bags=_bags(phrases, stop, frozenset(map(stem, light))),
@@ -68,7 +65,7 @@ def lexicon() -> Lexicon:
         fillers=fillers,
         stop=stop,
         light=light,
-        words=frozenset(stems).union(tables.PLAIN.split(), *puts.values()),
+        words=frozenset(stems).union(tables.PLAIN.split()),
     )
 
 
@@ -87,7 +84,7 @@ class _Stems(dict[str, str]):
 class _Line(NamedTuple):
     names: list[str]
     related: list[str]
-    sayings: list[str]
+    synonyms: list[str]
 
 
 def _lines(table: str) -> Iterator[str]:
@@ -116,7 +113,7 @@ def _meanings(groups: Mapping[str, _Line]) -> dict[str, dict[str, float]]:
     for meaning, line in groups.items():
         for phrase in line.related:
             found[phrase][meaning] = _RELATED
-        for phrase in (*line.names, *line.sayings):
+        for phrase in (*line.names, *line.synonyms):
             found[phrase][meaning] = 1.0
     return dict(found)
 
@@ -132,15 +129,6 @@ def _named(groups: Mapping[str, _Line]) -> dict[str, tuple[str, ...]]:
 def _terms(line: _Line) -> dict[str, float]:
     sure = {name: max(_LEAST, 1 - _DECLINE * place) for place, name in enumerate(line.names)}
     return dict.fromkeys(line.related, _RELATED) | sure
-
-
-def _puts(table: str, stems: _Stems) -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for line in _lines(table):
-        words, _, said = line.partition(" : ")
-        for phrase in _stemmed(said, stems):
-            found[phrase].update(dict.fromkeys(words.split()))
-    return {phrase: tuple(words) for phrase, words in found.items()}
 
 
 def _bags(

@@ -13,9 +13,9 @@ from mooring.tools.search.words import spoken, stem, stems
 Stands: TypeAlias = dict[str, float]
 """What may stand for one word: stems, phrases of stems and meanings, each from 0 to 1."""
 
-_MEANT, _DONE, _PUT, _HINT, _KEPT = 0.7, 0.4, 0.5, 0.1, 0.4
-"""How well does a word for another of the same meaning, and for another thing to do; the words in which tools would
-put a phrase, and a single word; the words of a phrase besides what it means."""
+_MEANT, _DONE, _KEPT = 0.7, 0.4, 0.4
+"""How well does a word for another of the same meaning, and for another thing to do; the words of a phrase besides what
+it means."""
 _FOREIGN = 0.9
 _COMMON = 3
 """A word that so many tools have is no slip."""
@@ -53,8 +53,6 @@ class Reader:
             yield from _phrase(phrase, known)
         for at in (at for places in runs.values() for at in places):
             heard[at] = {word: _KEPT * much for word, much in heard[at].items() if word not in known.light}
-        for word in dict.fromkeys(said):
-            yield from (_word({put: _HINT}, known) for put in known.puts.get(word, ()))
         for spelt in heard:
             if not known.stop.issuperset(spelt):
                 yield _word(spelt, known)
@@ -112,7 +110,6 @@ def _bags(said: Sequence[str], known: Lexicon, runs: Collection[str]) -> Iterato
 
 def _phrase(phrase: str, known: Lexicon) -> Iterator[Stands]:
     """What to do and what with are two things that a phrase can say at once."""
-    yield from (_word({word: _PUT}, known) for word in known.puts.get(phrase, ()))
     meant = known.meanings.get(phrase, {})
     if doing := {meaning: _DONE * much for meaning, much in meant.items() if meaning in known.actions}:
         yield doing
