@@ -5,9 +5,10 @@ from bench.search import load_tools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.tools.search.languages import FOREIGN
+from mooring.errors import FileError
 from mooring.tools.search.lexicon import lexicon
 from mooring.tools.search.spelling import Spelling, distance
+from mooring.tools.search.table import read_lines
 from mooring.tools.search.translation import entries, joined, translated
 from mooring.tools.search.words import prose, split, spoken, stem, stems
 
@@ -98,9 +99,21 @@ def test_german_verbs_are_put_together_again(said: str, whole: str) -> None:
 
 
 def test_every_line_of_the_table_of_other_languages_gives_english_and_at_most_four_columns_of_words() -> None:
-    assert [line for line in entries(FOREIGN) if not all(line)] == []
-    lines = FOREIGN.replace("\n    ", " ").splitlines()
-    assert [line for line in lines if line and line[0] != "#" and (line.count(" : ") != 1 or line.count("|") > 3)] == []
+    assert [line for line in entries() if not all(line)] == []
+    lines = read_lines("languages")
+    assert [line for line in lines if line.count(" : ") != 1 or line.count("|") > 3] == []
+
+
+def test_comments_are_left_out_of_a_table_and_continued_lines_joined() -> None:
+    lines = read_lines("actions")
+    assert [line for line in lines if line.startswith(("#", " "))] == []
+    [create] = [line for line in lines if line.startswith("create ")]
+    assert create.endswith(" report_problem")
+
+
+def test_a_table_that_is_missing_is_an_error_with_its_path() -> None:
+    with pytest.raises(FileError, match=r"tables.nowhere\.txt: no such file"):
+        read_lines("nowhere")
 
 
 def test_every_meaning_has_a_name_and_something_else_that_says_it() -> None:
@@ -120,7 +133,7 @@ def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_t
     known, named = lexicon(), {word for pair in load_tools() for name in pair for word in split(name)}
     english = named.union(known.words, known.stop, known.fillers, known.forms)
     choices: dict[str, set[str]] = {}
-    for meant, words in entries(FOREIGN):
+    for meant, words in entries():
         for word in words:
             choices.setdefault(word, set()).update(meant)
     assert {word: meant for word, meant in choices.items() if word in english and not _agree(word, meant)} == {}

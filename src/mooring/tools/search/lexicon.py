@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from mooring.tools.search.table import read_lines, read_words
 from mooring.tools.search.words import folded, stem
 
 _DECLINE, _LEAST, _RELATED = 0.06, 0.7, 0.4
@@ -43,13 +44,11 @@ class Lexicon(NamedTuple):
 @cache
 def lexicon() -> Lexicon:
     """The tables, read on first use."""
-    from mooring.tools.search import synonyms as tables
-
-    forms, fillers = dict(_forms(tables.FORMS)), frozenset(tables.FILLERS.split())
-    stop, light = frozenset(folded(tables.STOP).split()), frozenset(tables.LIGHT.split())
+    forms, fillers = dict(_forms()), frozenset(read_words("fillers"))
+    stop, light = frozenset(map(folded, read_words("stop"))), frozenset(read_words("light"))
     stems = _Stems(forms, fillers)
-    actions = [_line(line, stems) for line in _lines(tables.ACTIONS)]
-    things = [_line(line, stems) for line in _lines(tables.THINGS)]
+    actions = [_line(line, stems) for line in read_lines("actions")]
+    things = [_line(line, stems) for line in read_lines("things")]
     groups = {f"={at}": line for at, line in enumerate(actions + things)}
     meanings = _meanings(groups)
     phrases = [phrase for phrase in meanings if " " in phrase]
@@ -65,7 +64,7 @@ def lexicon() -> Lexicon:
         fillers=fillers,
         stop=stop,
         light=light,
-        words=frozenset(stems).union(tables.PLAIN.split()),
+        words=frozenset(stems).union(read_words("everyday")),
     )
 
 
@@ -87,10 +86,6 @@ class _Line(NamedTuple):
     synonyms: list[str]
 
 
-def _lines(table: str) -> Iterator[str]:
-    return (line for line in table.replace("\n    ", " ").split("\n") if line and not line.startswith("#"))
-
-
 def _line(line: str, stems: _Stems) -> _Line:
     called, _, said = line.partition(" : ")
     names, _, related = called.partition(" ~ ")
@@ -101,10 +96,10 @@ def _stemmed(words: str, stems: _Stems) -> list[str]:
     return [" ".join(filter(None, [stems[part] for part in word.split("_")])) for word in words.split()]
 
 
-def _forms(table: str) -> Iterator[tuple[str, str]]:
-    for entry in filter(str.strip, table.replace("\n", ";").split(";")):
-        word, *others = entry.split()
-        for other in others:
+def _forms() -> Iterator[tuple[str, str]]:
+    for line in read_lines("forms"):
+        word, _, others = line.partition(" : ")
+        for other in others.split():
             yield other, word
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
+from mooring.tools.search.table import read_lines
 from mooring.tools.search.words import folded
 
 _INFINITIVE = "ieren ar ir er en re n e a o"
@@ -53,10 +54,8 @@ def _is_verb(first: str, rest: str) -> bool:
 @cache
 def _dictionary() -> Mapping[str, tuple[str, ...]]:
     """English words by word, and by root for its other forms; read on first use."""
-    from mooring.tools.search.languages import FOREIGN
-
     words: dict[str, tuple[str, ...]] = {}
-    for english, foreign in entries(FOREIGN):
+    for english, foreign in entries():
         for word in foreign:
             words[word] = (*words[word], *english) if word in words else english
     roots: dict[str, tuple[str, ...]] = {}
@@ -66,12 +65,11 @@ def _dictionary() -> Mapping[str, tuple[str, ...]]:
     return words | roots
 
 
-def entries(table: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """The lines of a table: English words, and those of the other languages, folded."""
-    for line in folded(table).replace("\n    ", " ").replace("|", " ").splitlines():
-        english, colon, foreign = line.partition(" : ")
-        if colon:
-            yield tuple(english.split()), foreign.split()
+def entries() -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """The lines of the table: English words, and those of the other languages, folded."""
+    for line in read_lines("languages"):
+        english, _, foreign = folded(line).replace("|", " ").partition(" : ")
+        yield tuple(english.split()), foreign.split()
 
 
 def _root(word: str) -> str:
