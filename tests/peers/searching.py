@@ -54,7 +54,7 @@ def _round(tools: Any, folder: str) -> Any:
     with closing(Meaning(folder)) as meaning:
         index, _ = learned(tools, meaning)
         assert index.sense is not None
-        near = index.sense.near(WORDS)
+        near = index.sense.compare(WORDS)
     return {"near": near, "written": path.stat().st_mtime_ns != before, "size": path.stat().st_size}
 
 

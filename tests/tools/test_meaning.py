@@ -12,7 +12,7 @@ from msgspec import Raw
 import mooring
 from mooring.core.tool import Tool
 from mooring.tools.search.index import Index
-from mooring.tools.search.meaning import FLOOR, MOST, Meaning, blend, installed
+from mooring.tools.search.meaning import FLOOR, MOST, Meaning, blend, is_installed
 
 
 def tool(name: str, description: str = "") -> Tool:
@@ -50,7 +50,7 @@ def test_nothing_is_blended_until_something_is_known() -> None:
 
 
 def test_without_the_extra_words_alone_decide_and_it_is_said_why(meaning: Meaning, tmp_path: Path) -> None:
-    assert not installed()
+    assert not is_installed()
     index = Index(SMALL, meaning)
     for words in ("create issue", "how warm is it", "write to somebody"):
         assert index.search(words) == Index(SMALL).search(words)
@@ -63,20 +63,20 @@ def test_a_request_that_is_a_name_does_not_even_ask_what_it_means(meaning: Meani
     index = Index(SMALL, meaning)
     assert index.search("create issue")[0] == ("github", "create_issue")
     assert index.search("github create_issue")[0] == ("github", "create_issue")
-    assert not meaning.asked
+    assert not meaning.is_started
     index.search("complain about a repository")
-    assert meaning.asked
+    assert meaning.is_started
 
 
 def test_words_that_say_nothing_do_not_either(meaning: Meaning) -> None:
     assert Index(SMALL, meaning).search("the of a") == []
-    assert not meaning.asked
+    assert not meaning.is_started
 
 
 def test_very_many_tools_are_not_learned(meaning: Meaning) -> None:
     many = {("big", f"tool_{at}"): tool(f"tool_{at}", "does something") for at in range(MOST + 1)}
     Index(many, meaning).search("whatever it may be")
-    assert not meaning.asked
+    assert not meaning.is_started
 
 
 def test_a_host_has_nothing_to_learn_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,4 +110,4 @@ def test_what_is_read_of_a_tool_is_bounded(meaning: Meaning) -> None:
 def test_where_there_are_no_tools_nothing_is_waited_for(meaning: Meaning) -> None:
     assert Index({}, meaning).search("anything at all") == []
     assert meaning.wait(SOON) == ""
-    assert not meaning.asked
+    assert not meaning.is_started

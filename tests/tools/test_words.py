@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.errors import FileError
-from mooring.tools.search.lexicon import lexicon
-from mooring.tools.search.spelling import Spelling, distance
+from mooring.tools.search.lexicon import load_lexicon
+from mooring.tools.search.spelling import Spelling, edit_distance
 from mooring.tools.search.table import read_lines
-from mooring.tools.search.translation import entries, joined, translated
-from mooring.tools.search.words import prose, split, spoken, stem, stems
+from mooring.tools.search.translation import join_separable_verbs, read_translations, translate
+from mooring.tools.search.words import split_name, split_prose, split_request, stem, stem_phrase
 
 WORDS = st.text("abcdefgh", max_size=8)
 
@@ -25,11 +25,11 @@ WORDS = st.text("abcdefgh", max_size=8)
     ],
 )
 def test_names_are_split_and_folded(text: str, words: list[str]) -> None:
-    assert list(split(text)) == words
+    assert list(split_name(text)) == words
 
 
 def test_a_product_is_one_word_in_a_request_and_in_halves_in_a_description() -> None:
-    assert spoken("Show URLs on GitHub, then createIssue") == [
+    assert split_request("Show URLs on GitHub, then createIssue") == [
         "show",
         "urls",
         "on",
@@ -38,8 +38,8 @@ def test_a_product_is_one_word_in_a_request_and_in_halves_in_a_description() -> 
         "create",
         "issue",
     ]
-    assert prose("Lists URLs on GitHub") == ["lists", "urls", "on", "git", "hub"]
-    assert spoken("Événement: 删除") == prose("Événement: 删除") == ["evenement", "删除"]
+    assert split_prose("Lists URLs on GitHub") == ["lists", "urls", "on", "git", "hub"]
+    assert split_request("Événement: 删除") == split_prose("Événement: 删除") == ["evenement", "删除"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
     ],
 )
 def test_words_of_other_languages_and_their_compounds_are_translated(word: str, english: list[tuple[str, ...]]) -> None:
-    assert [choice[:1] for choice in translated(word)] == english
+    assert [choice[:1] for choice in translate(word)] == english
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_words_of_other_languages_and_their_compounds_are_translated(word: str, 
     ],
 )
 def test_german_verbs_are_put_together_again(said: str, whole: str) -> None:
-    assert joined(said.split()) == whole.split()
+    assert join_separable_verbs(said.split()) == whole.split()
 
 
 def test_every_line_of_the_table_of_other_languages_gives_english_and_at_most_four_columns_of_words() -> None:
-    assert [line for line in entries() if not all(line)] == []
+    assert [line for line in read_translations() if not all(line)] == []
     lines = read_lines("languages")
     assert [line for line in lines if line.count(" : ") != 1 or line.count("|") > 3] == []
 
@@ -117,23 +117,23 @@ def test_a_table_that_is_missing_is_an_error_with_its_path() -> None:
 
 
 def test_every_meaning_has_a_name_and_something_else_that_says_it() -> None:
-    known = lexicon()
-    said = [meaning for meanings in known.meanings.values() for meaning in meanings]
+    known = load_lexicon()
+    said = [meaning for meanings in known.concepts.values() for meaning in meanings]
     assert [terms for meaning, terms in known.terms.items() if said.count(meaning) < 2] == []
     assert {meaning for meanings in known.named.values() for meaning in meanings} == set(known.terms)
 
 
 def test_every_phrase_of_the_tables_has_words() -> None:
-    known = lexicon()
-    phrases = {*known.meanings, *(term for terms in known.terms.values() for term in terms)}
+    known = load_lexicon()
+    phrases = {*known.concepts, *(term for terms in known.terms.values() for term in terms)}
     assert [phrase for phrase in phrases if not phrase or "_" in phrase or "  " in phrase] == []
 
 
 def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_that_means_something_else() -> None:
-    known, named = lexicon(), {word for pair in load_tools() for name in pair for word in split(name)}
-    english = named.union(known.words, known.stop, known.fillers, known.forms)
+    known, named = load_lexicon(), {word for pair in load_tools() for name in pair for word in split_name(name)}
+    english = named.union(known.known_words, known.stop_words, known.fillers, known.base_forms)
     choices: dict[str, set[str]] = {}
-    for meant, words in entries():
+    for meant, words in read_translations():
         for word in words:
             choices.setdefault(word, set()).update(meant)
     assert {word: meant for word, meant in choices.items() if word in english and not _agree(word, meant)} == {}
@@ -141,35 +141,35 @@ def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_t
 
 def _agree(word: str, english: set[str]) -> bool:
     """Whether one of these means the same, or all say nothing."""
-    known = lexicon()
-    senses = {stem(known.forms.get(word, word)), *known.meanings.get(stem(known.forms.get(word, word)), ())}
-    others = {sense for other in english for sense in (stems(other), *known.meanings.get(stems(other), ()))}
-    return not senses.isdisjoint(others) or known.stop.issuperset({word, *english})
+    known = load_lexicon()
+    senses = {stem(known.base_forms.get(word, word)), *known.concepts.get(stem(known.base_forms.get(word, word)), ())}
+    others = {sense for other in english for sense in (stem_phrase(other), *known.concepts.get(stem_phrase(other), ()))}
+    return not senses.isdisjoint(others) or known.stop_words.issuperset({word, *english})
 
 
 @pytest.mark.parametrize(
     ("one", "other", "edits"), [("serach", "search", 1), ("delte", "delete", 1), ("cat", "dog", 3), ("", "ab", 2)]
 )
 def test_an_edit_is_a_letter_more_less_other_or_swapped(one: str, other: str, edits: int) -> None:
-    assert distance(one, other) == edits
+    assert edit_distance(one, other) == edits
 
 
 @given(one=WORDS, other=WORDS)
 def test_the_distance_is_the_same_both_ways_and_nothing_only_between_equals(one: str, other: str) -> None:
-    assert distance(one, other) == distance(other, one)
-    assert (distance(one, other) == 0) == (one == other)
+    assert edit_distance(one, other) == edit_distance(other, one)
+    assert (edit_distance(one, other) == 0) == (one == other)
 
 
 @given(one=WORDS, other=WORDS, most=st.integers(0, 3))
 def test_a_distance_is_exact_up_to_the_most_that_is_asked_for(one: str, other: str, most: int) -> None:
-    assert min(distance(one, other, most), most + 1) == min(distance(one, other), most + 1)
+    assert min(edit_distance(one, other, most), most + 1) == min(edit_distance(one, other), most + 1)
 
 
 @given(word=st.text("abcdefgh", min_size=4, max_size=12), at=st.integers(0, 11))
 def test_a_word_that_lost_a_letter_is_found_again(word: str, at: int) -> None:
     at %= len(word)
-    assert word in Spelling([word, "zzzz"]).near(word[:at] + word[at + 1 :])
+    assert word in Spelling([word, "zzzz"]).suggest(word[:at] + word[at + 1 :])
 
 
 def test_only_the_nearest_words_are_taken() -> None:
-    assert set(Spelling(["collections", "connections"]).near("colections")) == {"collections"}
+    assert set(Spelling(["collections", "connections"]).suggest("colections")) == {"collections"}

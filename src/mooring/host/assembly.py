@@ -119,9 +119,9 @@ class Assembly:
 
     def means(self) -> "Meaning | None":
         """What tools mean, if that can be known and is to be: asked for when there is something to search."""
-        from mooring.tools.search.meaning import Meaning, installed
+        from mooring.tools.search.meaning import Meaning, is_installed
 
-        if self._meaning is None and self.options.remember and self.settings["searchByMeaning"] and installed():
+        if self._meaning is None and self.options.remember and self.settings["searchByMeaning"] and is_installed():
             self._meaning = Meaning(self.options.request.where.cache)
         return self._meaning
 

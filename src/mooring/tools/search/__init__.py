@@ -1,1 +1,1 @@
-"""Which tools serve a request: words go in, tools come out, best first."""
+"""Finds the tools for a request: words go in, tools come out, the best first."""

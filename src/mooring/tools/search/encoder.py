@@ -1,7 +1,7 @@
-"""A text as a vector, near to those of texts that mean the same: all-MiniLM-L6-v2, run with numpy.
+"""Turns a text into a vector that is close to those of texts with a similar meaning: all-MiniLM-L6-v2, run with numpy.
 
-The weights are read from the package that carries them, which is looked up by name and never imported. They count only
-if they are, byte for byte, the ones that were looked at when this was written.
+The weights are read from the package that carries them, which is located by name and never imported. They are used only
+if they are, byte for byte, the ones that were examined when this was written.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, islice
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -25,84 +25,103 @@ DIGEST: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 WIDTH: Final = 384
 """How many numbers a vector has."""
 LONGEST: Final = 64
-"""More word pieces of a text than this are not read."""
+"""How many word pieces of a text are read."""
 
 _LARGEST: Final = 32 * files.MIB
 _LAYERS, _HEADS = 6, 12
-_MATRICES = 6
-"""What a layer has: query, key, value, output, then the two of its feed-forward part."""
+# A layer has six: query, key, value, output, and the two of its feed-forward part.
+_MATRICES_PER_LAYER = 6
 _EPSILON: Final = 1e-12
-_FLOAT32, _INT8 = 1, 3
 _UNKNOWN, _START, _END = "[UNK]", "[CLS]", "[SEP]"
+# A longer word is unknown, as it is to `tokenizers`.
 _LONGEST_WORD: Final = 100
+# Bounds the work on a long text: no more letters than this for each piece are looked at.
+_LETTERS_PER_PIECE: Final = 16
+
+# The fields of an ONNX file, by the numbers that protobuf knows them by, and its two kinds of numbers that we need.
+_MODEL_GRAPH, _GRAPH_TENSOR = 7, 5
+_TENSOR_SHAPE, _TENSOR_KIND, _TENSOR_NAME, _TENSOR_DATA = 1, 2, 8, 9
+_KINDS: Final = {1: np.float32, 3: np.int8}
 
 Array: TypeAlias = Any
-"""An array of numpy, which is not there where this is checked."""
+"""A numpy array; numpy is not installed where types are checked."""
 
 
 class EncoderLayer(NamedTuple):
-    """One layer of the model; query, key and value are one matrix."""
+    """One layer of the model, each part a matrix (or the scale of a normalization) and a bias."""
 
-    attend: tuple[Array, Array]
+    attention: tuple[Array, Array]
+    """Query, key and value side by side."""
     output: tuple[Array, Array]
-    rest: tuple[Array, Array]
+    output_norm: tuple[Array, Array]
     widen: tuple[Array, Array]
     narrow: tuple[Array, Array]
-    settle: tuple[Array, Array]
+    narrow_norm: tuple[Array, Array]
 
 
 class Encoder:
-    """The model, ready for use: 65 MB of memory, made in a tenth of a second."""
+    """The model, ready for use: takes 65 MB of memory and a tenth of a second to make."""
 
     def __init__(self, data: bytes) -> None:
-        """`data` is the model's file. Raises: ConfigError where it is another."""
+        """Takes the bytes of the model's file.
+
+        Raises:
+            ConfigError: it is not the model that was examined.
+        """
         if hashlib.sha256(data).hexdigest() != DIGEST:
             raise ConfigError(
                 f"The model in the package {PACKAGE} is not the one that Mooring knows; "
                 "install it anew with: pip install --force-reinstall 'mooring[search]'"
             )
-        held = dict(_tensors(memoryview(data)))
-        self._words, self._word_scales = (
-            held[f"inner.embeddings.word_embeddings.weight_{part}"] for part in ("q", "scale")
-        )
-        self._places = _whole(held, "inner.embeddings.position_embeddings.weight")
-        self._places = self._places + held["inner.embeddings.token_type_embeddings.weight"][0]
-        self._first = _norm(held, "inner.embeddings")
-        self._layers = list(_layers(held))
-        self._pieces = _pieces()
-        self._threads, self._turn = ThreadpoolController(), Lock()
+        tensors = dict(_read_tensors(memoryview(data)))
+        # These stay in 8 bits: they are half of the model, and a text needs few rows of them.
+        self._words = tensors["inner.embeddings.word_embeddings.weight_q"]
+        self._word_scales = tensors["inner.embeddings.word_embeddings.weight_scale"]
+        places = _dequantize(tensors, "inner.embeddings.position_embeddings.weight")
+        self._places = places + tensors["inner.embeddings.token_type_embeddings.weight"][0]
+        self._first_norm = _norm(tensors, "inner.embeddings")
+        self._layers = list(_read_layers(tensors))
+        self._pieces = _load_pieces()
+        self._threads = ThreadpoolController()
+        self._lock = Lock()
 
     def encode(self, texts: Sequence[str]) -> Array:
-        """A vector of length 1 for each text.
+        """A vector of length 1 for each text."""
+        tokenized = [_tokenize(text, self._pieces) for text in texts]
+        # On one core: on a busy machine, several that waited for one another took five times the CPU.
+        with self._lock, self._threads.limit(limits=1, user_api="blas"):
+            return self._run(tokenized)
 
-        On one core: on a busy machine several that wait for one another took five times the CPU.
-        """
-        read = [_read(text, self._pieces) for text in texts]
-        with self._turn, self._threads.limit(limits=1, user_api="blas"):
-            return self._encoded(read)
-
-    def _encoded(self, read: Sequence[Sequence[int]]) -> Array:
-        size = max(map(len, read))
-        ids = np.array([[*each, *[0] * (size - len(each))] for each in read])
-        there = np.arange(size) < np.array([[len(each)] for each in read])
+    def _run(self, tokenized: Sequence[Sequence[int]]) -> Array:
+        size = max(map(len, tokenized))
+        ids = np.array([[*each, *[0] * (size - len(each))] for each in tokenized])
+        is_piece = np.arange(size) < np.array([[len(each)] for each in tokenized])
         x = self._words[ids] * self._word_scales[ids] + self._places[:size]
-        x = _normal(x, *self._first).reshape(-1, WIDTH)
-        shut = np.where(there, np.float32(0), np.float32(-1e9))[:, None, None, :]
+        x = _normalize(x, *self._first_norm).reshape(-1, WIDTH)
+        # Padding gets no attention: after the exponential, -1e9 is zero.
+        mask = np.where(is_piece, np.float32(0), np.float32(-1e9))[:, None, None, :]
         for layer in self._layers:
-            x = _through(layer, x, shut)
-        summed = (x.reshape(len(read), size, WIDTH) * there[:, :, None]).sum(1)
+            x = _run_layer(layer, x, mask)
+        # The mean of all pieces; dividing by their number is left out, as the length becomes 1 anyway.
+        summed = (x.reshape(len(tokenized), size, WIDTH) * is_piece[:, :, None]).sum(1)
         return summed / np.linalg.norm(summed, axis=1, keepdims=True)
 
 
-def find() -> str | None:
-    """Where the model's file is; nothing where the package is not installed."""
+def find_model() -> str | None:
+    """The path of the model's file, or `None` where the package is not installed."""
     spec = find_spec(PACKAGE)
-    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
-    return None if folder is None else os.path.join(folder, "model.onnx")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return os.path.join(spec.submodule_search_locations[0], "model.onnx")
 
 
-def load(path: str) -> Encoder:
-    """The model in a file. Raises: FileError, ConfigError."""
+def load_encoder(path: str) -> Encoder:
+    """The model in a file.
+
+    Raises:
+        FileError: it cannot be read.
+        ConfigError: it is not the model that was examined.
+    """
     data = files.read(path, _LARGEST)
     return Encoder(data or b"")
 
@@ -110,29 +129,31 @@ def load(path: str) -> Encoder:
 # --- the layers ---------------------------------------------------------------------------------------------
 
 
-def _through(layer: EncoderLayer, x: Array, shut: Array) -> Array:
-    batch, size = shut.shape[0], shut.shape[-1]
-    asked, keys, values = (
+def _run_layer(layer: EncoderLayer, x: Array, mask: Array) -> Array:
+    batch, size = mask.shape[0], mask.shape[-1]
+    queries, keys, values = (
         part.reshape(batch, size, _HEADS, -1).transpose(0, 2, 1, 3)
-        for part in np.split(_linear(x, layer.attend), 3, axis=1)
+        for part in np.split(_linear(x, layer.attention), 3, axis=1)
     )
-    weights = asked @ keys.transpose(0, 1, 3, 2) + shut
+    weights = queries @ keys.transpose(0, 1, 3, 2) + mask
+    # Softmax. The maximum is taken off first, so that the exponential cannot overflow.
     np.exp(weights - weights.max(-1, keepdims=True), out=weights)
     weights /= weights.sum(-1, keepdims=True)
-    seen = (weights @ values).transpose(0, 2, 1, 3).reshape(-1, WIDTH)
-    x = _normal(x + _linear(seen, layer.output), *layer.rest)
-    return _normal(x + _linear(_bent(_linear(x, layer.widen)), layer.narrow), *layer.settle)
+    attended = (weights @ values).transpose(0, 2, 1, 3).reshape(-1, WIDTH)
+    x = _normalize(x + _linear(attended, layer.output), *layer.output_norm)
+    widened = _gelu(_linear(x, layer.widen))
+    return _normalize(x + _linear(widened, layer.narrow), *layer.narrow_norm)
 
 
-def _linear(x: Array, by: tuple[Array, Array]) -> Array:
-    matrix, bias = by
-    made = x @ matrix
-    made += bias
-    return made
+def _linear(x: Array, part: tuple[Array, Array]) -> Array:
+    matrix, bias = part
+    product = x @ matrix
+    product += bias
+    return product
 
 
-def _bent(x: Array) -> Array:
-    """GELU, by its usual approximation: nobody can tell from the vectors."""
+def _gelu(x: Array) -> Array:
+    """GELU by its usual approximation, in place; the vectors show no difference."""
     curve = x * x
     curve *= 0.044715 * 0.7978845608
     curve += 0.7978845608
@@ -144,7 +165,7 @@ def _bent(x: Array) -> Array:
     return curve
 
 
-def _normal(x: Array, weight: Array, bias: Array) -> Array:
+def _normalize(x: Array, weight: Array, bias: Array) -> Array:
     x = x - x.mean(-1, keepdims=True)
     x /= np.sqrt((x * x).mean(-1, keepdims=True) + _EPSILON)
     x *= weight
@@ -155,62 +176,71 @@ def _normal(x: Array, weight: Array, bias: Array) -> Array:
 # --- the file -----------------------------------------------------------------------------------------------
 
 
-def _layers(held: Mapping[str, Array]) -> Iterator[EncoderLayer]:
-    matrices = [_whole(held, name[:-2]) for name in held if name.startswith("val_") and name.endswith("_q")]
-    for at in range(_LAYERS):
-        query, key, value, output, widen, narrow = matrices[at * _MATRICES : (at + 1) * _MATRICES]
-        own = f"inner.encoder.layer.{at}"
-        biases = [held[f"{own}.attention.self.{part}.bias"] for part in ("query", "key", "value")]
-        gentle = np.float32((WIDTH // _HEADS) ** -0.5)
+def _read_layers(tensors: Mapping[str, Array]) -> Iterator[EncoderLayer]:
+    # The export left the matrices without telling names: they are val_…, in the order of the layers.
+    names = [name for name in tensors if name.startswith("val_") and name.endswith("_q")]
+    matrices = (_dequantize(tensors, name.removesuffix("_q")) for name in names)
+    # Attention divides by the root of a head's width. Scaling the queries once does the same.
+    scale = np.float32((WIDTH // _HEADS) ** -0.5)
+    for number in range(_LAYERS):
+        query, key, value, output, widen, narrow = islice(matrices, _MATRICES_PER_LAYER)
+        layer = f"inner.encoder.layer.{number}"
+        query_bias, key_bias, value_bias = (
+            tensors[f"{layer}.attention.self.{part}.bias"] for part in ("query", "key", "value")
+        )
         yield EncoderLayer(
-            attend=(np.hstack((query * gentle, key, value)), np.hstack((biases[0] * gentle, *biases[1:]))),
-            output=(output, held[f"{own}.attention.output.dense.bias"]),
-            rest=_norm(held, f"{own}.attention.output"),
-            widen=(widen, held[f"{own}.intermediate.dense.bias"]),
-            narrow=(narrow, held[f"{own}.output.dense.bias"]),
-            settle=_norm(held, f"{own}.output"),
+            attention=(np.hstack((query * scale, key, value)), np.hstack((query_bias * scale, key_bias, value_bias))),
+            output=(output, tensors[f"{layer}.attention.output.dense.bias"]),
+            output_norm=_norm(tensors, f"{layer}.attention.output"),
+            widen=(widen, tensors[f"{layer}.intermediate.dense.bias"]),
+            narrow=(narrow, tensors[f"{layer}.output.dense.bias"]),
+            narrow_norm=_norm(tensors, f"{layer}.output"),
         )
 
 
-def _norm(held: Mapping[str, Array], name: str) -> tuple[Array, Array]:
-    return held[f"{name}.LayerNorm.weight"], held[f"{name}.LayerNorm.bias"]
+def _norm(tensors: Mapping[str, Array], name: str) -> tuple[Array, Array]:
+    return tensors[f"{name}.LayerNorm.weight"], tensors[f"{name}.LayerNorm.bias"]
 
 
-def _whole(held: Mapping[str, Array], name: str) -> Array:
-    """A matrix that is kept as bytes and a scale."""
-    return held[f"{name}_q"].astype(np.float32) * held[f"{name}_scale"]
+def _dequantize(tensors: Mapping[str, Array], name: str) -> Array:
+    """A matrix that the file has as 8-bit numbers and a scale."""
+    return tensors[f"{name}_q"].astype(np.float32) * tensors[f"{name}_scale"]
 
 
-def _tensors(model: memoryview) -> Iterator[tuple[str, Array]]:
-    """What an ONNX file holds, by name and in its order: the fields 5 of its field 7, as protobuf has them."""
-    kinds = {_FLOAT32: np.float32, _INT8: np.int8}
-    for graph in _all(model, 7):
-        for tensor in _all(graph, 5):
-            fields = list(_fields(tensor))
-            kind = next(value for number, value in fields if number == 2)
-            if kind in kinds:
-                shape = [value for number, value in fields if number == 1]
-                name, raw = (next(value for number, value in fields if number == wanted) for wanted in (8, 9))
-                yield bytes(name).decode(), np.frombuffer(raw, kinds[kind]).reshape(shape)
+def _read_tensors(model: memoryview) -> Iterator[tuple[str, Array]]:
+    """The tensors of an ONNX file by name, in its order."""
+    # Read by hand: onnxruntime and `tokenizers` would bring 80 MB and fifteen packages more.
+    for graph in _find_fields(model, _MODEL_GRAPH):
+        for tensor in _find_fields(graph, _GRAPH_TENSOR):
+            [kind] = _find_fields(tensor, _TENSOR_KIND)
+            if kind not in _KINDS:
+                continue
+            [name] = _find_fields(tensor, _TENSOR_NAME)
+            [data] = _find_fields(tensor, _TENSOR_DATA)
+            shape = _find_fields(tensor, _TENSOR_SHAPE)
+            yield bytes(name).decode(), np.frombuffer(data, _KINDS[kind]).reshape(shape)
 
 
-def _all(message: memoryview, wanted: int) -> Iterator[memoryview]:
-    return (value for number, value in _fields(message) if number == wanted)
+def _find_fields(message: memoryview, wanted: int) -> list[Any]:
+    return [value for number, value in _read_fields(message) if number == wanted]
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
+def _read_fields(message: memoryview) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message: a number, or where the wire type is 2, as many bytes as that number says."""
     at = 0
     while at < len(message):
-        key, at = _number(message, at)
-        value, at = _number(message, at)
-        if key & 7 == 2:
-            yield key >> 3, message[at : at + value]
+        key, at = _read_varint(message, at)
+        value, at = _read_varint(message, at)
+        number, wire_type = key >> 3, key & 7
+        if wire_type == 2:
+            yield number, message[at : at + value]
             at += value
         else:
-            yield key >> 3, value
+            yield number, value
 
 
-def _number(message: memoryview, at: int) -> tuple[int, int]:
+def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
+    """A number in groups of seven bits, the lowest first, and where it ends; the last byte has no high bit."""
     value = 0
     for shift in count(0, 7):
         byte = message[at]
@@ -224,47 +254,60 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 # --- words --------------------------------------------------------------------------------------------------
 
 
-def _pieces() -> Mapping[str, int]:
+def _load_pieces() -> Mapping[str, int]:
     """The pieces that words are made of, numbered: the vocabulary of BERT in lower case."""
     packed = files.read(os.path.join(os.path.dirname(__file__), "wordpieces.gz")) or b""
-    return {piece: at for at, piece in enumerate(zlib.decompress(packed, 31).decode().splitlines())}
+    pieces = zlib.decompress(packed, zlib.MAX_WBITS | 16).decode().splitlines()
+    return {piece: number for number, piece in enumerate(pieces)}
 
 
-def _read(text: str, pieces: Mapping[str, int]) -> list[int]:
+def _tokenize(text: str, pieces: Mapping[str, int]) -> list[int]:
     found = [pieces[_START]]
-    for word in _words(text[: LONGEST * 16]):
-        found += _parts(word, pieces)
+    for word in _split_words(text[: LONGEST * _LETTERS_PER_PIECE]):
+        found += _split_pieces(word, pieces)
         if len(found) >= LONGEST - 1:
             break
     return [*found[: LONGEST - 1], pieces[_END]]
 
 
-def _words(text: str) -> list[str]:
-    """Lower case, without accents; a mark, and a sign of Chinese, is a word of its own."""
+def _split_words(text: str) -> list[str]:
+    """The words in lower case, without accents; punctuation marks and Chinese characters are words of their own."""
     text = unicodedata.normalize("NFD", text.lower())
-    return "".join(map(_spaced, text)).split()
+    return "".join(map(_space_out, text)).split()
 
 
-def _spaced(sign: str) -> str:
-    kind = unicodedata.category(sign)
-    if kind == "Mn":
+def _space_out(sign: str) -> str:
+    category = unicodedata.category(sign)
+    if category == "Mn":
         return ""
-    if kind[0] in "CZ":
+    if category[0] in "CZ":
         return " "
-    alone = kind[0] == "P" or sign in "$+<=>^`|~" or "\u3400" <= sign <= "\u9fff"
-    return f" {sign} " if alone else sign
+    is_mark = category[0] == "P" or sign in "$+<=>^`|~"
+    is_chinese = "\u3400" <= sign <= "\u9fff"
+    return f" {sign} " if is_mark or is_chinese else sign
 
 
-def _parts(word: str, pieces: Mapping[str, int]) -> list[int]:
-    """The longest pieces that a word is made of, from its start; unknown where it is made of none."""
-    found: list[int] = []
+def _split_pieces(word: str, pieces: Mapping[str, int]) -> list[int]:
+    """The longest pieces that make up a word, from its start; one unknown piece where there are none."""
+    unknown = [pieces[_UNKNOWN]]
+    if len(word) > _LONGEST_WORD:
+        return unknown
+    found = []
     start = 0
-    while start < len(word) <= _LONGEST_WORD:
-        mark = "##" if start else ""
-        ends = range(len(word), start, -1)
-        end = next((end for end in ends if mark + word[start:end] in pieces), start)
-        if end == start:
-            return [pieces[_UNKNOWN]]
-        found.append(pieces[mark + word[start:end]])
-        start = end
-    return found or [pieces[_UNKNOWN]]
+    while start < len(word):
+        piece = _longest_piece(word, start, pieces)
+        if piece is None:
+            return unknown
+        number, start = piece
+        found.append(number)
+    return found
+
+
+def _longest_piece(word: str, start: int, pieces: Mapping[str, int]) -> tuple[int, int] | None:
+    """The number of the longest piece that starts here, and where it ends."""
+    continued = "##" if start else ""
+    for end in range(len(word), start, -1):
+        number = pieces.get(continued + word[start:end])
+        if number is not None:
+            return number, end
+    return None

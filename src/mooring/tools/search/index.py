@@ -1,9 +1,9 @@
-"""Which tools serve a request: words, stems, meanings and near spellings, weighed by where they stand."""
+"""Ranks the tools of a catalog for a request: BM25 over weighted fields, then a closer look at the best."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from itertools import islice
+from itertools import chain, islice
 from math import log, pow
 from typing import TypeAlias
 
@@ -12,25 +12,38 @@ from msgspec.json import Decoder
 
 from mooring.core.raw import read_as
 from mooring.core.tool import Pair, Tool
-from mooring.tools.search.lexicon import lexicon
+from mooring.tools.search.lexicon import load_lexicon
 from mooring.tools.search.meaning import Meaning, Sense, blend
-from mooring.tools.search.request import Reader, Stands
-from mooring.tools.search.words import prose, split, stem
+from mooring.tools.search.request import Readings, RequestReader
+from mooring.tools.search.words import split_name, split_prose, stem
 
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their place in the order of the index."""
+Field: TypeAlias = tuple[Sequence[str], float]
+"""The words of one part of a tool's definition, and what each of them counts."""
 
-_NAME, _SERVER, _LEAD, _REST, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
-"""What a word counts in a name, in the server's name, early and late in a description, as a parameter."""
-_LEAD_WORDS, _REST_WORDS, _LETTERS, _PARAMETERS = 30, 50, 320, 100
+# All weights were tuned on the requests in tests/tools/data that are marked "tune".
+
+# What a word counts in a tool's name, its server's name, early and late in its description, and in a parameter's name.
+_NAME, _SERVER, _EARLY, _LATE, _PARAMETER = 3.0, 2.0, 1.2, 0.2, 0.4
+_EARLY_WORDS, _LATE_WORDS = 30, 50
+# What is read of a text and of a schema: servers may send descriptions of any length.
+_MOST_LETTERS, _MOST_PARAMETERS = 320, 100
+# The parameters k1 and b of BM25.
 _SATURATION, _LENGTH = 1.6, 0.6
-_SHARE, _WHOLE, _STRAY, _OURS = 0.6, 1.0, 0.8, 1.3
-_HOUSE, _FEW = 0.6, 3
-"""How much the other tools of its server say of a tool; a server of few tools says less."""
-_GIST, _WANTED = 0.4, 0.3
-"""How a likeness counts towards a whole name; how sure a thing to do must be to be what is wanted."""
-_CLOSER = 60
-"""How many of the best are looked at more closely."""
+# A tool that only some words of a request speak for: its score times their share, to this power.
+_COVERAGE = 0.6
+# What the other tools of its server contribute to a tool's score. A server of few tools contributes less.
+_NEIGHBORS, _FEW_TOOLS = 0.6, 3
+# How many of the best are looked at more closely.
+_CLOSE_LOOK = 60
+# The closer look: up to this much more where the whole name was asked for, more for the server that was named, less
+# for a tool that does something else.
+_WHOLE_NAME, _NAMED_SERVER, _OTHER_ACTION = 1.0, 1.3, 0.8
+# Lifts a weak likeness to a word of a name: a synonym counts nearly as much of the name as the word itself.
+_NAME_LIKENESS = 0.4
+# How well an action has to fit the request to be what was asked for.
+_WANTED = 0.3
 
 
 class Index:
@@ -38,165 +51,212 @@ class Index:
 
     def __init__(self, tools: Mapping[Pair, Tool], meaning: Meaning | None = None) -> None:
         self._pairs = sorted(tools)
-        self._counts, self._sizes = _counted(_texts(pair[0], tools[pair]) for pair in self._pairs)
-        self._usual = sum(self._sizes) / max(1, len(self._sizes))
-        self._weighed: dict[str, Scores] = {}
-        self._servers = Counter(server for server, _ in self._pairs)
-        named = {word for pair in self._pairs for name in pair for word in split(name)}
-        self._reader = Reader(named, lambda said: len(self._counts.get(said, ())))
+        self._counts, self._sizes = _count_words(_fields(server, tools[server, name]) for server, name in self._pairs)
+        self._average_size = sum(self._sizes) / max(1, len(self._sizes))
+        self._weights: dict[str, Scores] = {}
+        self._server_sizes = Counter(server for server, _ in self._pairs)
+        self._reader = RequestReader(set(_words_of_names(self._pairs)), self._count_tools)
         self.sense = None if meaning is None else Sense(meaning, tools, self._pairs)
 
     def search(self, words: str, limit: int = 5) -> list[Pair]:
         """The tools that fit best, the best first; equally good ones by server and name."""
-        asked = list(self._reader.read(words))
-        scores = self._scores(asked)
-        meant = _together(asked)
-        wanted = {stand for stand in lexicon().actions.intersection(meant) if meant[stand] > _WANTED}
-        closer = {at: scores[at] * self._fit(at, meant, wanted) for at in _best(scores, max(limit, _CLOSER))}
-        if self.sense and asked and not self._named(asked, closer):
-            closer = blend(closer, self.sense.near(words)) or closer
-        return [self._pairs[at] for at in _best(closer, limit)]
+        request = list(self._reader.read(words))
+        scores = self._score(request)
+        scores = self._refine(scores, _best(scores, max(limit, _CLOSE_LOOK)), request)
+        # A request that is a tool's name needs no model, and shouldn't wait until one is loaded.
+        if self.sense and request and not self._is_named(request, scores):
+            scores = blend(scores, self.sense.compare(words)) or scores
+        return [self._pairs[place] for place in _best(scores, limit)]
 
-    def _named(self, asked: Collection[Stands], scores: Scores) -> bool:
-        """Whether the best tool is called by every word of a request: then nothing else can be meant."""
-        called = {stem(word) for at in _best(scores, 1) for name in self._pairs[at] for word in split(name)}
-        return all(any(stands.get(word) == 1.0 for word in called) for stands in asked)
+    def _is_named(self, request: Collection[Readings], scores: Scores) -> bool:
+        """Whether every word of the request is in the name of the best tool: then no other can be meant."""
+        best = [self._pairs[place] for place in _best(scores, 1)]
+        stems = set(map(stem, _words_of_names(best)))
+        return all(_says_one_of(stems, readings) for readings in request)
 
-    def _scores(self, asked: Collection[Stands]) -> Scores:
+    # --- the score by words -----------------------------------------------------------------------------------
+
+    def _score(self, request: Collection[Readings]) -> Scores:
         """What the words of a request say of each tool together; more where more of them say something."""
         scores: Scores = defaultdict(float)
-        met: Scores = defaultdict(float)
-        houses: dict[str, float] = defaultdict(float)
-        for stands in asked:
-            for at, score in self._matches(stands).items():
-                scores[at] += score
-                met[at] += 1
-                houses[self._pairs[at][0]] += score
-        return {
-            at: (scores[at] + self._house(houses, at)) * (count / len(asked)) ** _SHARE for at, count in met.items()
-        }
+        matched: Counter[int] = Counter()
+        of_servers: dict[str, float] = defaultdict(float)
+        for readings in request:
+            for place, score in self._match(readings).items():
+                scores[place] += score
+                matched[place] += 1
+                of_servers[self._pairs[place][0]] += score
+        total: Scores = {}
+        for place, count in matched.items():
+            coverage = (count / len(request)) ** _COVERAGE
+            total[place] = (scores[place] + self._neighbors_score(place, of_servers)) * coverage
+        return total
 
-    def _house(self, houses: Mapping[str, float], at: int) -> float:
-        """What its whole server has to do with the request: what the tools of it say, on average."""
-        server = self._pairs[at][0]
-        return _HOUSE * houses[server] / (self._servers[server] + _FEW)
+    def _neighbors_score(self, place: int, of_servers: Mapping[str, float]) -> float:
+        """What the tool's whole server has to do with the request: the average score of its tools."""
+        server = self._pairs[place][0]
+        return _NEIGHBORS * of_servers[server] / (self._server_sizes[server] + _FEW_TOOLS)
 
-    def _matches(self, stands: Stands) -> Scores:
+    def _match(self, readings: Readings) -> Scores:
+        """What one word says of each tool: by its best reading, so that many synonyms do not add up."""
         best: Scores = {}
-        for stand, weight in stands.items():
-            for at, score in self._weight(stand).items():
-                if score * weight > best.get(at, 0.0):
-                    best[at] = score * weight
+        for reading, likeness in readings.items():
+            for place, weight in self._weigh(reading).items():
+                if weight * likeness > best.get(place, 0.0):
+                    best[place] = weight * likeness
         return best
 
-    def _fit(self, at: int, meant: Stands, wanted: set[str]) -> float:
-        """More for a tool whose whole name, or whose server, was asked for, less for one that does something else."""
-        known = lexicon()
-        server, name = (list(map(stem, split(part))) for part in self._pairs[at])
-        ways = [(word, *known.named.get(word, ())) for word in name]
-        does = known.actions.intersection(way for some in ways for way in some)
-        strays = bool(does and wanted) and does.isdisjoint(wanted)
-        ours = not meant.keys().isdisjoint(server)
-        return (1 + _WHOLE * self._whole(ways, meant)) * (_STRAY if strays else 1.0) * (_OURS if ours else 1.0)
-
-    def _whole(self, name: Sequence[Sequence[str]], meant: Stands) -> float:
-        """How much of a name was asked for; a word that few tools have is more of it."""
-        telling = [log(1 + len(self._pairs) / (1 + len(self._counts.get(ways[0], ())))) for ways in name]
-        likeness = (pow(max(meant.get(way, 0.0) for way in ways), _GIST) for ways in name)
-        return sum(much * like for much, like in zip(telling, likeness, strict=True)) / (sum(telling) or 1.0)
-
-    def _weight(self, stand: str) -> Scores:
-        """How much it says of each tool that has it (BM25), reckoned when first asked for."""
-        if stand not in self._weighed:
-            held = self._holders(stand)
-            if not held:
+    def _weigh(self, reading: str) -> Scores:
+        """How much a reading says of each tool that has it, by BM25; computed when first needed."""
+        if reading not in self._weights:
+            counts = self._find_holders(reading)
+            # What no tool has isn't kept, so the cache can't grow with what people type.
+            if not counts:
                 return {}
-            rarity = log(1 + (len(self._pairs) - len(held) + 0.5) / (len(held) + 0.5))
-            self._weighed[stand] = {at: rarity * self._damped(at, count) for at, count in held.items()}
-        return self._weighed[stand]
+            rarity = log(1 + (len(self._pairs) - len(counts) + 0.5) / (len(counts) + 0.5))
+            self._weights[reading] = {place: rarity * self._damp(place, count) for place, count in counts.items()}
+        return self._weights[reading]
 
-    def _damped(self, at: int, count: float) -> float:
-        damp = _SATURATION * (1 - _LENGTH + _LENGTH * self._sizes[at] / self._usual)
-        return count * (_SATURATION + 1) / (count + damp)
+    def _damp(self, place: int, count: float) -> float:
+        """A count, which says less with each repetition and in a long text."""
+        relative_size = self._sizes[place] / self._average_size
+        damping = _SATURATION * (1 - _LENGTH + _LENGTH * relative_size)
+        return count * (_SATURATION + 1) / (count + damping)
 
-    def _holders(self, stand: str) -> Scores:
-        """The tools that have a phrase, or the best of those that tools call a meaning by."""
-        terms = lexicon().terms.get(stand)
+    def _find_holders(self, reading: str) -> Scores:
+        """The tools that have a phrase; for a concept, those that have any of its names, by the surest one."""
+        terms = load_lexicon().terms.get(reading)
         if terms is None:
-            return self._phrase(stand.split())
-        held: Scores = {}
+            return self._find_phrase(reading.split())
+        found: Scores = {}
         for term, sure in terms.items():
-            for at, count in self._phrase(term.split()).items():
-                if count * sure > held.get(at, 0.0):
-                    held[at] = count * sure
-        return held
+            for place, count in self._find_phrase(term.split()).items():
+                if count * sure > found.get(place, 0.0):
+                    found[place] = count * sure
+        return found
 
-    def _phrase(self, words: Sequence[str]) -> Scores:
-        """Where all of these stand; near enough to where they stand together."""
-        first, *others = (self._counts.get(word, {}) for word in words)
-        shared = set(first).intersection(*others)
-        return {at: min(held[at] for held in (first, *others)) for at in sorted(shared)} if others else first
+    def _find_phrase(self, stems: Sequence[str]) -> Scores:
+        """The tools that have all of these stems; whether they stand together is not recorded."""
+        counts = [self._counts.get(stem, {}) for stem in stems]
+        if len(counts) == 1:
+            return counts[0]
+        shared = set(counts[0]).intersection(*counts)
+        return {place: min(count[place] for count in counts) for place in sorted(shared)}
+
+    def _count_tools(self, stem: str) -> int:
+        return len(self._counts.get(stem, ()))
+
+    # --- the closer look --------------------------------------------------------------------------------------
+
+    def _refine(self, scores: Scores, best: Iterable[int], request: Iterable[Readings]) -> Scores:
+        meant = _best_readings(request)
+        actions = load_lexicon().actions.intersection(meant)
+        wanted = {action for action in actions if meant[action] > _WANTED}
+        return {place: scores[place] * self._fit(place, meant, wanted) for place in best}
+
+    def _fit(self, place: int, meant: Readings, wanted: set[str]) -> float:
+        """A factor: more for a tool whose whole name or server was asked for, less for one that does something else."""
+        server, name = self._pairs[place]
+        ways_to_say = _ways_to_say(name)
+        fit = 1 + _WHOLE_NAME * self._share_of_name(ways_to_say, meant)
+        does = load_lexicon().actions.intersection(chain.from_iterable(ways_to_say))
+        if does and wanted and does.isdisjoint(wanted):
+            fit *= _OTHER_ACTION
+        server_stems = map(stem, split_name(server))
+        if not meant.keys().isdisjoint(server_stems):
+            fit *= _NAMED_SERVER
+        return fit
+
+    def _share_of_name(self, ways_to_say: Sequence[Sequence[str]], meant: Readings) -> float:
+        """How much of a name was asked for, 0 to 1; a word that few tools have is more of it."""
+        asked = whole = 0.0
+        for ways in ways_to_say:
+            rarity = log(1 + len(self._pairs) / (1 + self._count_tools(ways[0])))
+            likeness = max(meant.get(way, 0.0) for way in ways)
+            asked += rarity * pow(likeness, _NAME_LIKENESS)
+            whole += rarity
+        return asked / (whole or 1.0)
 
 
-def _counted(tools: Iterable[Iterable[tuple[Sequence[str], float]]]) -> tuple[dict[str, Scores], list[float]]:
-    """What each stem counts for each tool, and the size of each: all that its words count."""
-    counts: dict[str, Scores] = defaultdict(dict)
-    sizes = []
-    for at, fields in enumerate(tools):
-        size = 0.0
-        for words, weight in fields:
-            size += len(words) * weight
-            for word in words:
-                held = counts[word]
-                held[at] = held.get(at, 0.0) + weight
-        sizes.append(size)
-    return _by_stem(counts), sizes
+def _ways_to_say(name: str) -> list[tuple[str, ...]]:
+    """The stem of each word of a name, followed by the concepts that it means."""
+    named = load_lexicon().named
+    stems = map(stem, split_name(name))
+    return [(word, *named.get(word, ())) for word in stems]
 
 
-def _by_stem(counts: Mapping[str, Scores]) -> dict[str, Scores]:
-    stemmed: dict[str, Scores] = {}
-    for word, held in counts.items():
-        same = stemmed.setdefault(stem(word), held)
-        if same is not held:
-            for at, count in held.items():
-                same[at] = same.get(at, 0.0) + count
-    return stemmed
+def _best(scores: Scores, limit: int) -> list[int]:
+    return nlargest(limit, scores, key=lambda place: (scores[place], -place))
 
 
-def _texts(server: str, tool: Tool) -> Iterable[tuple[Sequence[str], float]]:
-    """All that is known of a tool, in words, and what each counts there."""
-    described = prose((tool.description or "")[:_LETTERS])
-    return (
-        (split(f"{tool.name} {tool.title or ''}"[:_LETTERS]), _NAME),
-        (split(server), _SERVER),
-        (described[:_LEAD_WORDS], _LEAD),
-        (described[_LEAD_WORDS:_REST_WORDS], _REST),
-        ([word for name in _parameters(tool) for word in split(name[:_LETTERS])], _PARAMETER),
-    )
+def _best_readings(request: Iterable[Readings]) -> Readings:
+    """All readings of a request's words, each as well as it fits any of them."""
+    best: Readings = {}
+    for readings in request:
+        for reading, likeness in readings.items():
+            best[reading] = max(likeness, best.get(reading, 0.0))
+    return best
 
 
-class _Shape(Struct):
+def _says_one_of(stems: Iterable[str], readings: Readings) -> bool:
+    return any(readings.get(stem) == 1.0 for stem in stems)
+
+
+def _words_of_names(pairs: Iterable[Pair]) -> Iterator[str]:
+    for server, name in pairs:
+        yield from split_name(server)
+        yield from split_name(name)
+
+
+# --- what is read of a tool -------------------------------------------------------------------------------------
+
+
+def _fields(server: str, tool: Tool) -> Iterator[Field]:
+    description = split_prose((tool.description or "")[:_MOST_LETTERS])
+    yield split_name(f"{tool.name} {tool.title or ''}"[:_MOST_LETTERS]), _NAME
+    yield split_name(server), _SERVER
+    yield description[:_EARLY_WORDS], _EARLY
+    yield description[_EARLY_WORDS:_LATE_WORDS], _LATE
+    yield [word for name in _parameters(tool) for word in split_name(name[:_MOST_LETTERS])], _PARAMETER
+
+
+class _Schema(Struct):
     properties: dict[str, Raw] = {}
 
 
-_SHAPE = Decoder(_Shape)
+_SCHEMA = Decoder(_Schema)
 
 
 def _parameters(tool: Tool) -> Iterable[str]:
     try:
-        return islice(read_as(_SHAPE, tool.input_schema).properties, _PARAMETERS)
+        schema = read_as(_SCHEMA, tool.input_schema)
     except DecodeError:
         return ()
+    return islice(schema.properties, _MOST_PARAMETERS)
 
 
-def _together(asked: Iterable[Stands]) -> Stands:
-    """The best of each that may stand for any word."""
-    best: Stands = {}
-    for stands in asked:
-        for stand, much in stands.items():
-            best[stand] = max(much, best.get(stand, 0.0))
-    return best
+def _count_words(tools: Iterable[Iterable[Field]]) -> tuple[dict[str, Scores], list[float]]:
+    """What each stem counts in each tool, and the size of each tool: all that its words count."""
+    counts: dict[str, Scores] = defaultdict(dict)
+    sizes = []
+    for place, fields in enumerate(tools):
+        size = 0.0
+        for words, weight in fields:
+            size += len(words) * weight
+            for word in words:
+                in_tools = counts[word]
+                in_tools[place] = in_tools.get(place, 0.0) + weight
+        sizes.append(size)
+    return _merge_stems(counts), sizes
 
 
-def _best(scores: Scores, limit: int) -> list[int]:
-    return nlargest(limit, scores, key=lambda at: (scores[at], -at))
+def _merge_stems(counts: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The counts by stem. Each word is stemmed once this way, and not at every place where it is used."""
+    merged: dict[str, Scores] = {}
+    for word, in_tools in counts.items():
+        of_stem = merged.setdefault(stem(word), in_tools)
+        if of_stem is in_tools:
+            continue
+        for place, count in in_tools.items():
+            of_stem[place] = of_stem.get(place, 0.0) + count
+    return merged

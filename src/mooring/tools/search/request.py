@@ -1,128 +1,166 @@
-"""What a request asks for: for each of its words, whatever in a catalog may stand for it, and how well."""
+"""Reads a request: for each of its words and phrases, what in a catalog it may stand for, and how well that fits."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias
 
-from mooring.tools.search.lexicon import Lexicon, lexicon
+from mooring.tools.search.lexicon import Lexicon, load_lexicon
 from mooring.tools.search.spelling import Spelling
-from mooring.tools.search.translation import joined, translated
-from mooring.tools.search.words import spoken, stem, stems
+from mooring.tools.search.translation import join_separable_verbs, translate
+from mooring.tools.search.words import split_request, stem, stem_phrase
 
-Stands: TypeAlias = dict[str, float]
-"""What may stand for one word: stems, phrases of stems and meanings, each from 0 to 1."""
+Readings: TypeAlias = dict[str, float]
+"""What one word or phrase may stand for: stems, phrases of stems and concepts, each with how well it fits, 0 to 1."""
+Spellings: TypeAlias = dict[str, float]
+"""The words that one word of a request may be, each with its likeness, 0 to 1; the word itself comes first."""
 
-_MEANT, _DONE, _KEPT = 0.7, 0.4, 0.4
-"""How well does a word for another of the same meaning, and for another thing to do; the words of a phrase besides what
-it means."""
-_FOREIGN = 0.9
+# How well another word fits that means the same thing, or the same action.
+_SAME_THING, _SAME_ACTION = 0.7, 0.4
+# What the words of a phrase still count for when the phrase as a whole has been recognized.
+_INSIDE_PHRASE = 0.4
+_TRANSLATED = 0.9
+# A word that this many tools use is not a typo.
 _COMMON = 3
-"""A word that so many tools have is no slip."""
-_LETTERS, _WORDS = 1000, 32
-"""More of a request than this is not read."""
+# An unknown word may be two known ones of at least this many letters each.
+_SHORTEST_HALF = 3
+# The rest of a long request is not read.
+_MOST_LETTERS, _MOST_WORDS = 1000, 32
+
 _IS = re.compile(r"\b(what|who|where|how|when|that|there|it)['’]s\b", re.IGNORECASE)
 _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-_SHORT = re.compile(r"['’](s|re|m|ve|ll|d)\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"['’](s|re|m|ve|ll|d)\b", re.IGNORECASE)
 
-_FILE = re.compile(
-    r"(?<=[\w)-])\.(?:(txt|md|csv|tsv|jsonl?|ya?ml|toml|ini|log|xml|html?|py|js|ts|sh|zip|tar|gz|bak|conf|cfg|env)"
-    r"|(docx?)|(xlsx?)|(pptx?)|(pdf)|(png|jpe?g|gif|svg|webp))\b",
-    re.IGNORECASE,
-)
-_KINDS = ("file", "word document", "excel workbook", "powerpoint presentation", "pdf file", "image file")
-"""What a name with such an ending is the name of."""
-_HALF = 3
-"""A word of at least twice so many letters that nobody knows may be two that are known."""
+# What the endings of a file name say about it: people write `notes.txt`, tools say "file".
+_FILE_KINDS = {
+    "txt|md|csv|tsv|jsonl?|ya?ml|toml|ini|log|xml|html?|py|js|ts|sh|zip|tar|gz|bak|conf|cfg|env": "file",
+    "docx?": "word document",
+    "xlsx?": "excel workbook",
+    "pptx?": "powerpoint presentation",
+    "pdf": "pdf file",
+    "png|jpe?g|gif|svg|webp": "image file",
+}
+_FILE_ENDINGS = "|".join(f"({endings})" for endings in _FILE_KINDS)
+_FILE_ENDING = re.compile(rf"(?<=[\w)-])\.(?:{_FILE_ENDINGS})\b", re.IGNORECASE)
 
 
-class Reader:
-    """Reads requests in the light of the words of one catalog: those in names, and how many tools have a stem."""
+class RequestReader:
+    """Reads requests to one catalog, given the words in its names and how many tools use a stem."""
 
-    def __init__(self, named: set[str], spread: Callable[[str], int]) -> None:
+    def __init__(self, named: set[str], count_tools: Callable[[str], int]) -> None:
         self._named = named
-        self._spread = spread
+        self._count_tools = count_tools
 
-    def read(self, text: str) -> Iterator[Stands]:
-        """What may stand for each phrase and each word of the request that says something."""
-        known = lexicon()
-        heard = [spelt for word in _words(text, known) for spelt in self._heard(word, known)]
-        said = [stems(next(iter(spelt))) for spelt in heard]
-        runs = dict(_runs(said, known))
-        for phrase in (*runs, *_bags(said, known, runs)):
-            yield from _phrase(phrase, known)
-        for at in (at for places in runs.values() for at in places):
-            heard[at] = {word: _KEPT * much for word, much in heard[at].items() if word not in known.light}
-        for spelt in heard:
-            if not known.stop.issuperset(spelt):
-                yield _word(spelt, known)
+    def read(self, text: str) -> Iterator[Readings]:
+        """The readings of each phrase and of each word that says something."""
+        lexicon = load_lexicon()
+        split = _split(text, lexicon)
+        words = list(chain.from_iterable(self._spell(word, lexicon) for word in split))
+        stems = [stem_phrase(next(iter(spellings))) for spellings in words]
+        runs = dict(_find_runs(stems, lexicon))
+        for phrase in (*runs, *_find_loose(stems, runs, lexicon)):
+            yield from _read_phrase(phrase, lexicon)
+        for place in chain.from_iterable(runs.values()):
+            words[place] = _weaken(words[place], lexicon)
+        for spellings in words:
+            if not lexicon.stop_words.issuperset(spellings):
+                yield _read_word(spellings, lexicon)
 
-    def _heard(self, word: str, known: Lexicon) -> list[Stands]:
-        """The word, or what it is in English (a compound is several), or those it may be a slip of."""
-        word = known.forms.get(word, word)
-        if word in known.words or word in known.stop or word in self._named:
+    def _spell(self, word: str, lexicon: Lexicon) -> list[Spellings]:
+        """The word itself, its English (of a compound, several words), or the words that it may be a typo of."""
+        word = lexicon.base_forms.get(word, word)
+        if self._is_known(word, lexicon):
             return [{word: 1.0}]
-        if english := translated(word):
-            return [dict.fromkeys(choice, _FOREIGN) for choice in english]
-        if halves := self._halves(word):
+        english = translate(word)
+        if english:
+            return [dict.fromkeys(choices, _TRANSLATED) for choices in english]
+        halves = self._halve(word)
+        if halves:
             return [{half: 1.0} for half in halves]
-        if len(word) < 3 or self._spread(stem(word)) >= _COMMON:
+        if len(word) < 3 or self._count_tools(stem(word)) >= _COMMON:
             return [{word: 1.0}]
-        return [{word: 1.0} | self._spelling.near(word)]
+        return [{word: 1.0} | self._spelling.suggest(word)]
 
-    def _halves(self, word: str) -> tuple[str, str] | None:
+    def _is_known(self, word: str, lexicon: Lexicon) -> bool:
+        return word in lexicon.known_words or word in lexicon.stop_words or word in self._named
+
+    def _halve(self, word: str) -> tuple[str, str] | None:
         """Two words of names that were written as one: `autofit`."""
-        if self._spread(stem(word)):
+        if self._count_tools(stem(word)):
             return None
-        cuts = ((word[:at], word[at:]) for at in range(_HALF, len(word) - _HALF + 1))
-        return next((halves for halves in cuts if self._named.issuperset(halves)), None)
+        for cut in range(_SHORTEST_HALF, len(word) - _SHORTEST_HALF + 1):
+            first, second = word[:cut], word[cut:]
+            if first in self._named and second in self._named:
+                return first, second
+        return None
 
+    # Made for the first unknown word only: it sorts some thousand words.
     @cached_property
     def _spelling(self) -> Spelling:
-        return Spelling(sorted(word for word in self._named | lexicon().words if len(word) > 2 and word.isascii()))
+        words = self._named | load_lexicon().known_words
+        return Spelling(sorted(word for word in words if len(word) > 2 and word.isascii()))
 
 
-def _words(text: str, known: Lexicon) -> list[str]:
-    """The words of a request without its fillers; what was drawn together is taken apart."""
-    text = _FILE.sub(lambda ending: f" {_KINDS[(ending.lastindex or 1) - 1]}", text[:_LETTERS])
-    text = _SHORT.sub("", _NOT.sub(" not", _IS.sub(r"\1 is", text)))
-    return [word for word in joined(spoken(text)[:_WORDS]) if word not in known.fillers]
+def _split(text: str, lexicon: Lexicon) -> list[str]:
+    """The words of a request without fillers and contractions."""
+    text = _FILE_ENDING.sub(_name_file_kind, text[:_MOST_LETTERS])
+    # "what's" is a question about something; in "John's" and "we've" the rest says nothing.
+    text = _IS.sub(r"\1 is", text)
+    text = _NOT.sub(" not", text)
+    text = _CONTRACTED.sub("", text)
+    words = join_separable_verbs(split_request(text)[:_MOST_WORDS])
+    return [word for word in words if word not in lexicon.fillers]
 
 
-def _runs(said: Sequence[str], known: Lexicon) -> Iterator[tuple[str, Sequence[int]]]:
-    """The known phrases that stand in a request as they are, the longest first, and the places of their words."""
+def _name_file_kind(ending: re.Match[str]) -> str:
+    kinds = list(_FILE_KINDS.values())
+    return f" {kinds[(ending.lastindex or 1) - 1]}"
+
+
+def _find_runs(stems: Sequence[str], lexicon: Lexicon) -> Iterator[tuple[str, Sequence[int]]]:
+    """The known phrases that are in a request word for word, the longest first, and the places of their words."""
     taken: set[int] = set()
-    for size in range(min(known.longest, len(said)), 1, -1):
-        for start in range(len(said) - size + 1):
+    for size in range(min(lexicon.longest_phrase, len(stems)), 1, -1):
+        for start in range(len(stems) - size + 1):
             places = range(start, start + size)
-            phrase = " ".join(said[start : start + size])
-            if phrase in known.runs and taken.isdisjoint(places):
+            phrase = " ".join(stems[start : start + size])
+            if phrase in lexicon.phrases and taken.isdisjoint(places):
                 taken.update(places)
                 yield phrase, places
 
 
-def _bags(said: Sequence[str], known: Lexicon, runs: Collection[str]) -> Iterator[str]:
-    """The other known phrases whose words are all there, in any order."""
-    there = set(said)
-    for word in dict.fromkeys(said):
-        yield from (phrase for phrase, words in known.bags.get(word, ()) if words <= there and phrase not in runs)
+def _find_loose(stems: Sequence[str], runs: Collection[str], lexicon: Lexicon) -> Iterator[str]:
+    """The other known phrases whose words are all in a request, in any order."""
+    present = dict.fromkeys(stems)
+    for word in present:
+        for phrase, needed in lexicon.loose_phrases.get(word, ()):
+            if phrase not in runs and needed <= present.keys():
+                yield phrase
 
 
-def _phrase(phrase: str, known: Lexicon) -> Iterator[Stands]:
-    """What to do and what with are two things that a phrase can say at once."""
-    meant = known.meanings.get(phrase, {})
-    if doing := {meaning: _DONE * much for meaning, much in meant.items() if meaning in known.actions}:
+def _read_phrase(phrase: str, lexicon: Lexicon) -> Iterator[Readings]:
+    """What a phrase says to do, and what to do it with: a tool may fit one or both."""
+    concepts = lexicon.concepts[phrase]
+    doing = {concept: _SAME_ACTION * sure for concept, sure in concepts.items() if concept in lexicon.actions}
+    things = {concept: _SAME_THING * sure for concept, sure in concepts.items() if concept not in lexicon.actions}
+    if doing:
         yield doing
-    if things := {meaning: _MEANT * much for meaning, much in meant.items() if meaning not in known.actions}:
+    if things:
         yield {phrase: 1.0} | things
 
 
-def _word(spelt: Stands, known: Lexicon) -> Stands:
-    stands: Stands = {}
-    for word, likeness in spelt.items():
-        said = stems(word)
-        stands[said] = max(likeness, stands.get(said, 0.0))
-        for meaning, much in known.meanings.get(said, {}).items():
-            meant = likeness * much * (_DONE if meaning in known.actions else _MEANT)
-            stands[meaning] = max(meant, stands.get(meaning, 0.0))
-    return stands
+def _weaken(spellings: Spellings, lexicon: Lexicon) -> Spellings:
+    """A word of a recognized phrase: it says less than alone, and a light word nothing."""
+    return {word: _INSIDE_PHRASE * likeness for word, likeness in spellings.items() if word not in lexicon.light_words}
+
+
+def _read_word(spellings: Spellings, lexicon: Lexicon) -> Readings:
+    readings: Readings = {}
+    for word, likeness in spellings.items():
+        stemmed = stem_phrase(word)
+        readings[stemmed] = max(likeness, readings.get(stemmed, 0.0))
+        for concept, sure in lexicon.concepts.get(stemmed, {}).items():
+            same = _SAME_ACTION if concept in lexicon.actions else _SAME_THING
+            readings[concept] = max(likeness * sure * same, readings.get(concept, 0.0))
+    return readings
