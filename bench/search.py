@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from mooring.core.tool import Tool
-from mooring.tools.catalog.cost import Tools, defer, total
+from mooring.tools.catalog.cost import Tools, defer, estimate_tools
 from mooring.tools.catalog.names import Pair
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
@@ -187,13 +187,15 @@ def _milliseconds(work: Any) -> float:
 def _saved(tools: Tools, index: Index, requests: Sequence[Request]) -> tuple[str, bool]:
     """What is read with and without deferral: before anything is asked, and with the answer to one search."""
     rows = ["| tools | all shown | deferred | deferred, with one search |", "|---|---|---|---|"]
-    found = median(sum(total({pair: tools[pair]}) for pair in index.search(one.words, FIRST)) for one in requests)
+    found = median(
+        sum(estimate_tools({pair: tools[pair]}) for pair in index.search(one.words, FIRST)) for one in requests
+    )
     met = True
     for size in sorted({min(500, len(tools)), len(tools)}):
         some = dict(list(tools.items())[:size])
         shown, _ = defer(some, budget=0)
-        standing = total({**shown, **STANDING})
-        full = total(some)
+        standing = estimate_tools({**shown, **STANDING})
+        full = estimate_tools(some)
         met &= standing <= full * SHARE / 100
         after = standing + found
         rows.append(

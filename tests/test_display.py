@@ -13,11 +13,11 @@ from mooring.core.call import (
     CallPending,
     CallProcessing,
     CallState,
-    Happening,
+    ConversationEvent,
     Invocation,
     ToolName,
-    Update,
     WatchNews,
+    WatchUpdate,
 )
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
@@ -50,9 +50,9 @@ EVENTS: list[Event] = [
     Reloaded((EVIL,), (EVIL,), (EVIL,), (Problem(None, EVIL),)),
     Troubled(Problem(EVIL, EVIL, EVIL, EVIL)),
 ]
-HAPPENINGS: list[Happening] = [
+HAPPENINGS: list[ConversationEvent] = [
     CallChanged(request(), CallPending()),
-    WatchNews((Update("1", EVIL, EVIL, OUTCOME, True),)),
+    WatchNews((WatchUpdate("1", EVIL, EVIL, OUTCOME, True),)),
 ]
 STATES: list[CallState] = [
     CallPending(),
@@ -70,7 +70,7 @@ QUESTIONS: list[Question] = [
 
 
 @pytest.mark.parametrize(
-    ("union", "samples"), [(Event, EVENTS), (Happening, HAPPENINGS), (CallState, STATES), (Question, QUESTIONS)]
+    ("union", "samples"), [(Event, EVENTS), (ConversationEvent, HAPPENINGS), (CallState, STATES), (Question, QUESTIONS)]
 )
 def test_there_is_a_sample_of_each_thing_to_show(union: Any, samples: list[Any]) -> None:
     assert {type(sample) for sample in samples} == set(get_args(union))
@@ -87,7 +87,7 @@ def _kind(happened: object) -> str:
 
 
 @pytest.mark.parametrize("happened", [*HAPPENINGS, *(CallChanged(request(), state) for state in STATES)], ids=_kind)
-def test_everything_that_happens_is_shown_and_steers_nothing(happened: Happening) -> None:
+def test_everything_that_happens_is_shown_and_steers_nothing(happened: ConversationEvent) -> None:
     assert_harmless(happening(happened, KNOWN))
 
 

@@ -14,12 +14,21 @@ import pytest
 from test_host import until
 
 import mooring
-from mooring.core.call import CallChanged, CallDone, CallFailed, CallPending, CallProcessing, Happening, WatchNews, word
+from mooring.core.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
+    CallPending,
+    CallProcessing,
+    ConversationEvent,
+    WatchNews,
+    name_state,
+)
 from mooring.core.content import Image, Text
 from mooring.core.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
-from mooring.tools.tool import OwnTool
+from mooring.tools.tool import BuiltinTool
 from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -31,12 +40,12 @@ class Conversation:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.happened: list[Happening] = []
+        self.happened: list[ConversationEvent] = []
         self.tools: Registry
 
     def states(self, id: str | None = None) -> list[str]:
         moved = [each for each in self.happened if isinstance(each, CallChanged) and id in (None, each.request.id)]
-        return [word(each.state) for each in moved]
+        return [name_state(each.state) for each in moved]
 
     def heard(self) -> list[Any]:
         return [update for each in self.happened if isinstance(each, WatchNews) for update in each.updates]
@@ -499,8 +508,8 @@ async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(
         async def work(given: Any) -> Any:
             return mooring.Result((Text(given["text"].upper()),))
 
-        def tool(name: str) -> OwnTool:
-            return OwnTool(talk.host, name, "Shouts.", work, ("text",), text={"type": "string"})
+        def tool(name: str) -> BuiltinTool:
+            return BuiltinTool(talk.host, name, "Shouts.", work, ("text",), text={"type": "string"})
 
         async with talk.host.registry(more=[tool("Shout")]) as tools:
             assert (await tools.call("Shout", {"text": "ahoy"})).text == "AHOY"
@@ -516,7 +525,9 @@ async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(hom
         async def work(given: Any) -> Any:
             raise ZeroDivisionError
 
-        async with talk.host.registry(more=[OwnTool(talk.host, "Odd", "", work)], tell=talk.happened.append) as tools:
+        async with talk.host.registry(
+            more=[BuiltinTool(talk.host, "Odd", "", work)], tell=talk.happened.append
+        ) as tools:
             with pytest.raises(ZeroDivisionError):
                 await tools.call("Odd")
     assert talk.states() == ["pending", "processing", "error"]
@@ -567,9 +578,9 @@ async def test_a_model_that_searches_reads_a_thirtieth_of_what_it_would(
 
 
 def tokens(tools: Registry) -> int:
-    from mooring.tools.catalog.cost import estimate
+    from mooring.tools.catalog.cost import estimate_tokens
 
-    return sum(estimate(json.dumps([each.name, each.description, each.schema])) for each in tools.definitions)
+    return sum(estimate_tokens(json.dumps([each.name, each.description, each.schema])) for each in tools.definitions)
 
 
 async def test_some_are_always_shown_and_the_budget_is_a_setting(home: Home, teller: dict[str, Any]) -> None:
@@ -623,5 +634,5 @@ def test_only_the_registry_makes_names() -> None:
 
 def test_a_state_has_the_word_that_others_know_it_by() -> None:
     outcome = mooring.tools.registry.Outcome()
-    words = [word(state) for state in (CallPending(), CallProcessing(), CallDone(outcome), CallFailed(outcome))]
+    words = [name_state(state) for state in (CallPending(), CallProcessing(), CallDone(outcome), CallFailed(outcome))]
     assert words == ["pending", "processing", "done", "error"]

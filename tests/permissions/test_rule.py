@@ -13,7 +13,7 @@ from mooring.errors import ConfigError
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import parse_pair, parse_rule, spell_exactly
 from mooring.permissions.verdict import Action, ProposedCall, Rule
-from mooring.tools.catalog.names import Scheme, names
+from mooring.tools.catalog.names import Scheme, name_tools
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 
@@ -61,7 +61,7 @@ PLAIN = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
 def test_a_deny_of_any_shown_name_covers_its_tool(
     server: str, tool: str, scheme: Scheme, crowd: list[tuple[str, str]]
 ) -> None:
-    shown = names({(server, tool), *crowd}, scheme)[server, tool]
+    shown = name_tools({(server, tool), *crowd}, scheme)[server, tool]
     for name in (shown, shown.upper(), shown.lower(), shown.title()):
         assert decide(literal(name), "deny", server, tool) == "deny"
 
@@ -144,7 +144,7 @@ def test_an_allow_of_a_shown_name_never_reaches_a_tool_that_is_shown_otherwise(
     server: str, tool: str, scheme: Scheme, other: tuple[str, str]
 ) -> None:
     assume(other != (server, tool))
-    shown = names([(server, tool), other], scheme)
+    shown = name_tools([(server, tool), other], scheme)
     assert decide(literal(shown[server, tool]), "allow", *other) == "ask"
 
 
@@ -159,7 +159,7 @@ def test_a_hundred_thousand_pairs_never_share_a_name() -> None:
     parts = ["a", "b", "A", "_", "__", "-", ".", "1", "é", "\u200b", "ａ", " ", "mcp", "___0123456789abcdef"]
     texts = {"".join(chance.choices(parts, k=chance.randint(1, 6))) for _ in range(1_000)}
     pairs = list(itertools.islice(itertools.product(texts, texts), 100_000))
-    assert len(set(names(pairs).values())) == len(pairs) == 100_000
+    assert len(set(name_tools(pairs).values())) == len(pairs) == 100_000
 
 
 @pytest.mark.parametrize(

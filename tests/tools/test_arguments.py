@@ -20,7 +20,7 @@ from msgspec import Raw
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm, check, repair
-from mooring.tools.arguments.plain import plainly
+from mooring.tools.arguments.plain import read_plain_schema
 from schemas import ALL_REAL, REAL, odd
 
 
@@ -218,7 +218,7 @@ VALUES = some.sampled_from([None, True, 0, 1, 2.0, 2.5, "", "a", "z", [], ["a"],
 
 @given(SCHEMAS, some.dictionaries(some.sampled_from("abcd"), VALUES))
 def test_what_plainly_fits_is_valid(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
-    plain = plainly(schema)
+    plain = read_plain_schema(schema)
     if plain is not None and plain.fits(arguments):
         Draft202012Validator(schema).validate(arguments)
 

@@ -5,7 +5,7 @@ import json
 from msgspec import Raw
 
 from mooring.core.tool import Tool
-from mooring.tools.catalog.cost import Tools, cost, defer, estimate, total
+from mooring.tools.catalog.cost import Tools, defer, estimate_tokens, estimate_tool, estimate_tools
 
 
 def tool(name: str, description: str = "", schema: object = None) -> Tool:
@@ -19,26 +19,26 @@ TOOLS: Tools = {
 
 
 def test_four_bytes_are_about_a_token() -> None:
-    assert [estimate(text) for text in ("", "abc", "abcd", "abcde", "日本", b"12345678")] == [0, 1, 1, 2, 2, 2]
+    assert [estimate_tokens(text) for text in ("", "abc", "abcd", "abcde", "日本", b"12345678")] == [0, 1, 1, 2, 2, 2]
 
 
 def test_a_lone_surrogate_has_a_cost_too() -> None:
-    assert estimate("\ud800") == 1
+    assert estimate_tokens("\ud800") == 1
 
 
 def test_name_description_and_schema_are_paid_for() -> None:
-    assert cost(tool("name", "eight ch", {})) == 1 + 2 + 1
-    assert cost(tool("name", "eight ch", {"type": "object"})) == 1 + 2 + 5
+    assert estimate_tool(tool("name", "eight ch", {})) == 1 + 2 + 1
+    assert estimate_tool(tool("name", "eight ch", {"type": "object"})) == 1 + 2 + 5
 
 
 def test_all_are_shown_where_all_fit() -> None:
-    shown, deferred = defer(TOOLS, budget=total(TOOLS))
+    shown, deferred = defer(TOOLS, budget=estimate_tools(TOOLS))
     assert list(shown) == sorted(TOOLS)
     assert not deferred
 
 
 def test_one_token_too_many_defers_all_that_are_not_named() -> None:
-    shown, deferred = defer(TOOLS, budget=total(TOOLS) - 1)
+    shown, deferred = defer(TOOLS, budget=estimate_tools(TOOLS) - 1)
     assert not shown
     assert list(deferred) == sorted(TOOLS)
 

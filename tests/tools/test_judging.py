@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench.search import SHARE, STANDING, load_tools, main
 
-from mooring.tools.catalog.cost import defer, total
+from mooring.tools.catalog.cost import defer, estimate_tools
 
 TOOLS = {"tools": [{"server": "shop", "tool": name, "inputSchema": {}} for name in ("get_order", "delete_user")]}
 ANSWERED = {"kind": "keywords", "words": "get order", "right": ["shop/get_order"]}
@@ -29,4 +29,4 @@ def test_five_hundred_deferred_tools_cost_less_than_three_percent() -> None:
     tools = dict(list(load_tools().items())[:500])
     shown, deferred = defer(tools, budget=20_000)
     assert len(deferred) == 500
-    assert total({**shown, **STANDING}) <= total(tools) * SHARE / 100
+    assert estimate_tools({**shown, **STANDING}) <= estimate_tools(tools) * SHARE / 100

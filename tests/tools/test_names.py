@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.settings import NAMES
-from mooring.tools.catalog.names import LONGEST, Scheme, names
+from mooring.tools.catalog.names import MAX_LENGTH, Scheme, name_tools
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 
 
 def one(server: str, tool: str, scheme: Scheme = "mcp__server__tool") -> str:
-    return names([(server, tool)], scheme)[server, tool]
+    return name_tools([(server, tool)], scheme)[server, tool]
 
 
 def test_the_schemes_are_those_that_can_be_set() -> None:
@@ -65,7 +65,7 @@ def test_the_third_scheme_joins_by_dots() -> None:
 )
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_names_that_could_meet_are_told_apart(pairs: list[tuple[str, str]], scheme: Scheme) -> None:
-    assert len(set(names(pairs, scheme).values())) == len(pairs)
+    assert len(set(name_tools(pairs, scheme).values())) == len(pairs)
 
 
 text = st.text(alphabet="ab_.-/ AÉ\u200b1", min_size=1, max_size=8) | st.text(min_size=1, max_size=90)
@@ -74,10 +74,10 @@ text = st.text(alphabet="ab_.-/ AÉ\u200b1", min_size=1, max_size=8) | st.text(m
 @settings(max_examples=300, deadline=None)
 @given(pairs=st.lists(st.tuples(text, text), unique=True, max_size=30), scheme=st.sampled_from(SCHEMES))
 def test_no_two_pairs_ever_share_a_name_and_none_is_too_long(pairs: list[tuple[str, str]], scheme: Scheme) -> None:
-    made = names(pairs, scheme)
+    made = name_tools(pairs, scheme)
     assert len(set(made.values())) == len(pairs)
-    assert max(map(len, made.values()), default=0) <= LONGEST
-    assert names(reversed(pairs), scheme) == made
+    assert max(map(len, made.values()), default=0) <= MAX_LENGTH
+    assert name_tools(reversed(pairs), scheme) == made
     if scheme != "mcp.server.tool":
         assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in made.values())
 
@@ -87,7 +87,7 @@ def test_no_two_pairs_ever_share_a_name_and_none_is_too_long(pairs: list[tuple[s
 def test_in_the_first_scheme_a_name_does_not_depend_on_its_neighbours(
     pair: tuple[str, str], others: list[tuple[str, str]]
 ) -> None:
-    assert names([pair])[pair] == names([pair, *others])[pair]
+    assert name_tools([pair])[pair] == name_tools([pair, *others])[pair]
 
 
 def test_a_server_cannot_grind_out_the_name_of_another_ones_tool() -> None:

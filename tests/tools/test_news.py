@@ -9,12 +9,12 @@ from mooring.core.call import WatchNews
 from mooring.core.content import ResourceContents, Text
 from mooring.core.event import Event, Logged, Updated
 from mooring.core.result import Reading, Result
-from mooring.tools.news import News
+from mooring.tools.news import WatchReporter
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.store import Store
+from mooring.tools.results.store import ResultStore
 
 
-class House:
+class FakeHost:
     """Tells what it is given to tell."""
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class Listening:
     """A conversation that watches some things, and when it was told what."""
 
     def __init__(self, folder: Path, watched: dict[str, Any], every: float = 0.0) -> None:
-        self.house = House()
+        self.host = FakeHost()
         self._heard: asyncio.Queue[tuple[float, WatchNews]] = asyncio.Queue()
-        delivery = Delivery(Store(str(folder)))
-        self._news = News(self.house, watched, delivery, self._tell, every)  # type: ignore[arg-type]  # all it needs
+        delivery = Delivery(ResultStore(str(folder)))
+        self._news = WatchReporter(self.host, watched, delivery, self._tell, every)  # type: ignore[arg-type]  # all it needs
         self._news.follow()
 
     def _tell(self, news: WatchNews) -> None:
@@ -44,7 +44,7 @@ class Listening:
     async def after(self, *events: Event) -> tuple[float, WatchNews]:
         """When and what it is told next, once these have happened."""
         for event in events:
-            self.house.queue.put_nowait(event)
+            self.host.queue.put_nowait(event)
         return await self._heard.get()
 
     async def close(self) -> int:

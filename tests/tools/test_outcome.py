@@ -15,8 +15,8 @@ from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.outcome import budget, failure, preview, size
-from mooring.tools.results.store import Store
+from mooring.tools.results.outcome import count_bytes, describe_failure, find_budget, make_preview
+from mooring.tools.results.store import ResultStore
 
 ABOUT = Outcome(server="s", tool="t", origin="somewhere")
 PNG = b64encode(b"\x89PNG picture").decode()
@@ -24,7 +24,7 @@ PNG = b64encode(b"\x89PNG picture").decode()
 
 @pytest.fixture
 def delivery(tmp_path: Path) -> Delivery:
-    return Delivery(Store(str(tmp_path / "results")), {"image", "audio"})
+    return Delivery(ResultStore(str(tmp_path / "results")), {"image", "audio"})
 
 
 def said(*blocks: Block, error: bool = False, structured: Any = None) -> Result:
@@ -54,7 +54,7 @@ async def test_pictures_and_sounds_are_passed_on_in_their_place(delivery: Delive
     ],
 )
 async def test_what_a_model_does_not_take_is_in_a_file(block: Block, ending: str, tmp_path: Path) -> None:
-    delivery = Delivery(Store(str(tmp_path / "results")), ())
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), ())
     outcome = await delivery.of(said(block), ABOUT)
     [file] = (tmp_path / "results").iterdir()
     assert file.name.endswith(ending)
@@ -130,16 +130,16 @@ async def test_a_tools_own_failure_begins_with_error_and_only_once(delivery: Del
 
 
 def test_a_failure_of_the_server_is_an_mcp_error_and_what_was_never_sent_an_error() -> None:
-    assert failure(TimedOut("s", "tools/call", 1)).startswith("MCP error: s did not answer")
-    assert failure(Denied("no")) == "Error: no"
-    assert failure(BadArguments("s", "m", "r", words="w")) == "Error: w"
+    assert describe_failure(TimedOut("s", "tools/call", 1)).startswith("MCP error: s did not answer")
+    assert describe_failure(Denied("no")) == "Error: no"
+    assert describe_failure(BadArguments("s", "m", "r", words="w")) == "Error: w"
 
 
 # --- budgets ------------------------------------------------------------------------------------------------------
 
 
 async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path: Path) -> None:
-    delivery = Delivery(Store(str(tmp_path / "results")), tokens=100)
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=100)
     whole = "".join(f"line {number}\n" for number in range(1000))
     outcome = await delivery.of(said(Text(whole), Text("the end")), ABOUT)
     assert outcome.text.startswith("line 0\nline 1\n")
@@ -152,7 +152,7 @@ async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path:
 
 
 async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> None:
-    delivery = Delivery(Store(str(tmp_path / "results")), tokens=100)
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=100)
     outcome = await delivery.failed(RpcError("s", -32000, "x" * 10_000), ABOUT)
     assert outcome.text.startswith("MCP error: s answered: xxx")
     assert outcome.is_error
@@ -161,14 +161,14 @@ async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> N
 
 
 async def test_pictures_stay_when_the_text_beside_them_is_cut(tmp_path: Path) -> None:
-    delivery = Delivery(Store(str(tmp_path / "results")), {"image"}, tokens=10)
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), {"image"}, tokens=10)
     outcome = await delivery.of(said(Text("x" * 1000), Image(data=PNG, mime_type="image/png")), ABOUT)
     assert [type(part) for part in outcome.parts] == [Text, Image]
 
 
 async def test_a_disk_that_takes_nothing_costs_the_file_and_not_the_result(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
-    delivery = Delivery(Store(str(tmp_path / "results")), tokens=10)
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=10)
     outcome = await delivery.of(said(Text("x" * 1000)), ABOUT)
     assert outcome.file is None
     assert "could not be kept" in outcome.text
@@ -179,14 +179,14 @@ async def test_a_disk_that_takes_nothing_costs_the_file_and_not_the_result(tmp_p
     [(7, 7), ({"s.t": 5, "s.*": 6}, 5), ({"other.*": 5, "s.*": 6}, 6), ({"other.*": 5}, 25_000), ({}, 25_000)],
 )
 def test_a_budget_is_for_all_or_for_those_that_a_glob_names(setting: Any, tokens: int) -> None:
-    assert budget(setting, "s", "t") == tokens
+    assert find_budget(setting, "s", "t") == tokens
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.integers(1, 50))
 def test_a_preview_is_the_two_ends_and_no_longer_than_its_budget(some: list[str], most: int) -> None:
     whole = "\n".join(some).encode(errors="replace").decode()
-    assert size(some) == len(whole.encode())
-    head, _, tail = preview(some, most, "CUT").partition("\n\n[CUT]\n\n")
+    assert count_bytes(some) == len(whole.encode())
+    head, _, tail = make_preview(some, most, "CUT").partition("\n\n[CUT]\n\n")
     assert whole.startswith(head)
     assert whole.endswith(tail)
     assert len(head.encode()) + len(tail.encode()) <= most

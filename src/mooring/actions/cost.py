@@ -8,8 +8,8 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import connect_servers
 from mooring.core.call import Definition
 from mooring.host.host import Host
-from mooring.tools.catalog.cost import estimate, total
-from mooring.tools.deferral import CONTEXT
+from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
+from mooring.tools.deferral import DEFAULT_CONTEXT
 
 OWN = "mooring"
 
@@ -54,7 +54,7 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
         raise next(iter(errors.values()))
     failed = {server: str(error) for server, error in errors.items() if server in host.servers}
     only = host.server(name).name if name else None
-    budget = round(CONTEXT * host.settings["toolBudget"] / 100)
+    budget = round(DEFAULT_CONTEXT * host.settings["toolBudget"] / 100)
     async with host.registry(context=1 << 40) as whole, host.registry(context=0) as short:
         pairs = whole.pairs
         servers = sorted({server for server, _ in pairs.values() if only in (None, server)})
@@ -62,8 +62,8 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
             tuple(_share(server, whole.definitions, short.definitions, pairs) for server in servers),
             _share(None, whole.definitions, short.definitions, pairs),
             budget,
-            CONTEXT,
-            total({(entry.server, entry.tool): entry.definition for entry in host.tools}) > budget,
+            DEFAULT_CONTEXT,
+            estimate_tools({(entry.server, entry.tool): entry.definition for entry in host.tools}) > budget,
             failed,
         )
 
@@ -80,4 +80,7 @@ def _share(
 
 
 def _tokens(tools: list[Definition]) -> int:
-    return sum(estimate(tool.name) + estimate(tool.description) + estimate(json.encode(tool.schema)) for tool in tools)
+    return sum(
+        estimate_tokens(tool.name) + estimate_tokens(tool.description) + estimate_tokens(json.encode(tool.schema))
+        for tool in tools
+    )

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.core.call import Definition
-from mooring.core.turn import Say, TurnTools
+from mooring.core.turn import OnText, TurnTools
 
-FOUND = 8
+MAX_CHOICES = 8
 """So many tools are put before a person at once."""
 
 
@@ -20,7 +20,7 @@ class Person(Protocol):
         """The arguments of a call; `None` for no call at all."""
 
 
-class Manual:
+class ManualBackend:
     """Searches, lets the person choose and fill in, and calls."""
 
     name = "manual"
@@ -28,15 +28,15 @@ class Manual:
     def __init__(self, person: Person) -> None:
         self._person = person
 
-    async def turn(self, request: str, tools: TurnTools, say: Say) -> None:
+    async def turn(self, request: str, tools: TurnTools, say: OnText) -> None:
         tool = tools.find(request) or await self._chosen(request, tools, say)
         arguments = None if tool is None else await self._person.fill(tool)
         if tool is not None and arguments is not None:
             await tools.call(tool.name, arguments)
 
-    async def _chosen(self, request: str, tools: TurnTools, say: Say) -> Definition | None:
+    async def _chosen(self, request: str, tools: TurnTools, say: OnText) -> Definition | None:
         while True:
-            found = tools.search(request, FOUND)
+            found = tools.search(request, MAX_CHOICES)
             if not found:
                 say(f"No tool that is known fits {request!r}. /tools shows all, /mcp the servers.")
                 return None

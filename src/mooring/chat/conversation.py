@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.actions.opening import open_host
 from mooring.core.approved import Approved
-from mooring.core.call import Definition, Happening
+from mooring.core.call import ConversationEvent, Definition
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
@@ -46,7 +46,7 @@ class Face(Protocol):
     def notice(self, text: str) -> None:
         """Show something that happened beside what the person does."""
 
-    def happened(self, event: Happening) -> None:
+    def happened(self, event: ConversationEvent) -> None:
         """Show what became of a call."""
 
 
@@ -132,14 +132,14 @@ class Conversation:
         """What stands in a resource, behind the gate and on record like every read. Raises: as `Host.read`; Denied."""
         # Reading is seldom the first thing that a person does, and a result is kept by what delivers to a model.
         from mooring.tools.results.deliver import Delivery
-        from mooring.tools.results.outcome import as_result
-        from mooring.tools.results.store import Store
+        from mooring.tools.results.outcome import result_of_reading
+        from mooring.tools.results.store import ResultStore
 
         async def read() -> Result:
-            return as_result(await self.host.read(server, uri), server, uri)
+            return result_of_reading(await self.host.read(server, uri), server, uri)
 
         result = await self.host.own("ReadMcpResource", {"server": server, "uri": uri}, read)
-        delivery = Delivery(Store(f"{self.viewpoint.where.cache}/results"), (), self.tokens)
+        delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens)
         return await delivery.of(result, Outcome(server=server, tool=uri))
 
     def _refresh_tools(self) -> None:

@@ -17,7 +17,7 @@ ToolName = NewType("ToolName", str)
 CallId = NewType("CallId", str)
 """What tells one call of a conversation from another."""
 
-Word: TypeAlias = Literal["pending", "processing", "done", "error"]
+CallStateName: TypeAlias = Literal["pending", "processing", "done", "error"]
 
 
 class Definition(Struct, frozen=True):
@@ -66,7 +66,7 @@ class CallFailed(Struct, frozen=True, tag=True):
 CallState: TypeAlias = CallPending | CallProcessing | CallDone | CallFailed
 
 
-def word(state: CallState) -> Word:
+def name_state(state: CallState) -> CallStateName:
     """The state in one word."""
     match state:
         case CallPending():
@@ -86,7 +86,7 @@ class CallChanged(Struct, frozen=True, tag=True):
     state: CallState
 
 
-class Update(Struct, frozen=True):
+class WatchUpdate(Struct, frozen=True):
     """What something that is watched has become; `ended` where it is not watched any more."""
 
     watch: str
@@ -99,8 +99,8 @@ class Update(Struct, frozen=True):
 class WatchNews(Struct, frozen=True, tag=True):
     """News of what this conversation watches, merged: the last of each."""
 
-    updates: tuple[Update, ...]
+    updates: tuple[WatchUpdate, ...]
 
 
-Happening: TypeAlias = CallChanged | WatchNews
+ConversationEvent: TypeAlias = CallChanged | WatchNews
 """What happens to the tools of a conversation, in order."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from mooring.core.call import Definition
 from mooring.core.outcome import Outcome
 
-Say: TypeAlias = Callable[[str], None]
+OnText: TypeAlias = Callable[[str], None]
 """Hears the words of whoever answers, piece by piece; must not wait."""
 
 
@@ -33,7 +33,7 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def turn(self, request: str, tools: TurnTools, say: Say) -> None:
+    async def turn(self, request: str, tools: TurnTools, say: OnText) -> None:
         """Do what is asked for. Cancelling it ends the turn and the calls in it.
 
         What is called is told by the tools themselves, in order; `say` hears the rest. Raises: MooringError.

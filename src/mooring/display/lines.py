@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.call import CallChanged, CallProcessing, Happening, Update, WatchNews, word
+from mooring.core.call import CallChanged, CallProcessing, ConversationEvent, WatchNews, WatchUpdate, name_state
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome, Part
@@ -104,13 +104,13 @@ def label(name: str, known: Known) -> str:
 # --- what happens --------------------------------------------------------------------------------------------------
 
 
-def happening(happened: Happening, known: Known) -> tuple[str, ...]:
+def happening(happened: ConversationEvent, known: Known) -> tuple[str, ...]:
     """What happened to the tools of a conversation."""
     match happened:
         case CallChanged(request, state):
             shown = renderer(request.name, known)
             name = label(request.name, {**known, **_pair(request.server, request.tool, request.name)})
-            return (f"{shown.icon} {name} · {shown.title(request.arguments)} · {word(state)}{_step(state)}",)
+            return (f"{shown.icon} {name} · {shown.title(request.arguments)} · {name_state(state)}{_step(state)}",)
         case WatchNews(updates):
             return tuple(map(_update, updates))
 
@@ -206,7 +206,7 @@ def _step(state: Any) -> str:
     return f"{far}{' in the background' if state.background else ''}"
 
 
-def _update(update: Update) -> str:
+def _update(update: WatchUpdate) -> str:
     ended = " is no longer watched" if update.ended else ""
     return f"{safe(update.server)}: {safe(update.target)}{ended} · {safe(_first_line(update.outcome.text))}"
 

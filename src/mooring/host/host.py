@@ -27,7 +27,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.tools.registry import Registry, Tell
+    from mooring.tools.registry import EventListener, Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.tool import ModelTool
 
@@ -226,7 +226,7 @@ class Host:
         loaded: Iterable[str] = (),
         tokens: int | None = None,
         more: "Iterable[ModelTool]" = (),
-        tell: "Tell | None" = None,
+        tell: "EventListener | None" = None,
     ) -> "Registry":
         """Everything that a model can call in one conversation: use it with `async with`.
 

@@ -7,7 +7,7 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.errors import MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, NotAdmitted
 from mooring.servers.server import Server
-from mooring.tools.catalog.catalog import Catalog, CatalogEntry, Cold, Means, ToolSource
+from mooring.tools.catalog.catalog import Catalog, CatalogEntry, MeaningSource, ToolSource, UnlistedTool
 from mooring.tools.catalog.names import Scheme
 
 
@@ -15,7 +15,10 @@ class Lookup:
     """The names of one host. `held` says which of a server's tools are not what was approved."""
 
     def __init__(
-        self, servers: Mapping[str, Server], held: Callable[[Server], frozenset[str]], meaning: Means = lambda: None
+        self,
+        servers: Mapping[str, Server],
+        held: Callable[[Server], frozenset[str]],
+        meaning: MeaningSource = lambda: None,
     ) -> None:
         self._meaning = meaning
         self._servers = servers
@@ -131,12 +134,12 @@ class Lookup:
             return await self.find(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         return await self._asked(found, until)
 
-    async def _asked(self, cold: Cold, until: float) -> CatalogEntry:
+    async def _asked(self, cold: UnlistedTool, until: float) -> CatalogEntry:
         server = self.server(cold.server)
         self._still(server, server.name, cold.tool)
         await server.session(until)
         found = self.catalog.find(f"{server.name}.{cold.tool}")
-        if isinstance(found, Cold):
+        if isinstance(found, UnlistedTool):
             raise UnknownTool(server.name, cold.tool)
         return found
 

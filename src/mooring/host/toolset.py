@@ -7,10 +7,10 @@ from mooring.core.limits import UNHURRIED
 from mooring.core.result import Progress, Result
 from mooring.host.assembly import Assembly
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.deferral import all_of
-from mooring.tools.registry import Registry, Tell, Terms
+from mooring.tools.deferral import glob_for_server
+from mooring.tools.registry import EventListener, Registry, RegistryOptions
 from mooring.tools.results.outcome import Media
-from mooring.tools.results.store import Store
+from mooring.tools.results.store import ResultStore
 from mooring.tools.tool import ModelTool, ToolHost
 
 HostCall: TypeAlias = Callable[..., Coroutine[Any, Any, Result]]
@@ -29,12 +29,12 @@ def make_registry(
     loaded: Iterable[str],
     tokens: int | None,
     more: Iterable[ModelTool],
-    tell: Tell | None,
+    tell: EventListener | None,
 ) -> Registry:
     """See `Host.registry`. Raises: ConfigError where a name is taken."""
     settings = parts.settings
-    always_loaded = [all_of(name) for name, server in parts.fleet.servers.items() if server.config.always_load]
-    terms = Terms(
+    always_loaded = [glob_for_server(name) for name, server in parts.fleet.servers.items() if server.config.always_load]
+    terms = RegistryOptions(
         context=context,
         percent=settings["toolBudget"],
         always=(*always_loaded, *settings["alwaysLoad"]),
@@ -49,7 +49,7 @@ def make_registry(
     registry = Registry(
         owner,
         parts.lookup.tools,
-        Store(parts.results),
+        ResultStore(parts.results),
         terms,
         more=more,
         tell=tell or _tell_nobody,

@@ -20,17 +20,17 @@ from mooring.core.tool import Pair, Tool
 from mooring.errors import ProtocolError, UnknownTool
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.cost import defer
-from mooring.tools.results.outcome import data
+from mooring.tools.results.outcome import json_result
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
-from mooring.tools.tool import Arguments, OwnTool, ToolHost
+from mooring.tools.tool import Arguments, BuiltinTool, ToolHost
 
-CONTEXT = 200_000
+DEFAULT_CONTEXT = 200_000
 """Tokens a model can hold, where nobody says."""
-PERCENT = 10.0
+DEFAULT_PERCENT = 10.0
 """How much of that its tools may take, where no setting says."""
-FOUND, MOST_FOUND = 5, 20
-PATIENCE = 2.0
+DEFAULT_LIMIT, MAX_LIMIT = 5, 20
+MEANING_WAIT = 2.0
 """Seconds that a search waits for what tools mean, the first time."""
 _SERVERS_NAMED = 40
 
@@ -87,7 +87,7 @@ class Deferral:
         pair = entry.server, entry.tool
         return pair in self._deferred and pair not in self._loaded
 
-    def search(self, words: str, limit: int = FOUND) -> list[CatalogEntry]:
+    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
         """The tools that fit best, the best first; they are shown from now on."""
         found = [self._entries[pair] for pair in self._index.search(words, limit)]
         self.load(entry.name for entry in found)
@@ -106,7 +106,7 @@ class Deferral:
         """Wait a little until that is known, if a search by these words has to know."""
         if self._meaning is not None:
             self._index.search(words, 1)
-            await asyncio.to_thread(self._meaning.wait, PATIENCE)
+            await asyncio.to_thread(self._meaning.wait, MEANING_WAIT)
 
     def servers(self) -> str:
         """Whose tools can be searched for, in words."""
@@ -116,7 +116,7 @@ class Deferral:
         return ", ".join(named[:_SERVERS_NAMED]) + more
 
 
-def definition(name: str, tool: Tool) -> Definition:
+def define_tool(name: str, tool: Tool) -> Definition:
     """A tool as a model is shown it; a schema that cannot be read says nothing."""
     try:
         schema = tool.schema
@@ -125,23 +125,23 @@ def definition(name: str, tool: Tool) -> Definition:
     return Definition(ToolName(name), tool.description or tool.title or "", schema)
 
 
-def searching(house: ToolHost, shelf: Callable[[], Deferral]) -> OwnTool:
+def make_search_tool(host: ToolHost, deferral: Callable[[], Deferral]) -> BuiltinTool:
     """The tool by which a model finds others."""
 
     async def search(given: Arguments) -> Result:
-        await shelf().learned(given["query"])
-        found = shelf().search(given["query"], given.get("limit", FOUND))
-        return data([_told(definition(entry.name, entry.definition)) for entry in found])
+        await deferral().learned(given["query"])
+        found = deferral().search(given["query"], given.get("limit", DEFAULT_LIMIT))
+        return json_result([_told(define_tool(entry.name, entry.definition)) for entry in found])
 
-    servers = shelf().servers()
-    return OwnTool(
-        house,
+    servers = deferral().servers()
+    return BuiltinTool(
+        host,
         "ToolSearch",
         f"Find tools of MCP servers by what they do; those it gives can be called from then on. Servers: {servers}.",
         search,
         ("query",),
         query={"type": "string", "description": "What the tool should do, in a few words."},
-        limit={"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "default": FOUND},
+        limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     )
 
 
@@ -149,7 +149,7 @@ def _told(found: Definition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
 
 
-class Scope(Struct, frozen=True):
+class ToolScope(Struct, frozen=True):
     """What an agent may have, by globs over `server.tool` or over the names that tools are shown by."""
 
     allow: tuple[str, ...] | None = None
@@ -174,7 +174,7 @@ def _named(spelled: Iterable[str], globs: Iterable[str]) -> bool:
     return any(fnmatchcase(name, glob) for glob in globs for name in spelled)
 
 
-def all_of(server: str) -> str:
+def glob_for_server(server: str) -> str:
     """The glob that stands for all tools of a server, whatever characters are in its name."""
     escaped = re.sub(r"([*?[])", r"[\1]", server)
     return f"{escaped}.*"

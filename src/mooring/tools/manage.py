@@ -12,13 +12,13 @@ from msgspec import Struct, convert, field
 from mooring.core.content import Image, ResourceContents, Text
 from mooring.core.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
-from mooring.tools.results.outcome import Media, data, viewable
-from mooring.tools.results.store import Store
-from mooring.tools.tool import Arguments, OwnTool, ToolHost, Watched
+from mooring.tools.results.outcome import Media, is_viewable, json_result
+from mooring.tools.results.store import ResultStore
+from mooring.tools.tool import Arguments, BuiltinTool, ToolHost, WatchHandle
 
-LEAST, USUAL = 1_000, 5_000
+MIN_INTERVAL, DEFAULT_INTERVAL = 1_000, 5_000
 """Milliseconds between two looks: the least, and what is meant where nothing is said."""
-PORTION = 40_000
+MAX_PORTION = 40_000
 ALIASES: Mapping[str, str] = {
     "ListMcpResourcesTool": "ListMcpResources",
     "ReadMcpResourceTool": "ReadMcpResource",
@@ -41,7 +41,7 @@ class ListedResource(Struct, frozen=True, omit_defaults=True, rename="camel"):
     description: str | None = None
 
 
-class Contents(Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ReadResourcePart(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One part of a resource, as `ReadMcpResource` gives it."""
 
     uri: str
@@ -58,33 +58,33 @@ class PollingRequest(Struct, frozen=True, rename="camel"):
     tool_name: str | None = None
     arguments: dict[str, Any] = {}
     uri: str | None = None
-    interval: float = field(default=USUAL, name="intervalMs")
+    interval: float = field(default=DEFAULT_INTERVAL, name="intervalMs")
     reason: str = ""
 
 
-class Mine(Struct, frozen=True):
+class ConversationWatch(Struct, frozen=True):
     """Something that this conversation watches, and the tool that began it."""
 
-    watch: Watched
+    watch: WatchHandle
     by: Literal["subscription", "polling"]
 
 
-class Manage:
+class ResourceTools:
     """The tools of one conversation, and what it watches with them."""
 
     def __init__(
         self,
-        house: ToolHost,
-        store: Store,
+        host: ToolHost,
+        store: ResultStore,
         has: Callable[[str], bool],
         raw: Callable[[str, str], str],
         takes: Collection[Media] = (),
     ) -> None:
         """`has` says whether a server is there for this conversation, `raw` what a tool of it is really called."""
-        self.watched: dict[str, Mine] = {}
+        self.watched: dict[str, ConversationWatch] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
-        self._house, self._store, self._takes = house, store, takes
+        self._host, self._store, self._takes = host, store, takes
         self._has, self._raw = has, raw
         self.tools = tuple(self._tools())
         for tool in self.tools:
@@ -95,15 +95,15 @@ class Manage:
         for id in tuple(self.watched):
             await self._end(id)
 
-    def _tools(self) -> list[OwnTool]:
+    def _tools(self) -> list[BuiltinTool]:
         def tool(
             name: str,
             description: str,
             work: Callable[[Any], Awaitable[Result]],
             required: tuple[str, ...] = (),
             **properties: Mapping[str, Any],
-        ) -> OwnTool:
-            return OwnTool(self._house, name, description, work, required, **properties)
+        ) -> BuiltinTool:
+            return BuiltinTool(self._host, name, description, work, required, **properties)
 
         return [
             tool(
@@ -130,7 +130,7 @@ class Manage:
                 toolName={"type": "string", "description": "For a tool: its name on its server."},
                 arguments={"type": "object", "description": "For a tool: what it is called with."},
                 uri={"type": "string", "description": "For a resource: its address."},
-                intervalMs={"type": "number", "minimum": LEAST, "default": USUAL}, reason=_REASON,
+                intervalMs={"type": "number", "minimum": MIN_INTERVAL, "default": DEFAULT_INTERVAL}, reason=_REASON,
             ),
             tool(
                 "UnsubscribePolling", "Stop polling.",
@@ -140,8 +140,8 @@ class Manage:
         ]  # fmt: skip
 
     async def _list(self, given: Arguments) -> Result:
-        found = await self._house.resources(self._server(given["server"]) if "server" in given else None)
-        return data(
+        found = await self._host.resources(self._server(given["server"]) if "server" in given else None)
+        return json_result(
             [
                 ListedResource(
                     each.item.uri,
@@ -156,31 +156,33 @@ class Manage:
         )
 
     async def _read(self, given: Arguments) -> Result:
-        reading = await self._house.read(self._server(given["server"]), given["uri"])
+        reading = await self._host.read(self._server(given["server"]), given["uri"])
         parts = [await asyncio.to_thread(self._part, part) for part in reading.contents]
-        answer = data({"contents": parts})
+        answer = json_result({"contents": parts})
         return Result((*answer.content, *self._pictures(reading.contents)))
 
-    def _part(self, part: ResourceContents) -> Contents:
+    def _part(self, part: ResourceContents) -> ReadResourcePart:
         if part.blob is None:
-            return Contents(part.uri, part.mime_type, part.text)
+            return ReadResourcePart(part.uri, part.mime_type, part.text)
         try:
-            return Contents(part.uri, part.mime_type, blob_saved_to=self._store.blob(part.blob, part.mime_type).path)
+            return ReadResourcePart(
+                part.uri, part.mime_type, blob_saved_to=self._store.blob(part.blob, part.mime_type).path
+            )
         except FileError as error:
-            return Contents(part.uri, part.mime_type, f"(binary; it could not be kept: {error.reason})")
+            return ReadResourcePart(part.uri, part.mime_type, f"(binary; it could not be kept: {error.reason})")
         except ValueError:
-            return Contents(part.uri, part.mime_type, "(binary, but not the Base64 it should be)")
+            return ReadResourcePart(part.uri, part.mime_type, "(binary, but not the Base64 it should be)")
 
     def _pictures(self, contents: tuple[ResourceContents, ...]) -> list[Image]:
         """For a model that can look at them; for the others the file is enough."""
         found = [Image(data=part.blob, mime_type=part.mime_type or "") for part in contents if part.blob]
-        return [image for image in found if viewable(image, self._takes)]
+        return [image for image in found if is_viewable(image, self._takes)]
 
     async def _subscribe(self, given: Arguments) -> Result:
         self.on_watch()
         server = self._server(given["server"])
-        watch = await self._house.subscribe(server, given["uri"], reason=given.get("reason", ""))
-        return self._began(Mine(watch, "subscription"))
+        watch = await self._host.subscribe(server, given["uri"], reason=given.get("reason", ""))
+        return self._began(ConversationWatch(watch, "subscription"))
 
     async def _poll(self, given: Arguments) -> Result:
         wanted = convert(dict(given), PollingRequest)
@@ -189,7 +191,7 @@ class Manage:
             raise _bad("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {wanted.type}")
         self.on_watch()
         tool, server = wanted.type == "tool", self._server(wanted.server)
-        watch = await self._house.poll(
+        watch = await self._host.poll(
             server,
             tool=self._raw(server, wanted.tool_name or "") if tool else None,
             arguments=wanted.arguments if tool else None,
@@ -197,15 +199,15 @@ class Manage:
             interval=wanted.interval / 1000,
             reason=wanted.reason,
         )
-        return self._began(Mine(watch, "polling"))
+        return self._began(ConversationWatch(watch, "polling"))
 
-    def _began(self, mine: Mine) -> Result:
+    def _began(self, mine: ConversationWatch) -> Result:
         self.watched[mine.watch.id] = mine
-        return data({"subscribed": True, "subscriptionId": mine.watch.id})
+        return json_result({"subscribed": True, "subscriptionId": mine.watch.id})
 
     def _server(self, name: str) -> str:
-        """The real name of a server that is there for this conversation. Raises: as the house; UnknownServer."""
-        real = self._house.server(name).name
+        """The real name of a server that is there for this conversation. Raises: as the host; UnknownServer."""
+        real = self._host.server(name).name
         if not self._has(real):
             raise UnknownServer(name)
         return real
@@ -217,14 +219,14 @@ class Manage:
         meant = [id for id, mine in self.watched.items() if mine.by == by and _fits(mine.watch, *wanted)]
         for id in meant:
             await self._end(id)
-        return data({"unsubscribed": bool(meant)})
+        return json_result({"unsubscribed": bool(meant)})
 
     async def _end(self, id: str) -> None:
         del self.watched[id]
-        await self._house.unsubscribe(id)
+        await self._host.unsubscribe(id)
 
 
-def _fits(watch: Watched, id: str | None, server: str | None, target: str | None) -> bool:
+def _fits(watch: WatchHandle, id: str | None, server: str | None, target: str | None) -> bool:
     """Whether a watch is meant by whatever is named of it."""
     named = ((id, watch.id), (server and server.casefold(), watch.server.casefold()), (target, watch.target))
     return all(wanted is None or wanted == found for wanted, found in named)
@@ -234,9 +236,9 @@ def _bad(tool: str, parameter: str, reason: str) -> BadArguments:
     return BadArguments("Mooring", tool, reason, parameter=parameter, words=f"{tool}: {reason}.")
 
 
-def reading_on(
-    house: ToolHost, store: Store, ended: Callable[[str], Awaitable[Result | None]], most: int = PORTION
-) -> OwnTool:
+def make_result_tool(
+    host: ToolHost, store: ResultStore, ended: Callable[[str], Awaitable[Result | None]], most: int = MAX_PORTION
+) -> BuiltinTool:
     """The tool that reads results which were too long, or which came when the conversation had gone on."""
 
     async def read(given: Arguments) -> Result:
@@ -247,8 +249,8 @@ def reading_on(
         more = "" if portion.next is None else f"\n\n[It goes on at offset {portion.next} of {portion.size}.]"
         return Result((Text(f"{portion.text}{more}"),))
 
-    return OwnTool(
-        house,
+    return BuiltinTool(
+        host,
         "ToolResult",
         "Read a result that was too long to give at once, or one of a call that went on in the background.",
         read,

@@ -4,31 +4,31 @@ import asyncio
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from mooring.core.call import Update, WatchNews
+from mooring.core.call import WatchNews, WatchUpdate
 from mooring.core.content import Text
 from mooring.core.event import Updated
 from mooring.core.outcome import Outcome
 from mooring.core.result import Reading, Result
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.outcome import as_result
+from mooring.tools.results.outcome import result_of_reading
 from mooring.tools.tool import ToolHost
 
-EVERY = 5.0
+INTERVAL = 5.0
 """Seconds between two tellings."""
 
 
-class News:
+class WatchReporter:
     """Listens from the first watch of a conversation on."""
 
     def __init__(
         self,
-        house: ToolHost,
+        host: ToolHost,
         watched: MutableMapping[str, Any],
         delivery: Delivery,
         tell: Callable[[WatchNews], None],
-        every: float = EVERY,
+        every: float = INTERVAL,
     ) -> None:
-        self._house, self._watched, self._delivery, self._tell = house, watched, delivery, tell
+        self._host, self._watched, self._delivery, self._tell = host, watched, delivery, tell
         self._every = every
         self._waiting: dict[str, Updated] = {}
         self._follower: asyncio.Task[None] | None = None
@@ -37,7 +37,7 @@ class News:
     def follow(self) -> None:
         """Begin to listen, unless that is done."""
         if self._follower is None:
-            events = self._house.events()
+            events = self._host.events()
             self._follower = asyncio.get_running_loop().create_task(self._follow(events))
 
     async def close(self) -> None:
@@ -63,14 +63,14 @@ class News:
             self._tell(WatchNews(tuple([await self._update(event) for event in waiting.values()])))
             await asyncio.sleep(self._every)
 
-    async def _update(self, event: Updated) -> Update:
-        about = Outcome(server=event.server, tool=event.target, origin=self._house.origin(event.server))
-        return Update(event.watch, event.server, event.target, await self._outcome(event, about), event.ended)
+    async def _update(self, event: Updated) -> WatchUpdate:
+        about = Outcome(server=event.server, tool=event.target, origin=self._host.origin(event.server))
+        return WatchUpdate(event.watch, event.server, event.target, await self._outcome(event, about), event.ended)
 
     async def _outcome(self, event: Updated, about: Outcome) -> Outcome:
         match event.content:
             case Reading():
-                return await self._delivery.of(as_result(event.content, event.server, event.target), about)
+                return await self._delivery.of(result_of_reading(event.content, event.server, event.target), about)
             case Result():
                 return await self._delivery.of(event.content, about)
             case None:

@@ -20,8 +20,8 @@ from mooring.core.call import (
     CallId,
     CallPending,
     CallProcessing,
+    ConversationEvent,
     Definition,
-    Happening,
     Invocation,
     ToolName,
 )
@@ -32,31 +32,39 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
-from mooring.tools.catalog.catalog import CatalogEntry, plain, spellings
-from mooring.tools.deferral import CONTEXT, FOUND, PERCENT, Deferral, Scope, definition, searching
-from mooring.tools.manage import ALIASES, PORTION, Manage, reading_on
-from mooring.tools.news import EVERY, News
+from mooring.tools.catalog.catalog import CatalogEntry, fold_name, fold_spellings
+from mooring.tools.deferral import (
+    DEFAULT_CONTEXT,
+    DEFAULT_LIMIT,
+    DEFAULT_PERCENT,
+    Deferral,
+    ToolScope,
+    define_tool,
+    make_search_tool,
+)
+from mooring.tools.manage import ALIASES, MAX_PORTION, ResourceTools, make_result_tool
+from mooring.tools.news import INTERVAL, WatchReporter
 from mooring.tools.results.deliver import Delivery, Tokens
-from mooring.tools.results.outcome import BYTES_PER_TOKEN, TOKENS, Media, budget
-from mooring.tools.results.store import Store
-from mooring.tools.running import Background, Running, Steps
+from mooring.tools.results.outcome import BYTES_PER_TOKEN, DEFAULT_TOKENS, Media, find_budget
+from mooring.tools.results.store import ResultStore
+from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, ModelTool, ServerTool, ToolHost
 
 PATIENCE = 120.0
 """Seconds after which a call goes on in the background."""
 
-Tell: TypeAlias = Callable[[Happening], None]
-Given: TypeAlias = Mapping[str, Any] | str | None
+EventListener: TypeAlias = Callable[[ConversationEvent], None]
+WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 """Arguments, or the JSON in which a model wrote them."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class RegistryOptions(Struct, frozen=True, kw_only=True):
     """What one conversation may have, and how it is given it."""
 
-    context: int = CONTEXT
+    context: int = DEFAULT_CONTEXT
     """How many tokens its model can hold."""
-    percent: float = PERCENT
+    percent: float = DEFAULT_PERCENT
     """How much of that tools may take before they have to be searched for."""
     always: tuple[str, ...] = ()
     """Globs over `server.tool` of those that are shown whatever they cost."""
@@ -66,10 +74,10 @@ class Terms(Struct, frozen=True, kw_only=True):
     loaded: tuple[str, ...] = ()
     """Names that were found by searching before, as when a conversation is resumed."""
     takes: frozenset[Media] = frozenset({"image"})
-    tokens: Tokens = TOKENS
+    tokens: Tokens = DEFAULT_TOKENS
     patience: float | None = PATIENCE
     """`None` waits for every call to end."""
-    every: float = EVERY
+    every: float = INTERVAL
     """Seconds between two tellings of what is watched."""
 
 
@@ -78,13 +86,13 @@ class Registry:
 
     def __init__(
         self,
-        house: ToolHost,
+        host: ToolHost,
         entries: Iterable[CatalogEntry],
-        store: Store,
-        terms: Terms | None = None,
+        store: ResultStore,
+        options: RegistryOptions | None = None,
         *,
         more: Iterable[ModelTool] = (),
-        tell: Tell = lambda happening: None,
+        tell: EventListener = lambda happening: None,
         meaning: Meaning | None = None,
     ) -> None:
         """`more` are an agent's own tools. `tell` hears what happens, in order, and must not wait. With
@@ -92,18 +100,18 @@ class Registry:
 
         Raises: ConfigError where a name is taken.
         """
-        self._house, self._store, self._tell, self._meaning = house, store, tell, meaning
-        self._terms = terms = terms or Terms()
-        self._delivery = Delivery(store, terms.takes, terms.tokens)
-        self._scope = Scope(terms.allow, terms.deny)
-        self._manage = Manage(house, store, self._has, self._raw, terms.takes)
-        self._news = News(house, self._manage.watched, self._delivery, tell, terms.every)
+        self._host, self._store, self._tell, self._meaning = host, store, tell, meaning
+        self._options = options = options or RegistryOptions()
+        self._delivery = Delivery(store, options.takes, options.tokens)
+        self._scope = ToolScope(options.allow, options.deny)
+        self._manage = ResourceTools(host, store, self._has, self._raw, options.takes)
+        self._news = WatchReporter(host, self._manage.watched, self._delivery, tell, options.every)
         self._manage.on_watch = self._news.follow
-        self._background = Background()
-        self._under_way: dict[CallId, Running] = {}
+        self._background = BackgroundCalls()
+        self._under_way: dict[CallId, RunningCall] = {}
         self._numbers = count(1)
         self._more = tuple(more)
-        self.use(entries, terms.loaded)
+        self.use(entries, options.loaded)
 
     async def __aenter__(self) -> Self:
         return self
@@ -126,22 +134,22 @@ class Registry:
 
         Raises: ConfigError where a name is taken.
         """
-        terms = self._terms
+        options = self._options
         mine = [entry for entry in entries if self._scope.tool(entry)]
         found = tuple(self.loaded if loaded is None else loaded)
-        self._shelf = Deferral(mine, round(terms.context * terms.percent / 100), terms.always, self._meaning)
-        self._shelf.load(found)
-        self._search = searching(self._house, lambda: self._shelf)
+        self._deferral = Deferral(mine, round(options.context * options.percent / 100), options.always, self._meaning)
+        self._deferral.load(found)
+        self._search = make_search_tool(self._host, lambda: self._deferral)
         self._own = self._owned()
-        self._remote = {entry.name: ServerTool(entry, self._house) for entry in self._shelf.entries}
+        self._remote = {entry.name: ServerTool(entry, self._host) for entry in self._deferral.entries}
         self._forms: dict[str, ArgumentForm] = {}
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What a model is to be shown now, in a stable order; after a search there is more at its end."""
         own = [tool for name, tool in self._own.items() if name not in ALIASES and self._worth(tool)]
-        shown = [self._remote[entry.name] for entry in self._shelf.offered]
-        return tuple(definition(tool.name, tool.definition) for tool in (*own, *shown))
+        shown = [self._remote[entry.name] for entry in self._deferral.offered]
+        return tuple(define_tool(tool.name, tool.definition) for tool in (*own, *shown))
 
     @property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
@@ -151,38 +159,38 @@ class Registry:
     @property
     def loaded(self) -> tuple[str, ...]:
         """The names that searching brought: worth keeping with a conversation."""
-        return self._shelf.loaded if hasattr(self, "_shelf") else ()
+        return self._deferral.loaded if hasattr(self, "_deferral") else ()
 
     def _has(self, server: str) -> bool:
         """Whether the resources of a server are there for this conversation."""
-        return self._scope.server(server) or any(entry.server == server for entry in self._shelf.entries)
+        return self._scope.server(server) or any(entry.server == server for entry in self._deferral.entries)
 
     def _raw(self, server: str, tool: str) -> str:
-        return self._shelf.raw(server, tool)
+        return self._deferral.raw(server, tool)
 
     def find(self, name: str) -> Definition | None:
         """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
         tool = self._find(name)
         return None if tool is None else self._shown(tool)
 
-    def search(self, words: str, limit: int = FOUND) -> tuple[Definition, ...]:
+    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
         """The tools of servers that fit a request, the best first; they count as shown from now on."""
-        return tuple(self._shown(self._remote[entry.name]) for entry in self._shelf.search(words, limit))
+        return tuple(self._shown(self._remote[entry.name]) for entry in self._deferral.search(words, limit))
 
     def learn(self) -> None:
         """Begin to find out what the tools mean, for somebody who is going to search."""
-        self._shelf.learn()
+        self._deferral.learn()
 
     def _shown(self, tool: ModelTool) -> Definition:
-        self._shelf.load([tool.name])
-        return definition(tool.name, tool.definition)
+        self._deferral.load([tool.name])
+        return define_tool(tool.name, tool.definition)
 
     def _worth(self, tool: ModelTool) -> bool:
-        return tool is not self._search or self._shelf.hides
+        return tool is not self._search or self._deferral.hides
 
     def _owned(self) -> dict[str, ModelTool]:
         """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
-        reading = reading_on(self._house, self._store, self._later, self._portion())
+        reading = make_result_tool(self._host, self._store, self._later, self._portion())
         own: dict[str, ModelTool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
         own |= {alias: tool for tool in self._manage.tools for alias in tool.aliases}
         for tool in self._more:
@@ -192,11 +200,11 @@ class Registry:
         return {name: tool for name, tool in own.items() if self._scope.own(tool.name)}
 
     def _portion(self) -> int:
-        return min(PORTION, budget(self._terms.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
+        return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
 
     # --- calling --------------------------------------------------------------------------------------------------
 
-    async def call(self, name: str, arguments: Given = None, *, id: str | None = None) -> Outcome:
+    async def call(self, name: str, arguments: WrittenArguments = None, *, id: str | None = None) -> Outcome:
         """Call a tool by the name a model gave it. What fails is an outcome; cancelling this aborts the call.
 
         A call that takes longer than patience lasts goes on in the background: the outcome says under which id, and
@@ -206,7 +214,7 @@ class Registry:
         given = _read(arguments)
         request = self._request(name, tool, given if isinstance(given, Mapping) else {}, id)
         self._tell(CallChanged(request, CallPending()))
-        running = Running(lambda running: self._run(request, tool, given, running), self._terms.patience)
+        running = RunningCall(lambda running: self._run(request, tool, given, running), self._options.patience)
         self._under_way[request.id] = running
         try:
             outcome = await running.outcome()
@@ -230,7 +238,7 @@ class Registry:
         return self._background.outcome(id)
 
     async def _run(
-        self, request: Invocation, tool: ModelTool | None, given: Given | BadArguments, running: Running
+        self, request: Invocation, tool: ModelTool | None, given: WrittenArguments | BadArguments, running: RunningCall
     ) -> Outcome:
         about = _about(request, tool)
         try:
@@ -253,7 +261,12 @@ class Registry:
         self._tell(CallChanged(request, CallFailed(replace(about, parts=(Text(words),), is_error=True), aborted)))
 
     async def _answer(
-        self, request: Invocation, tool: ModelTool | None, given: Given | BadArguments, running: Running, about: Outcome
+        self,
+        request: Invocation,
+        tool: ModelTool | None,
+        given: WrittenArguments | BadArguments,
+        running: RunningCall,
+        about: Outcome,
     ) -> Outcome:
         if tool is None:
             raise self._unknown(request.name)
@@ -261,9 +274,9 @@ class Registry:
             raise given
         self._wait_for_search(tool)
         arguments, notes = self._fitted(tool, request.arguments)
-        steps = Steps(lambda state: self._tell(CallChanged(request, state)), running)
+        steps = ProgressReporter(lambda state: self._tell(CallChanged(request, state)), running)
         result = await tool.call(arguments, steps.begun, steps.progress)
-        way = replace(self._delivery, tokens=PORTION) if tool.name == "ToolResult" else self._delivery
+        way = replace(self._delivery, tokens=MAX_PORTION) if tool.name == "ToolResult" else self._delivery
         return await way.of(result, replace(about, notes=notes))
 
     def _fitted(self, tool: ModelTool, given: Arguments) -> tuple[Arguments, tuple[str, ...]]:
@@ -275,13 +288,13 @@ class Registry:
 
     def _wait_for_search(self, tool: ModelTool) -> None:
         """A tool that was never shown is not called: its arguments would be guesses. It is shown now."""
-        if isinstance(tool, ServerTool) and self._shelf.waits(tool.entry):
-            self._shelf.load([tool.entry.name])
+        if isinstance(tool, ServerTool) and self._deferral.waits(tool.entry):
+            self._deferral.load([tool.entry.name])
             schema = bytes(tool.definition.input_schema).decode(errors="replace")
             words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
             raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
 
-    def _goes_on(self, request: Invocation, running: Running) -> Outcome:
+    def _goes_on(self, request: Invocation, running: RunningCall) -> Outcome:
         self._background.calls[request.id] = running
         self._tell(CallChanged(request, CallProcessing(background=True)))
         how = f'ToolResult with {{"id": "{request.id}"}} gives its result then.'
@@ -302,14 +315,14 @@ class Registry:
         if exact is not None:
             return exact
         for tools in (self._own, self._remote):
-            alike = {id(tool): tool for tool in tools.values() if plain(name) in _spellings(tool)}
+            alike = {id(tool): tool for tool in tools.values() if fold_name(name) in _spellings(tool)}
             if alike:
                 return next(iter(alike.values())) if len(alike) == 1 else None
         return None
 
     def _unknown(self, name: str) -> UnknownTool:
         near = nearest(name, [*self._own, *self._remote])
-        finding = "; ToolSearch finds those there are" if self._shelf.hides else ""
+        finding = "; ToolSearch finds those there are" if self._deferral.hides else ""
         return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
 
     def _request(self, name: str, tool: ModelTool | None, given: Arguments, id: str | None) -> Invocation:
@@ -326,7 +339,7 @@ def _about(request: Invocation, tool: ModelTool | None) -> Outcome:
     return Outcome(server=request.server, tool=request.tool or request.name, origin=tool.origin if tool else "")
 
 
-def _read(given: Given) -> Mapping[str, Any] | BadArguments:
+def _read(given: WrittenArguments) -> Mapping[str, Any] | BadArguments:
     if not isinstance(given, str):
         return given or {}
     try:
@@ -339,4 +352,6 @@ def _read(given: Given) -> Mapping[str, Any] | BadArguments:
 
 
 def _spellings(tool: ModelTool) -> tuple[str, ...]:
-    return (plain(tool.name),) if tool.server is None else spellings(tool.name, tool.server, tool.definition.name)
+    return (
+        (fold_name(tool.name),) if tool.server is None else fold_spellings(tool.name, tool.server, tool.definition.name)
+    )

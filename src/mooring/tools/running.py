@@ -8,16 +8,16 @@ from mooring.core.call import CallId, CallProcessing, CallState
 from mooring.core.outcome import Outcome
 from mooring.core.result import Progress
 
-STEP = 0.1
+PROGRESS_INTERVAL = 0.1
 """Progress is told so many seconds apart."""
-MOST_KEPT = 32
+MAX_KEPT = 32
 """So many outcomes of calls that ended in the background are kept to be asked for."""
 
 
-class Running:
+class RunningCall:
     """One call: a task, and when it began to run."""
 
-    def __init__(self, work: "Callable[[Running], Coroutine[Any, Any, Outcome]]", patience: float | None) -> None:
+    def __init__(self, work: "Callable[[RunningCall], Coroutine[Any, Any, Outcome]]", patience: float | None) -> None:
         self._loop = asyncio.get_running_loop()
         self._patience = patience
         self._timer: asyncio.TimerHandle | None = None
@@ -58,10 +58,10 @@ class Running:
             self._timer.cancel()
 
 
-class Steps:
+class ProgressReporter:
     """How far a call has come, told not too often."""
 
-    def __init__(self, tell: Callable[[CallState], None], running: Running) -> None:
+    def __init__(self, tell: Callable[[CallState], None], running: RunningCall) -> None:
         self._tell, self._running = tell, running
         self._loop = asyncio.get_running_loop()
         self._last = 0.0
@@ -72,23 +72,23 @@ class Steps:
 
     def progress(self, step: Progress) -> None:
         now = self._loop.time()
-        if now - self._last >= STEP:
+        if now - self._last >= PROGRESS_INTERVAL:
             self._last = now
             self._tell(CallProcessing(step, self._running.background))
 
 
-class Background:
+class BackgroundCalls:
     """The calls of a conversation that it no longer waits for, and how the last of them ended."""
 
     def __init__(self) -> None:
-        self.calls: dict[CallId, Running] = {}
+        self.calls: dict[CallId, RunningCall] = {}
         self._ended: dict[CallId, Outcome] = {}
 
     def keep(self, id: CallId, outcome: Outcome) -> None:
         """A call that went on by itself has ended."""
         self.calls.pop(id, None)
         self._ended[id] = outcome
-        while len(self._ended) > MOST_KEPT:
+        while len(self._ended) > MAX_KEPT:
             del self._ended[next(iter(self._ended))]
 
     def outcome(self, id: str) -> Outcome | None:

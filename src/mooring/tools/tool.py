@@ -1,4 +1,4 @@
-"""The one shape of everything that a model can call, and what a tool needs of the house behind it."""
+"""The one shape of everything that a model can call, and what a tool needs of the host behind it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -13,7 +13,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 
 Arguments: TypeAlias = Mapping[str, Any]
 OnProgress: TypeAlias = Callable[[Progress], None]
-Begun: TypeAlias = Callable[[], None]
+OnStart: TypeAlias = Callable[[], None]
 """Called when a call has been let through and is under way."""
 
 
@@ -35,19 +35,19 @@ class ModelTool(Protocol):
     def origin(self) -> str:
         """Where it comes from, in words."""
 
-    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
+    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
         """Do it. What it says of its own failure is a result. Raises: MooringError."""
 
 
-class NamedServer(Protocol):
+class ServerHandle(Protocol):
     """A server, under the name that it really has."""
 
     @property
     def name(self) -> str: ...
 
 
-class Watched(Protocol):
-    """Something that the house watches."""
+class WatchHandle(Protocol):
+    """Something that the host watches."""
 
     @property
     def id(self) -> str: ...
@@ -73,7 +73,7 @@ class ToolHost(Protocol):
     """What tools need of whoever holds the servers; the host is one. Every call passes its gate and its log."""
 
     async def call(
-        self, name: CatalogEntry, arguments: Arguments, *, on_start: Begun, on_progress: OnProgress
+        self, name: CatalogEntry, arguments: Arguments, *, on_start: OnStart, on_progress: OnProgress
     ) -> Result: ...
 
     async def own(
@@ -84,7 +84,7 @@ class ToolHost(Protocol):
         Raises: Denied; what the work raises.
         """
 
-    def server(self, name: str) -> NamedServer:
+    def server(self, name: str) -> ServerHandle:
         """The server of that name, however it is written, or by another name that it has. Raises: UnknownServer."""
 
     def origin(self, server: str) -> str: ...
@@ -95,7 +95,7 @@ class ToolHost(Protocol):
 
     async def read(self, server: str, uri: str) -> Reading: ...
 
-    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watched: ...
+    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> WatchHandle: ...
 
     async def poll(
         self,
@@ -106,7 +106,7 @@ class ToolHost(Protocol):
         arguments: Arguments | None = None,
         interval: float = 5.0,
         reason: str = "",
-    ) -> Watched: ...
+    ) -> WatchHandle: ...
 
     async def unsubscribe(self, id: str) -> bool: ...
 
@@ -114,9 +114,9 @@ class ToolHost(Protocol):
 class ServerTool:
     """A server's tool, bound to the very server that it was listed by."""
 
-    def __init__(self, entry: CatalogEntry, house: ToolHost) -> None:
+    def __init__(self, entry: CatalogEntry, host: ToolHost) -> None:
         self.entry = entry
-        self._house = house
+        self._host = host
 
     @property
     def name(self) -> ToolName:
@@ -132,13 +132,13 @@ class ServerTool:
 
     @property
     def origin(self) -> str:
-        return self._house.origin(self.entry.server)
+        return self._host.origin(self.entry.server)
 
-    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
-        return await self._house.call(self.entry, arguments, on_start=begun, on_progress=on_progress)
+    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
+        return await self._host.call(self.entry, arguments, on_start=begun, on_progress=on_progress)
 
 
-class OwnTool:
+class BuiltinTool:
     """One of Mooring's own tools: a name, what it takes, and what it does."""
 
     server = None
@@ -148,7 +148,7 @@ class OwnTool:
 
     def __init__(
         self,
-        house: ToolHost,
+        host: ToolHost,
         name: str,
         description: str,
         work: Callable[[Any], Awaitable[Result]],
@@ -163,11 +163,11 @@ class OwnTool:
         }
         self.name = ToolName(name)
         self.definition = Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
-        self._house, self._work = house, work
+        self._host, self._work = host, work
 
-    async def call(self, arguments: Arguments, begun: Begun, on_progress: OnProgress) -> Result:
+    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
         async def work() -> Result:
             begun()
             return await self._work(arguments)
 
-        return await self._house.own(self.definition.name, arguments, work, also=self.aliases)
+        return await self._host.own(self.definition.name, arguments, work, also=self.aliases)

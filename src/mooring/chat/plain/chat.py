@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from mooring.backends.manual import Manual
+from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
 from mooring.chat.plain.filling import Filling
@@ -16,8 +16,8 @@ from mooring.core.call import (
     CallDone,
     CallFailed,
     CallProcessing,
+    ConversationEvent,
     Definition,
-    Happening,
     Invocation,
     WatchNews,
 )
@@ -51,7 +51,7 @@ class Chat:
         self._terminal = Terminal()
         self._questions = Questions(self._terminal, project=viewpoint.project)
         self.conversation = Conversation(viewpoint, permissions, self, guard, tokens=SHOWN)
-        self._backend: Backend = Manual(self)
+        self._backend: Backend = ManualBackend(self)
         self._leaving = False
 
     @property
@@ -188,7 +188,7 @@ class Chat:
     def _warn(self, text: str) -> None:
         self.say(self._terminal.style(safe(text), "yellow"))
 
-    def happened(self, event: Happening) -> None:
+    def happened(self, event: ConversationEvent) -> None:
         """Show what happens to the tools of the conversation."""
         pairs = self.conversation.registry.pairs
         match event:

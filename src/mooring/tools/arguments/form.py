@@ -14,8 +14,8 @@ import msgspec
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
-from mooring.tools.arguments.plain import PlainSchema, plainly
-from mooring.tools.schema.shape import Path, Shape, dotted
+from mooring.tools.arguments.plain import PlainSchema, read_plain_schema
+from mooring.tools.schema.shape import Path, Shape, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -61,11 +61,11 @@ class ArgumentForm:
         if self._fits_plainly(arguments):
             return
         if errors := self._errors(arguments):
-            from mooring.tools.arguments.misfit import misfit  # only on the way to an error
+            from mooring.tools.arguments.mismatch import explain_mismatch  # only on the way to an error
 
-            reason, path = misfit(errors, arguments, self.shape)
+            reason, path = explain_mismatch(errors, arguments, self.shape)
             words = f"{server}.{self.tool.name} was not called: {reason}{'' if reason.endswith('?') else '.'}"
-            raise BadArguments(server, "tools/call", reason, parameter=dotted(path), words=words)
+            raise BadArguments(server, "tools/call", reason, parameter=format_path(path), words=words)
 
     def repair(self, arguments: Mapping[str, Any]) -> Repaired:
         """`arguments` as they were certainly meant, with a note on each change; those that fit stay as they are.
@@ -76,12 +76,15 @@ class ArgumentForm:
         """
         if self._fits_plainly(arguments):
             return dict(arguments), ()
-        from mooring.tools.arguments.mend import gathered, mended  # only where something does not plainly fit
+        from mooring.tools.arguments.repair import (  # only where something does not plainly fit
+            gather_lists,
+            repair_value,
+        )
 
-        made, notes = gathered(dict(arguments), self.shape)
+        made, notes = gather_lists(dict(arguments), self.shape)
         for _ in range(_ROUNDS):
             at_fault = {tuple(path): None for error in self._errors(made) for path in _faults(error)}
-            said = [note for path in at_fault if (note := mended(made, path, self.shape))]
+            said = [note for path in at_fault if (note := repair_value(made, path, self.shape))]
             if not said:
                 break
             notes += said
@@ -106,7 +109,7 @@ class ArgumentForm:
 
     @cached_property
     def _plain(self) -> PlainSchema | None:
-        return plainly(self.schema)
+        return read_plain_schema(self.schema)
 
     @cached_property
     def _compiled(self) -> "tuple[Validator | None, str]":

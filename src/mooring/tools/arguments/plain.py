@@ -58,7 +58,7 @@ class PlainSchema(NamedTuple):
         return self.required <= arguments.keys()
 
 
-def plainly(schema: Mapping[str, Any]) -> PlainSchema | None:
+def read_plain_schema(schema: Mapping[str, Any]) -> PlainSchema | None:
     """The schema as a plain one; `None` where it says more than that."""
     if schema.keys() - _SAYS_NOTHING - {"type", "properties", "required", "additionalProperties"}:
         return None

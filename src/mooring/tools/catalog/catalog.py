@@ -11,7 +11,7 @@ from msgspec import Struct
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
-from mooring.tools.catalog.names import Scheme, names
+from mooring.tools.catalog.names import Scheme, name_tools
 
 if TYPE_CHECKING:
     from mooring.tools.search.index import Index
@@ -67,14 +67,14 @@ class CatalogEntry(Struct, frozen=True):
         return f"<Entry {self.name}>"
 
 
-class Cold(Struct, frozen=True):
+class UnlistedTool(Struct, frozen=True):
     """A tool of a server that has not been asked for its tools yet."""
 
     server: str
     tool: str
 
 
-Means: TypeAlias = Callable[[], "Meaning | None"]
+MeaningSource: TypeAlias = Callable[[], "Meaning | None"]
 """What tools mean, asked for only where there is something to search."""
 
 
@@ -85,7 +85,7 @@ class Catalog:
         self,
         sources: Iterable[ToolSource] = (),
         scheme: Scheme = "mcp__server__tool",
-        meaning: Means = lambda: None,
+        meaning: MeaningSource = lambda: None,
     ) -> None:
         self._meaning = meaning
         self._sources = {source.server: source for source in sources}
@@ -95,7 +95,7 @@ class Catalog:
             for tool in source.tools
             if source.offers(tool.name)
         }
-        shown = names(offered, scheme)
+        shown = name_tools(offered, scheme)
         self.entries: tuple[CatalogEntry, ...] = tuple(
             CatalogEntry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
         )
@@ -117,7 +117,7 @@ class Catalog:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
         return self._exact.get(name)
 
-    def find(self, name: str) -> CatalogEntry | Cold:
+    def find(self, name: str) -> CatalogEntry | UnlistedTool:
         """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
 
         Raises: UnknownServer, UnknownTool.
@@ -126,7 +126,9 @@ class Catalog:
             return exact
         if (pair := self._split(name)) is not None:
             return self._of(*pair)
-        alike = [entry for entry in self.entries if plain(name) in spellings(entry.name, entry.server, entry.tool)]
+        alike = [
+            entry for entry in self.entries if fold_name(name) in fold_spellings(entry.name, entry.server, entry.tool)
+        ]
         self._withheld(name)
         if len(alike) == 1:
             return alike[0]
@@ -147,15 +149,15 @@ class Catalog:
         """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""
         return find_server(name, self._sources)
 
-    def _of(self, server: str, tool: str) -> CatalogEntry | Cold:
+    def _of(self, server: str, tool: str) -> CatalogEntry | UnlistedTool:
         if (entry := self._by_pair.get((server, tool))) is not None:
             return entry
         source = self._sources[server]
         if tool in source.held:
             raise HeldBack(server, tool)
         if not source.known:
-            return Cold(server, tool)
-        alike = [entry for entry in self.entries if entry.server == server and plain(entry.tool) == plain(tool)]
+            return UnlistedTool(server, tool)
+        alike = [entry for entry in self.entries if entry.server == server and fold_name(entry.tool) == fold_name(tool)]
         if len(alike) == 1:
             return alike[0]
         raise UnknownTool(server, tool, self._near(server, tool), self._reason(source, tool))
@@ -174,7 +176,7 @@ class Catalog:
         """A tool that is held back says so under any of its names; it must not be taken for another."""
         for source in self._sources.values():
             for tool in source.held:
-                if plain(name).endswith(plain(f"{source.server}{tool}")):
+                if fold_name(name).endswith(fold_name(f"{source.server}{tool}")):
                     raise HeldBack(source.server, tool)
 
     def _reason(self, source: ToolSource, tool: str) -> str:
@@ -194,12 +196,12 @@ class Catalog:
         return UnknownTool("Mooring", name, near)
 
 
-def plain(text: str) -> str:
+def fold_name(text: str) -> str:
     """A name without what people and models get wrong: case, and what stands between words."""
     return re.sub(r"[^a-z0-9]+", "", text.casefold())
 
 
-def spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
+def fold_spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
     """What the ways to write a tool's name come to once they are plain."""
-    pair = plain(f"{server}{tool}")
-    return plain(name), pair, f"mcp{pair}"
+    pair = fold_name(f"{server}{tool}")
+    return fold_name(name), pair, f"mcp{pair}"

@@ -11,19 +11,21 @@ Tools: TypeAlias = Mapping[Pair, Tool]
 _BYTES_PER_TOKEN = 4
 
 
-def estimate(text: str | bytes) -> int:
+def estimate_tokens(text: str | bytes) -> int:
     """About how many tokens a text is. An estimate: its bytes / 4, whatever the model."""
     return -(-len(text.encode(errors="replace") if isinstance(text, str) else text) // _BYTES_PER_TOKEN)
 
 
-def cost(tool: Tool) -> int:
+def estimate_tool(tool: Tool) -> int:
     """About how many tokens a model reads for this tool: its name, description and schema."""
-    return estimate(tool.name) + estimate(tool.description or "") + estimate(bytes(tool.input_schema))
+    return (
+        estimate_tokens(tool.name) + estimate_tokens(tool.description or "") + estimate_tokens(bytes(tool.input_schema))
+    )
 
 
-def total(tools: Tools) -> int:
+def estimate_tools(tools: Tools) -> int:
     """About how many tokens a model reads if it is shown all of these."""
-    return sum(map(cost, tools.values()))
+    return sum(map(estimate_tool, tools.values()))
 
 
 def defer(tools: Tools, budget: int, always: Iterable[str] = ()) -> tuple[Tools, Tools]:
@@ -33,7 +35,7 @@ def defer(tools: Tools, budget: int, always: Iterable[str] = ()) -> tuple[Tools,
     they cost: some of the others would look to the model like all there are.
     """
     ordered = {pair: tools[pair] for pair in sorted(tools)}
-    if total(ordered) <= budget:
+    if estimate_tools(ordered) <= budget:
         return ordered, {}
     globs = tuple(always)
     shown = {pair: tool for pair, tool in ordered.items() if _named(pair, globs)}

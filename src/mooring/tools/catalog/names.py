@@ -16,17 +16,17 @@ from mooring.core.tool import Pair
 
 Scheme: TypeAlias = Literal["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 
-LONGEST = 64
+MAX_LENGTH = 64
 _DIGEST = 16
 
 
-def names(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> Mapping[Pair, str]:
+def name_tools(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> Mapping[Pair, str]:
     """A name for each pair: the same for the same set of pairs, in whatever order they come."""
     made = {pair: _SCHEMES[scheme](*pair) for pair in pairs}
     taken = Counter(made.values())
 
     def keeps(pair: Pair, name: str) -> bool:
-        if len(name) > LONGEST or _ENDS_IN_DIGEST.search(name):
+        if len(name) > MAX_LENGTH or _ENDS_IN_DIGEST.search(name):
             return False
         return name == "mcp__{}__{}".format(*pair) if scheme == "mcp__server__tool" else taken[name] == 1
 
@@ -57,7 +57,7 @@ _ENDS_IN_DIGEST = re.compile(rf"___[0-9a-f]{{{_DIGEST}}}\Z")
 
 def _digested(name: str, pair: Pair) -> str:
     mark = sha256("\0".join(pair).encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
-    return f"{name[: LONGEST - _DIGEST - 3]}___{mark}"
+    return f"{name[: MAX_LENGTH - _DIGEST - 3]}___{mark}"
 
 
 def _folded(text: str) -> str:

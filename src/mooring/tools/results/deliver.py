@@ -13,19 +13,19 @@ from mooring.core.result import Result
 from mooring.errors import FileError, MooringError
 from mooring.tools.results.outcome import (
     BYTES_PER_TOKEN,
-    TOKENS,
+    DEFAULT_TOKENS,
     Blob,
     Media,
     Piece,
-    budget,
-    failure,
-    joined,
-    pieces,
-    preview,
-    size,
-    texts,
+    count_bytes,
+    describe_failure,
+    find_budget,
+    join_texts,
+    make_preview,
+    select_texts,
+    split_result,
 )
-from mooring.tools.results.store import Store
+from mooring.tools.results.store import ResultStore
 
 Tokens: TypeAlias = float | Mapping[str, float]
 
@@ -33,36 +33,36 @@ Tokens: TypeAlias = float | Mapping[str, float]
 class Delivery(Struct, frozen=True):
     """How results are given to one model."""
 
-    store: Store
+    store: ResultStore
     takes: Collection[Media] = ()
-    tokens: Tokens = TOKENS
+    tokens: Tokens = DEFAULT_TOKENS
 
     async def of(self, result: Result, about: Outcome) -> Outcome:
         """What the model gets; `about` says of what."""
-        return await self._fitted(pieces(result, self.takes), replace(about, is_error=result.is_error))
+        return await self._fitted(split_result(result, self.takes), replace(about, is_error=result.is_error))
 
     async def failed(self, error: MooringError, about: Outcome) -> Outcome:
         """What the model is told of a call that came to nothing: a server's words are in it, however many."""
-        return await self._fitted([Text(failure(error))], replace(about, is_error=True))
+        return await self._fitted([Text(describe_failure(error))], replace(about, is_error=True))
 
     async def _fitted(self, found: list[Piece], about: Outcome) -> Outcome:
-        most = budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
+        most = find_budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
         plain = [piece for piece in found if not isinstance(piece, Blob)]
-        if len(plain) == len(found) and size(texts(found)) <= most:
-            return replace(about, parts=joined(plain))
+        if len(plain) == len(found) and count_bytes(select_texts(found)) <= most:
+            return replace(about, parts=join_texts(plain))
         parts, file = await asyncio.to_thread(self._kept, found, most)
         return replace(about, parts=parts, file=file)
 
     def _kept(self, found: list[Piece], most: int) -> tuple[tuple[Part, ...], str | None]:
         """Everything put into files that has to be."""
         parts = [self._worded(piece) if isinstance(piece, Blob) else piece for piece in found]
-        some = texts(parts)
-        if (whole := size(some)) <= most:
-            return joined(parts), None
+        some = select_texts(parts)
+        if (whole := count_bytes(some)) <= most:
+            return join_texts(parts), None
         file, way = self._whole(some)
         words = f"… {max(0, whole - most):,} of {whole:,} bytes are left out here. {way}"
         media = [part for part in parts if not isinstance(part, Text)]
-        return (Text(preview(some, most, words)), *media), file
+        return (Text(make_preview(some, most, words)), *media), file
 
     def _whole(self, some: list[str]) -> tuple[str | None, str]:
         """The file with the whole, and the way to it in words."""

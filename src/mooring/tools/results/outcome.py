@@ -18,11 +18,11 @@ from mooring.errors import MooringError, ServerError
 
 Media: TypeAlias = Literal["image", "audio"]
 
-TOKENS = 25_000
+DEFAULT_TOKENS = 25_000
 """So many tokens of text, by estimate, are given where no setting says otherwise."""
 BYTES_PER_TOKEN = 4
-MOST_MEDIA = 20
-LARGEST = 5 * 1024 * 1024
+MAX_MEDIA = 20
+MAX_MEDIA_BYTES = 5 * 1024 * 1024
 """A picture or a sound of more bytes is taken by no model."""
 _COMPARED = 4 * 1024 * 1024
 _LONGEST_KIND = 100
@@ -46,7 +46,7 @@ class Blob(Struct, frozen=True):
 Piece: TypeAlias = Part | Blob
 
 
-def pieces(result: Result, takes: Collection[Media]) -> list[Piece]:
+def split_result(result: Result, takes: Collection[Media]) -> list[Piece]:
     """All that a result says, in order; the text of a tool's own failure begins with `Error: `."""
     found = [*_blocks(result.content, takes), *_structured(result)]
     if result.is_error:
@@ -55,43 +55,43 @@ def pieces(result: Result, takes: Collection[Media]) -> list[Piece]:
     return found if said else [Text("(It answered, with nothing in it.)")]
 
 
-def failure(error: MooringError) -> str:
+def describe_failure(error: MooringError) -> str:
     """What a model is told of a call that came to nothing: the server's fault, or something to do otherwise."""
     return f"{'MCP error' if isinstance(error, ServerError) else 'Error'}: {error}"
 
 
-def as_result(reading: Reading, server: str, uri: str) -> Result:
+def result_of_reading(reading: Reading, server: str, uri: str) -> Result:
     """What stands in a resource, as if a tool had answered it."""
     return Result(tuple(Embedded(contents) for contents in reading.contents), False, reading.raw, ABSENT, server, uri)
 
 
-def budget(setting: float | Mapping[str, float], server: str | None, tool: str) -> int:
+def find_budget(setting: float | Mapping[str, float], server: str | None, tool: str) -> int:
     """How many tokens a result of this tool may have: one number for all, or the first glob that names it."""
     if not isinstance(setting, Mapping):
         return int(setting)
     name = tool if server is None else f"{server}.{tool}"
-    return int(next((tokens for glob, tokens in setting.items() if fnmatchcase(name, glob)), TOKENS))
+    return int(next((tokens for glob, tokens in setting.items() if fnmatchcase(name, glob)), DEFAULT_TOKENS))
 
 
 # --- what is too long ---------------------------------------------------------------------------------------
 
 
-def texts(found: Iterable[Piece]) -> list[str]:
+def select_texts(found: Iterable[Piece]) -> list[str]:
     return [piece.text for piece in found if isinstance(piece, Text)]
 
 
-def size(some: Iterable[str]) -> int:
+def count_bytes(some: Iterable[str]) -> int:
     """How many bytes the texts are, one a line; nothing long is copied whole."""
     return sum(map(_bytes, some)) + max(0, len(list(some)) - 1)
 
 
-def preview(some: Sequence[str], most: int, left_out: str) -> str:
+def make_preview(some: Sequence[str], most: int, left_out: str) -> str:
     """The two ends of texts that are too long together, with words between them on what is not there."""
     head, tail = _head(some, most * 2 // 3), _tail(some, most // 3)
     return f"{head}\n\n[{left_out}]\n\n{tail}"
 
 
-def joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+def join_texts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """The same with neighbouring texts made one."""
     made: list[Part] = []
     for part in parts:
@@ -137,9 +137,9 @@ def _enough(some: Iterable[str], most: int) -> list[str]:
 def _blocks(content: Iterable[Block], takes: Collection[Media]) -> list[Piece]:
     found = [piece for block in content for piece in _block(block, takes)]
     media = [piece for piece in found if isinstance(piece, Image | Audio)]
-    if len(media) <= MOST_MEDIA:
+    if len(media) <= MAX_MEDIA:
         return found
-    over = {id(piece) for piece in media[MOST_MEDIA:]}
+    over = {id(piece) for piece in media[MAX_MEDIA:]}
     return [_blob(piece) if isinstance(piece, Image | Audio) and id(piece) in over else piece for piece in found]
 
 
@@ -157,15 +157,15 @@ def _block(block: Block, takes: Collection[Media]) -> Iterator[Piece]:
             yield Text(bytes(raw).decode(errors="replace"))
 
 
-def viewable(block: Image | Audio, takes: Collection[Media]) -> bool:
+def is_viewable(block: Image | Audio, takes: Collection[Media]) -> bool:
     """Whether a model can be given it as it is."""
-    if len(block.data) * 3 // 4 > LARGEST:
+    if len(block.data) * 3 // 4 > MAX_MEDIA_BYTES:
         return False
     return "audio" in takes if isinstance(block, Audio) else "image" in takes and block.mime_type in _PICTURES
 
 
 def _media(block: Image | Audio, takes: Collection[Media]) -> Piece:
-    if not viewable(block, takes):
+    if not is_viewable(block, takes):
         return _blob(block)
     match block:
         case Image(data=data, mime_type=kind):
@@ -233,6 +233,6 @@ def _as_error(found: list[Piece]) -> list[Piece]:
     return [Text("Error: the tool failed and did not say why."), *found]
 
 
-def data(value: Any) -> Result:
+def json_result(value: Any) -> Result:
     """An answer of one of Mooring's own tools: data, as JSON."""
     return Result((Text(json.encode(value).decode()),))

@@ -47,7 +47,7 @@ class Portion(Struct, frozen=True):
     next: int | None
 
 
-class Store:
+class ResultStore:
     """The files of one folder. Every method waits for the disk: call it in a thread."""
 
     def __init__(self, folder: str, *, most: int = MOST, age: float = AGE) -> None:

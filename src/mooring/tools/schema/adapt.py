@@ -21,7 +21,7 @@ from mooring.tools.schema.flatten import Flat
 from mooring.tools.schema.gemini import Gemini
 from mooring.tools.schema.loss import Loss, Losses
 from mooring.tools.schema.narrow import NEVER, Impossible
-from mooring.tools.schema.shape import resolve
+from mooring.tools.schema.shape import resolve_reference
 from mooring.tools.schema.strict import Strict
 from mooring.tools.schema.tidy import LISTS, MAPS, SINGLES, tidy, where
 
@@ -45,7 +45,7 @@ _NOT_AT_THE_ROOT: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Adapted(Struct, frozen=True):
+class AdaptedSchema(Struct, frozen=True):
     """A schema as one provider takes it."""
 
     schema: dict[str, Any]
@@ -61,7 +61,7 @@ class Adapted(Struct, frozen=True):
         return {self.names.get(name, name): value for name, value in arguments.items()}
 
 
-def adapt(schema: Mapping[str, Any], provider: Provider) -> Adapted:
+def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
     """`schema` as `provider` takes it: the same object where there is nothing to change."""
     match provider:
         case "anthropic" | "openai":
@@ -74,20 +74,20 @@ def adapt(schema: Mapping[str, Any], provider: Provider) -> Adapted:
             return _strictly(schema)
 
 
-def _adapted(schema: Mapping[str, Any], provider: Provider, form: Form) -> Adapted:
+def _adapted(schema: Mapping[str, Any], provider: Provider, form: Form) -> AdaptedSchema:
     losses = Losses()
     made, names = _renamed(form(schema, provider, losses), provider)
     same = isinstance(schema, dict) and made == schema
-    return Adapted(schema if same else made, losses.found, names)  # type: ignore[arg-type]
+    return AdaptedSchema(schema if same else made, losses.found, names)  # type: ignore[arg-type]
 
 
-def _strictly(schema: Mapping[str, Any]) -> Adapted:
+def _strictly(schema: Mapping[str, Any]) -> AdaptedSchema:
     try:
         made = _adapted(schema, "openai-strict", _strict)
     except Impossible as error:
         loose = adapt(schema, "openai")
-        return Adapted(loose.schema, loose.losses, loose.names, reason=str(error))
-    return Adapted(made.schema, made.losses, made.names, strict=True)
+        return AdaptedSchema(loose.schema, loose.losses, loose.names, reason=str(error))
+    return AdaptedSchema(made.schema, made.losses, made.names, strict=True)
 
 
 # --- forms --------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def _referring(schema: dict[str, Any], root: Any, path: str, losses: Losses) -> 
         key: _each(key, value, path, lambda part, at: _referring(part, root, at, losses))
         for key, value in schema.items()
     }
-    if "$ref" in made and resolve(root, made["$ref"]) is True:
+    if "$ref" in made and resolve_reference(root, made["$ref"]) is True:
         del made["$ref"]
         losses.add(path, "it refers to what is not in the schema")
     return made

@@ -5,7 +5,7 @@ from itertools import combinations, product
 from typing import Any
 
 from mooring.tools.schema.loss import Losses
-from mooring.tools.schema.shape import ALL, Shape, resolve, type_of
+from mooring.tools.schema.shape import ALL, Shape, resolve_reference, type_of
 from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, where
 
 MOST = 4000
@@ -80,7 +80,7 @@ class Flat:
         if ref in opened:
             self._losses.add(path, "it contains itself; what is deeper within it may be anything")
             return []
-        found = resolve(self._root, ref)
+        found = resolve_reference(self._root, ref)
         if found is True:
             self._losses.add(path, "it refers to what is not in the schema")
         return [found]
@@ -105,7 +105,7 @@ class Flat:
         for _ in range(_MOST_PAIRS):
             if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
                 break
-            schema = resolve(self._root, schema["$ref"])
+            schema = resolve_reference(self._root, schema["$ref"])
         return schema
 
 

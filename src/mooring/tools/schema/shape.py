@@ -70,7 +70,7 @@ class Shape:
             return ALL
         if ref not in self._known:
             self._known[ref] = ALL  # what leads back to itself says no more than that
-            self._known[ref] = self.types(resolve(self.root, ref), depth + 1)
+            self._known[ref] = self.types(resolve_reference(self.root, ref), depth + 1)
         return self._known[ref]
 
     def _faces_at(self, path: Path) -> Iterator[Mapping[str, Any]]:
@@ -89,12 +89,12 @@ class Shape:
             ref = face.get("$ref")
             if isinstance(ref, str) and ref not in seen:
                 seen.add(ref)
-                waiting.append(resolve(self.root, ref))
+                waiting.append(resolve_reference(self.root, ref))
             waiting += [branch for key in _ALONGSIDE for branch in as_list(face.get(key))]
             waiting += [face[key] for key in _BRANCHES if key in face]
 
 
-def resolve(root: Any, ref: str) -> Any:
+def resolve_reference(root: Any, ref: str) -> Any:
     """What a reference within `root` leads to; `True`, which lets everything through, where it leads elsewhere."""
     if not ref.startswith("#"):
         return True
@@ -112,7 +112,7 @@ def resolve(root: Any, ref: str) -> Any:
     return found if ref == "#" or ref.startswith("#/") else True
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path as a person would write it: `filter.ids[0]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 

@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 from mooring.tools.arguments.written import loads
-from mooring.tools.schema.shape import ALL, Path, Shape, dotted, type_of
+from mooring.tools.schema.shape import ALL, Path, Shape, format_path, type_of
 
 _INDEXED = r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]"
 _EMPTY: tuple[Any, ...] = ("", None, {}, [])
 
 
-def gathered(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any], list[str]]:
+def gather_lists(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any], list[str]]:
     """Lists that were taken apart, `ids[0]` and `ids[1]`, put together again."""
     known, parts = shape.properties_at(()), dict[str, dict[int, str]]()
     for key in arguments:
@@ -26,7 +26,7 @@ def gathered(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any], l
     return arguments, notes
 
 
-def mended(arguments: dict[str, Any], path: Path, shape: Shape) -> str:
+def repair_value(arguments: dict[str, Any], path: Path, shape: Shape) -> str:
     """Mend the value at `path` in place, copying what holds it; a note, or nothing where there is doubt."""
     if not path:
         return ""
@@ -35,7 +35,7 @@ def mended(arguments: dict[str, Any], path: Path, shape: Shape) -> str:
         value = holder[path[-1]]
     except (KeyError, IndexError, TypeError):
         return ""
-    allowed, where = shape.types_at(path), dotted(path)
+    allowed, where = shape.types_at(path), format_path(path)
     if isinstance(value, str) and (read := _read(value, allowed)) is not None:
         holder[path[-1]] = read[0]
         return f"{where}: a text was read as {_A[type_of(read[0])]}"
@@ -62,7 +62,7 @@ def _left_out(holder: Any, path: Path, shape: Shape) -> str:
     if not isinstance(name, str) or name in shape.required_at(path[:-1]):
         return ""
     del holder[name]
-    return f"{dotted(path)}: an empty value was left out"
+    return f"{format_path(path)}: an empty value was left out"
 
 
 def _one_of_many(value: Any, items: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.core.secret import is_secret_name
 from mooring.tools.arguments.form import likely
-from mooring.tools.schema.shape import ALL, Path, Shape, dotted
+from mooring.tools.schema.shape import ALL, Path, Shape, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -17,7 +17,9 @@ LONGEST = 60
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 
 
-def misfit(errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], shape: Shape) -> tuple[str, Path]:
+def explain_mismatch(
+    errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], shape: Shape
+) -> tuple[str, Path]:
     """The one thing to mend first, and where it is."""
     error = _innermost(min(errors, key=_weight))
     path = tuple(error.instance_path)
@@ -25,7 +27,10 @@ def misfit(errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], sh
         return _missing([each for each in errors if _same(each, error)] or [error], path, _at(arguments, path), shape)
     if error.kind.name in _UNKNOWN:
         return _unknown(error, path, _at(arguments, path), shape)
-    return f"{_name(dotted(path)) or 'all of it'} should be {_expected(error)}, not {_came(path, error.instance)}", path
+    return (
+        f"{_name(format_path(path)) or 'all of it'} should be {_expected(error)}, not {_came(path, error.instance)}",
+        path,
+    )
 
 
 def _weight(error: "ValidationError") -> tuple[int, int]:
@@ -94,7 +99,7 @@ def _folded(name: str) -> str:
 
 
 def _owner(path: Path) -> str:
-    return _name(dotted(path)) if path else "it"
+    return _name(format_path(path)) if path else "it"
 
 
 def _kind(shape: Shape, path: Path) -> str:
