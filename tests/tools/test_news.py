@@ -36,7 +36,7 @@ class Listening:
         self._heard: asyncio.Queue[tuple[float, WatchNews]] = asyncio.Queue()
         delivery = Delivery(ResultStore(str(folder)))
         self._news = WatchReporter(self.host, watched, delivery, self._tell, every)  # type: ignore[arg-type]  # all it needs
-        self._news.follow()
+        self._news.start()
 
     def _tell(self, news: WatchNews) -> None:
         self._heard.put_nowait((asyncio.get_running_loop().time(), news))

@@ -33,14 +33,14 @@ def said(*blocks: Block, error: bool = False, structured: Any = None) -> Result:
 
 
 async def test_texts_are_joined_and_the_outcome_says_whose_it_is(delivery: Delivery) -> None:
-    outcome = await delivery.of(said(Text("one"), Text("two")), ABOUT)
+    outcome = await delivery.deliver(said(Text("one"), Text("two")), ABOUT)
     assert outcome.parts == (Text("one\ntwo"),)
     assert (outcome.server, outcome.tool, outcome.origin, outcome.is_error) == ("s", "t", "somewhere", False)
 
 
 async def test_pictures_and_sounds_are_passed_on_in_their_place(delivery: Delivery) -> None:
     picture, sound = Image(data=PNG, mime_type="image/png"), Audio(data=PNG, mime_type="audio/wav")
-    outcome = await delivery.of(said(Text("before"), picture, Text("between"), sound), ABOUT)
+    outcome = await delivery.deliver(said(Text("before"), picture, Text("between"), sound), ABOUT)
     assert outcome.parts == (Text("before"), picture, Text("between"), sound)
 
 
@@ -55,7 +55,7 @@ async def test_pictures_and_sounds_are_passed_on_in_their_place(delivery: Delive
 )
 async def test_what_a_model_does_not_take_is_in_a_file(block: Block, ending: str, tmp_path: Path) -> None:
     delivery = Delivery(ResultStore(str(tmp_path / "results")), ())
-    outcome = await delivery.of(said(block), ABOUT)
+    outcome = await delivery.deliver(said(block), ABOUT)
     [file] = (tmp_path / "results").iterdir()
     assert file.name.endswith(ending)
     assert str(file) in outcome.text
@@ -65,39 +65,39 @@ async def test_what_a_model_does_not_take_is_in_a_file(block: Block, ending: str
 
 async def test_a_picture_that_is_too_large_or_one_too_many_is_in_a_file(delivery: Delivery) -> None:
     huge = Image(data=b64encode(bytes(6 * 1024 * 1024)).decode(), mime_type="image/png")
-    assert "kept in" in (await delivery.of(said(huge), ABOUT)).text
+    assert "kept in" in (await delivery.deliver(said(huge), ABOUT)).text
     many = [Image(data=PNG, mime_type="image/png")] * 25
-    outcome = await delivery.of(said(*many), ABOUT)
+    outcome = await delivery.deliver(said(*many), ABOUT)
     assert sum(isinstance(part, Image) for part in outcome.parts) == 20
     assert outcome.text.count("kept in") == 5
 
 
 async def test_what_is_not_base64_is_said_not_raised(delivery: Delivery) -> None:
     broken = Embedded(resource=ResourceContents("x://y", None, blob="***"))
-    assert "Base64" in (await delivery.of(said(broken), ABOUT)).text
+    assert "Base64" in (await delivery.deliver(said(broken), ABOUT)).text
 
 
 async def test_links_and_carried_resources_are_kept(delivery: Delivery) -> None:
     link = ResourceLink(uri="x://report", name="report", description="all of it", mime_type="text/plain")
     carried = Embedded(resource=ResourceContents("x://note", "text/plain", "the note"))
-    text = (await delivery.of(said(link, carried), ABOUT)).text
+    text = (await delivery.deliver(said(link, carried), ABOUT)).text
     for part in ("report", "x://report", "all of it", "x://note", "the note"):
         assert part in text
 
 
 async def test_a_carried_picture_is_passed_on(delivery: Delivery) -> None:
     carried = Embedded(resource=ResourceContents("x://pic", "image/png", blob=PNG))
-    outcome = await delivery.of(said(carried), ABOUT)
+    outcome = await delivery.deliver(said(carried), ABOUT)
     assert outcome.parts == (Text("[resource x://pic]"), Image(data=PNG, mime_type="image/png"))
 
 
 async def test_a_block_of_an_unknown_kind_is_given_as_it_is(delivery: Delivery) -> None:
-    assert "hologram" in (await delivery.of(said(Other(Raw(b'{"type":"hologram"}'))), ABOUT)).text
+    assert "hologram" in (await delivery.deliver(said(Other(Raw(b'{"type":"hologram"}'))), ABOUT)).text
 
 
 async def test_an_answer_with_nothing_in_it_is_not_nothing(delivery: Delivery) -> None:
-    assert (await delivery.of(said(), ABOUT)).text
-    assert (await delivery.of(said(Text(""), Text("")), ABOUT)).text.strip()
+    assert (await delivery.deliver(said(), ABOUT)).text
+    assert (await delivery.deliver(said(Text(""), Text("")), ABOUT)).text.strip()
 
 
 @pytest.mark.parametrize(
@@ -114,18 +114,20 @@ async def test_an_answer_with_nothing_in_it_is_not_nothing(delivery: Delivery) -
 async def test_structured_content_is_given_once(
     text: str | None, structured: Any, times: int, delivery: Delivery
 ) -> None:
-    outcome = await delivery.of(said(*([Text(text)] if text else []), structured=structured), ABOUT)
+    outcome = await delivery.deliver(said(*([Text(text)] if text else []), structured=structured), ABOUT)
     assert outcome.text.count('"a"') + outcome.text.count("fine") + outcome.text.count("[1") == times
     assert (text or "") in outcome.text
 
 
 async def test_a_tools_own_failure_begins_with_error_and_only_once(delivery: Delivery) -> None:
     for words in ("it broke", "Error: it broke"):
-        outcome = await delivery.of(said(Text(words), error=True), ABOUT)
+        outcome = await delivery.deliver(said(Text(words), error=True), ABOUT)
         assert (outcome.text, outcome.is_error) == ("Error: it broke", True)
-    silent = await delivery.of(said(error=True), ABOUT)
+    silent = await delivery.deliver(said(error=True), ABOUT)
     assert silent.text.startswith("Error: ")
-    pictured = await delivery.of(said(Image(data=PNG, mime_type="image/png"), Text("see there"), error=True), ABOUT)
+    pictured = await delivery.deliver(
+        said(Image(data=PNG, mime_type="image/png"), Text("see there"), error=True), ABOUT
+    )
     assert pictured.text == "Error: see there"
 
 
@@ -141,7 +143,7 @@ def test_a_failure_of_the_server_is_an_mcp_error_and_what_was_never_sent_an_erro
 async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path: Path) -> None:
     delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=100)
     whole = "".join(f"line {number}\n" for number in range(1000))
-    outcome = await delivery.of(said(Text(whole), Text("the end")), ABOUT)
+    outcome = await delivery.deliver(said(Text(whole), Text("the end")), ABOUT)
     assert outcome.text.startswith("line 0\nline 1\n")
     assert outcome.text.endswith("line 999\n\nthe end")
     assert outcome.file is not None
@@ -153,7 +155,7 @@ async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path:
 
 async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> None:
     delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=100)
-    outcome = await delivery.failed(RpcError("s", -32000, "x" * 10_000), ABOUT)
+    outcome = await delivery.deliver_failure(RpcError("s", -32000, "x" * 10_000), ABOUT)
     assert outcome.text.startswith("MCP error: s answered: xxx")
     assert outcome.is_error
     assert outcome.file is not None
@@ -162,14 +164,14 @@ async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> N
 
 async def test_pictures_stay_when_the_text_beside_them_is_cut(tmp_path: Path) -> None:
     delivery = Delivery(ResultStore(str(tmp_path / "results")), {"image"}, tokens=10)
-    outcome = await delivery.of(said(Text("x" * 1000), Image(data=PNG, mime_type="image/png")), ABOUT)
+    outcome = await delivery.deliver(said(Text("x" * 1000), Image(data=PNG, mime_type="image/png")), ABOUT)
     assert [type(part) for part in outcome.parts] == [Text, Image]
 
 
 async def test_a_disk_that_takes_nothing_costs_the_file_and_not_the_result(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
     delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=10)
-    outcome = await delivery.of(said(Text("x" * 1000)), ABOUT)
+    outcome = await delivery.deliver(said(Text("x" * 1000)), ABOUT)
     assert outcome.file is None
     assert "could not be kept" in outcome.text
 

@@ -140,7 +140,7 @@ class Conversation:
 
         result = await self.host.own("ReadMcpResource", {"server": server, "uri": uri}, read)
         delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens)
-        return await delivery.of(result, Outcome(server=server, tool=uri))
+        return await delivery.deliver(result, Outcome(server=server, tool=uri))
 
     def _refresh_tools(self) -> None:
         self.registry.use(self.host.tools)

@@ -1,7 +1,7 @@
 """Which of a conversation's tools a model is shown from the start, and which it has to search for.
 
-Where all fit the budget all are shown. Else those are that are always to be, and the rest once a search brought them:
-they come behind the others in the order in which they were found, so that what a model has read stays as it was.
+If all fit the budget, all are shown. Otherwise those marked as always shown are, and the others once a search found
+them. Found tools come last, in the order they were found: what the model has read already stays as it was.
 """
 
 import asyncio
@@ -26,17 +26,18 @@ from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, BuiltinTool, ToolHost
 
 DEFAULT_CONTEXT = 200_000
-"""Tokens a model can hold, where nobody says."""
+"""How many tokens a model can hold, unless the caller says."""
 DEFAULT_PERCENT = 10.0
-"""How much of that its tools may take, where no setting says."""
-DEFAULT_LIMIT, MAX_LIMIT = 5, 20
+"""How much of that its tools may take, unless a setting says."""
+DEFAULT_LIMIT = 5
+MAX_LIMIT = 20
 MEANING_WAIT = 2.0
-"""Seconds that a search waits for what tools mean, the first time."""
-_SERVERS_NAMED = 40
+"""Seconds that the first search waits until it is known what tools mean."""
+_MAX_SERVERS_NAMED = 40
 
 
 class Deferral:
-    """The tools of servers in one conversation."""
+    """The servers' tools in one conversation: those shown, those found, and those still to be searched for."""
 
     def __init__(
         self, entries: Iterable[CatalogEntry], budget: int, always: Iterable[str] = (), meaning: Meaning | None = None
@@ -44,7 +45,7 @@ class Deferral:
         self._meaning = meaning
         self._entries = {(entry.server, entry.tool): entry for entry in entries}
         shown, deferred = defer({pair: entry.definition for pair, entry in self._entries.items()}, budget, always)
-        self.shown = tuple(self._entries[pair] for pair in shown)
+        self._shown = tuple(self._entries[pair] for pair in shown)
         self._deferred: Mapping[Pair, Tool] = deferred
         self._loaded: dict[Pair, None] = {}
 
@@ -56,39 +57,40 @@ class Deferral:
     @property
     def offered(self) -> tuple[CatalogEntry, ...]:
         """What a model is shown by now."""
-        return (*self.shown, *(self._entries[pair] for pair in self._loaded))
+        return (*self._shown, *(self._entries[pair] for pair in self._loaded))
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """The names of those that a search brought."""
+        """The names of those that a search found."""
         return tuple(self._entries[pair].name for pair in self._loaded)
 
-    def raw(self, server: str, tool: str) -> str:
-        """The raw name of a tool that goes by this one, or is shown by it. Raises: UnknownTool."""
+    @property
+    def has_hidden(self) -> bool:
+        """Whether there is anything to search for."""
+        return bool(self._deferred)
+
+    def is_hidden(self, entry: CatalogEntry) -> bool:
+        """Whether a tool has to be searched for before it can be called."""
+        pair = entry.server, entry.tool
+        return pair in self._deferred and pair not in self._loaded
+
+    def find_raw_name(self, server: str, tool: str) -> str:
+        """The raw name of a server's tool, given that or its shown name. Raises: UnknownTool."""
         for entry in self._entries.values():
             if entry.server == server and tool in (entry.tool, entry.name):
                 return entry.tool
         raise UnknownTool(server, tool)
 
-    @property
-    def hides(self) -> bool:
-        """Whether there is anything to search for."""
-        return bool(self._deferred)
-
     def load(self, names: Iterable[str]) -> None:
-        """Show these from now on, as a search would."""
+        """Show these from now on, as if a search had found them."""
         by_name = {entry.name: pair for pair, entry in self._entries.items()}
         for name in names:
-            if by_name.get(name) in self._deferred:
-                self._loaded.setdefault(by_name[name])
-
-    def waits(self, entry: CatalogEntry) -> bool:
-        """Whether a tool has to be searched for before it can be called."""
-        pair = entry.server, entry.tool
-        return pair in self._deferred and pair not in self._loaded
+            pair = by_name.get(name)
+            if pair is not None and pair in self._deferred:
+                self._loaded.setdefault(pair)
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
-        """The tools that fit best, the best first; they are shown from now on."""
+        """The tools that fit a request, best first; they are shown from now on."""
         found = [self._entries[pair] for pair in self._index.search(words, limit)]
         self.load(entry.name for entry in found)
         return found
@@ -98,26 +100,27 @@ class Deferral:
         return Index({pair: entry.definition for pair, entry in self._entries.items()}, self._meaning)
 
     def learn(self) -> None:
-        """Begin to find out what the tools mean, where that is wanted: the next search is the better for it."""
+        """Start to learn what the tools mean, if the search extra is installed; the next search is better for it."""
         if self._meaning is not None and self._index.sense is not None:
             self._index.sense.learn()
 
-    async def learned(self, words: str) -> None:
-        """Wait a little until that is known, if a search by these words has to know."""
+    async def wait_for_meaning(self, words: str) -> None:
+        """Wait a little until it is known what the tools mean, if a search for these words needs that."""
         if self._meaning is not None:
+            # This search only starts the learning, and only if the words call for it.
             self._index.search(words, 1)
             await asyncio.to_thread(self._meaning.wait, MEANING_WAIT)
 
-    def servers(self) -> str:
-        """Whose tools can be searched for, in words."""
+    def list_servers(self) -> str:
+        """Whose tools can be searched for, and how many each server has."""
         counts = Counter(server for server, _ in self._deferred)
         named = [f"{server} ({count})" for server, count in sorted(counts.items())]
-        more = f" and {len(named) - _SERVERS_NAMED} more" if len(named) > _SERVERS_NAMED else ""
-        return ", ".join(named[:_SERVERS_NAMED]) + more
+        more = f" and {len(named) - _MAX_SERVERS_NAMED} more" if len(named) > _MAX_SERVERS_NAMED else ""
+        return ", ".join(named[:_MAX_SERVERS_NAMED]) + more
 
 
 def define_tool(name: str, tool: Tool) -> Definition:
-    """A tool as a model is shown it; a schema that cannot be read says nothing."""
+    """A tool as a model is shown it; a schema that can't be read becomes one that allows any object."""
     try:
         schema = tool.schema
     except ProtocolError:
@@ -125,15 +128,16 @@ def define_tool(name: str, tool: Tool) -> Definition:
     return Definition(ToolName(name), tool.description or tool.title or "", schema)
 
 
-def make_search_tool(host: ToolHost, deferral: Callable[[], Deferral]) -> BuiltinTool:
+def make_search_tool(host: ToolHost, get_deferral: Callable[[], Deferral]) -> BuiltinTool:
     """The tool by which a model finds others."""
 
-    async def search(given: Arguments) -> Result:
-        await deferral().learned(given["query"])
-        found = deferral().search(given["query"], given.get("limit", DEFAULT_LIMIT))
-        return json_result([_told(define_tool(entry.name, entry.definition)) for entry in found])
+    async def search(arguments: Arguments) -> Result:
+        query = arguments["query"]
+        await get_deferral().wait_for_meaning(query)
+        found = get_deferral().search(query, arguments.get("limit", DEFAULT_LIMIT))
+        return json_result([_as_search_result(define_tool(entry.name, entry.definition)) for entry in found])
 
-    servers = deferral().servers()
+    servers = get_deferral().list_servers()
     return BuiltinTool(
         host,
         "ToolSearch",
@@ -145,29 +149,31 @@ def make_search_tool(host: ToolHost, deferral: Callable[[], Deferral]) -> Builti
     )
 
 
-def _told(found: Definition) -> dict[str, Any]:
+def _as_search_result(found: Definition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
 
 
 class ToolScope(Struct, frozen=True):
-    """What an agent may have, by globs over `server.tool` or over the names that tools are shown by."""
+    """What an agent may use, by globs over `server.tool` or over the names that tools are shown by."""
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
 
-    def tool(self, entry: CatalogEntry) -> bool:
+    def allows_tool(self, entry: CatalogEntry) -> bool:
         return self._permits(f"{entry.server}.{entry.tool}", entry.name)
 
-    def server(self, name: str) -> bool:
-        """Whether all of a server is meant: its resources go with that."""
+    def allows_server(self, name: str) -> bool:
+        """Whether the globs cover all of a server: only then its resources are included."""
         return self._permits(f"{name}.", f"mcp__{name}__")
 
-    def own(self, name: str) -> bool:
-        """Whether one of Mooring's own tools is there: unless it is denied, for `allow` speaks of servers."""
+    def allows_builtin(self, name: str) -> bool:
+        """Whether one of Mooring's own tools is available. Only `deny` takes it away: `allow` is about servers."""
         return not _named([name], self.deny)
 
     def _permits(self, *spelled: str) -> bool:
-        return (self.allow is None or _named(spelled, self.allow)) and not _named(spelled, self.deny)
+        if _named(spelled, self.deny):
+            return False
+        return self.allow is None or _named(spelled, self.allow)
 
 
 def _named(spelled: Iterable[str], globs: Iterable[str]) -> bool:
@@ -175,6 +181,6 @@ def _named(spelled: Iterable[str], globs: Iterable[str]) -> bool:
 
 
 def glob_for_server(server: str) -> str:
-    """The glob that stands for all tools of a server, whatever characters are in its name."""
+    """The glob for all tools of a server, whatever characters are in its name."""
     escaped = re.sub(r"([*?[])", r"[\1]", server)
     return f"{escaped}.*"

@@ -1,11 +1,12 @@
-"""Mooring's own tools: resources listed and read, things watched, results read on.
+"""Mooring's own tools: list and read resources, watch for changes, read the rest of long results.
 
-Inputs and outputs are those that models know from other programs; a saved file is `blobSavedTo`, as there.
+Their names, inputs and outputs are those that models know from other programs, down to `blobSavedTo` for a saved file.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, convert, field
 
@@ -14,11 +15,15 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
 from mooring.tools.results.outcome import Media, is_viewable, json_result
 from mooring.tools.results.store import ResultStore
-from mooring.tools.tool import Arguments, BuiltinTool, ToolHost, WatchHandle
+from mooring.tools.tool import Arguments, BuiltinTool, ServerResource, ToolHost, WatchHandle
 
-MIN_INTERVAL, DEFAULT_INTERVAL = 1_000, 5_000
-"""Milliseconds between two looks: the least, and what is meant where nothing is said."""
+WatchMethod: TypeAlias = Literal["subscription", "polling"]
+
+MIN_INTERVAL = 1_000
+"""Least milliseconds between two polls."""
+DEFAULT_INTERVAL = 5_000
 MAX_PORTION = 40_000
+"""Most bytes that `ToolResult` gives at once."""
 ALIASES: Mapping[str, str] = {
     "ListMcpResourcesTool": "ListMcpResources",
     "ReadMcpResourceTool": "ReadMcpResource",
@@ -63,48 +68,44 @@ class PollingRequest(Struct, frozen=True, rename="camel"):
 
 
 class ConversationWatch(Struct, frozen=True):
-    """Something that this conversation watches, and the tool that began it."""
+    """Something that this conversation watches, and how."""
 
-    watch: WatchHandle
-    by: Literal["subscription", "polling"]
+    handle: WatchHandle
+    method: WatchMethod
 
 
 class ResourceTools:
-    """The tools of one conversation, and what it watches with them."""
+    """The tools for resources and watches of one conversation, and what it watches with them."""
 
     def __init__(
         self,
         host: ToolHost,
         store: ResultStore,
-        has: Callable[[str], bool],
-        raw: Callable[[str, str], str],
+        has_server: Callable[[str], bool],
+        find_raw_name: Callable[[str, str], str],
         takes: Collection[Media] = (),
     ) -> None:
-        """`has` says whether a server is there for this conversation, `raw` what a tool of it is really called."""
+        """`has_server` says whether this conversation may use a server, `find_raw_name` what its tool is really
+        called."""
         self.watched: dict[str, ConversationWatch] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
-        self._host, self._store, self._takes = host, store, takes
-        self._has, self._raw = has, raw
-        self.tools = tuple(self._tools())
+        self._host = host
+        self._store = store
+        self._takes = takes
+        self._has_server = has_server
+        self._find_raw_name = find_raw_name
+        self.tools = tuple(self._make_tools())
         for tool in self.tools:
             tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
 
     async def close(self) -> None:
-        """End all that this conversation watches."""
+        """End everything that this conversation watches."""
         for id in tuple(self.watched):
             await self._end(id)
 
-    def _tools(self) -> list[BuiltinTool]:
-        def tool(
-            name: str,
-            description: str,
-            work: Callable[[Any], Awaitable[Result]],
-            required: tuple[str, ...] = (),
-            **properties: Mapping[str, Any],
-        ) -> BuiltinTool:
-            return BuiltinTool(self._host, name, description, work, required, **properties)
-
+    def _make_tools(self) -> list[BuiltinTool]:
+        tool = partial(BuiltinTool, self._host)
         return [
             tool(
                 "ListMcpResources", "List the resources of MCP servers.",
@@ -120,7 +121,7 @@ class ResourceTools:
             ),
             tool(
                 "UnsubscribeMcpResource", "Hear no more of a resource.",
-                lambda given: self._unsubscribe("subscription", given, "uri"),
+                lambda arguments: self._unsubscribe("subscription", arguments, "uri"),
                 server=_SERVER, uri=_URI, subscriptionId=_ID,
             ),
             tool(
@@ -134,118 +135,111 @@ class ResourceTools:
             ),
             tool(
                 "UnsubscribePolling", "Stop polling.",
-                lambda given: self._unsubscribe("polling", given, "target"),
+                lambda arguments: self._unsubscribe("polling", arguments, "target"),
                 subscriptionId=_ID, server=_SERVER, target={"type": "string", "description": "The tool or address."},
             ),
         ]  # fmt: skip
 
-    async def _list(self, given: Arguments) -> Result:
-        found = await self._host.resources(self._server(given["server"]) if "server" in given else None)
-        return json_result(
-            [
-                ListedResource(
-                    each.item.uri,
-                    each.item.name or each.item.title or each.item.uri,
-                    each.server,
-                    each.item.mime_type,
-                    each.item.description,
-                )
-                for each in found
-                if self._has(each.server)
-            ]
-        )
+    # --- resources ------------------------------------------------------------------------------------------------
 
-    async def _read(self, given: Arguments) -> Result:
-        reading = await self._host.read(self._server(given["server"]), given["uri"])
-        parts = [await asyncio.to_thread(self._part, part) for part in reading.contents]
+    async def _list(self, arguments: Arguments) -> Result:
+        server = self._find_server(arguments["server"]) if "server" in arguments else None
+        found = await self._host.resources(server)
+        return json_result([_list_resource(each) for each in found if self._has_server(each.server)])
+
+    async def _read(self, arguments: Arguments) -> Result:
+        reading = await self._host.read(self._find_server(arguments["server"]), arguments["uri"])
+        # Keeping a blob waits for the disk.
+        parts = [await asyncio.to_thread(self._read_part, part) for part in reading.contents]
         answer = json_result({"contents": parts})
         return Result((*answer.content, *self._pictures(reading.contents)))
 
-    def _part(self, part: ResourceContents) -> ReadResourcePart:
+    def _read_part(self, part: ResourceContents) -> ReadResourcePart:
         if part.blob is None:
             return ReadResourcePart(part.uri, part.mime_type, part.text)
         try:
-            return ReadResourcePart(
-                part.uri, part.mime_type, blob_saved_to=self._store.blob(part.blob, part.mime_type).path
-            )
+            kept = self._store.keep_blob(part.blob, part.mime_type)
         except FileError as error:
             return ReadResourcePart(part.uri, part.mime_type, f"(binary; it could not be kept: {error.reason})")
         except ValueError:
             return ReadResourcePart(part.uri, part.mime_type, "(binary, but not the Base64 it should be)")
+        return ReadResourcePart(part.uri, part.mime_type, blob_saved_to=kept.path)
 
     def _pictures(self, contents: tuple[ResourceContents, ...]) -> list[Image]:
-        """For a model that can look at them; for the others the file is enough."""
+        """The pictures for a model that can look at them; for others, the file is enough."""
         found = [Image(data=part.blob, mime_type=part.mime_type or "") for part in contents if part.blob]
         return [image for image in found if is_viewable(image, self._takes)]
 
-    async def _subscribe(self, given: Arguments) -> Result:
+    # --- watches --------------------------------------------------------------------------------------------------
+
+    async def _subscribe(self, arguments: Arguments) -> Result:
         self.on_watch()
-        server = self._server(given["server"])
-        watch = await self._host.subscribe(server, given["uri"], reason=given.get("reason", ""))
-        return self._began(ConversationWatch(watch, "subscription"))
+        server = self._find_server(arguments["server"])
+        watch = await self._host.subscribe(server, arguments["uri"], reason=arguments.get("reason", ""))
+        return self._remember(watch, "subscription")
 
-    async def _poll(self, given: Arguments) -> Result:
-        wanted = convert(dict(given), PollingRequest)
-        parameter = "toolName" if wanted.type == "tool" else "uri"
-        if not given.get(parameter):
-            raise _bad("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {wanted.type}")
+    async def _poll(self, arguments: Arguments) -> Result:
+        request = convert(dict(arguments), PollingRequest)
+        parameter = "toolName" if request.type == "tool" else "uri"
+        if not arguments.get(parameter):
+            raise _bad_arguments("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {request.type}")
         self.on_watch()
-        tool, server = wanted.type == "tool", self._server(wanted.server)
-        watch = await self._host.poll(
-            server,
-            tool=self._raw(server, wanted.tool_name or "") if tool else None,
-            arguments=wanted.arguments if tool else None,
-            uri=None if tool else wanted.uri,
-            interval=wanted.interval / 1000,
-            reason=wanted.reason,
-        )
-        return self._began(ConversationWatch(watch, "polling"))
+        server = self._find_server(request.server)
+        poll = partial(self._host.poll, server, interval=request.interval / 1000, reason=request.reason)
+        if request.type == "tool":
+            tool = self._find_raw_name(server, request.tool_name or "")
+            watch = await poll(tool=tool, arguments=request.arguments)
+        else:
+            watch = await poll(uri=request.uri)
+        return self._remember(watch, "polling")
 
-    def _began(self, mine: ConversationWatch) -> Result:
-        self.watched[mine.watch.id] = mine
-        return json_result({"subscribed": True, "subscriptionId": mine.watch.id})
+    def _remember(self, handle: WatchHandle, method: WatchMethod) -> Result:
+        self.watched[handle.id] = ConversationWatch(handle, method)
+        return json_result({"subscribed": True, "subscriptionId": handle.id})
 
-    def _server(self, name: str) -> str:
-        """The real name of a server that is there for this conversation. Raises: as the host; UnknownServer."""
-        real = self._host.server(name).name
-        if not self._has(real):
-            raise UnknownServer(name)
-        return real
-
-    async def _unsubscribe(self, by: Literal["subscription", "polling"], given: Arguments, target: str) -> Result:
-        if not given:
-            raise _bad("Unsubscribing", "subscriptionId", f"name a subscriptionId, or a server and its {target}")
-        wanted = given.get("subscriptionId"), given.get("server"), given.get(target)
-        meant = [id for id, mine in self.watched.items() if mine.by == by and _fits(mine.watch, *wanted)]
-        for id in meant:
+    async def _unsubscribe(self, method: WatchMethod, arguments: Arguments, target: str) -> Result:
+        if not arguments:
+            # Without this, naming nothing would end every watch.
+            raise _bad_arguments(
+                "Unsubscribing", "subscriptionId", f"name a subscriptionId, or a server and its {target}"
+            )
+        wanted = arguments.get("subscriptionId"), arguments.get("server"), arguments.get(target)
+        of_method = [watch.handle for watch in self.watched.values() if watch.method == method]
+        ending = [handle.id for handle in of_method if _is_meant(handle, *wanted)]
+        for id in ending:
             await self._end(id)
-        return json_result({"unsubscribed": bool(meant)})
+        return json_result({"unsubscribed": bool(ending)})
 
     async def _end(self, id: str) -> None:
         del self.watched[id]
         await self._host.unsubscribe(id)
 
-
-def _fits(watch: WatchHandle, id: str | None, server: str | None, target: str | None) -> bool:
-    """Whether a watch is meant by whatever is named of it."""
-    named = ((id, watch.id), (server and server.casefold(), watch.server.casefold()), (target, watch.target))
-    return all(wanted is None or wanted == found for wanted, found in named)
-
-
-def _bad(tool: str, parameter: str, reason: str) -> BadArguments:
-    return BadArguments("Mooring", tool, reason, parameter=parameter, words=f"{tool}: {reason}.")
+    def _find_server(self, name: str) -> str:
+        """The real name of a server that this conversation may use. Raises: UnknownServer; as `ToolHost.server`."""
+        real = self._host.server(name).name
+        if not self._has_server(real):
+            raise UnknownServer(name)
+        return real
 
 
 def make_result_tool(
-    host: ToolHost, store: ResultStore, ended: Callable[[str], Awaitable[Result | None]], most: int = MAX_PORTION
+    host: ToolHost,
+    store: ResultStore,
+    find_ended: Callable[[str], Awaitable[Result | None]],
+    max_portion: int = MAX_PORTION,
 ) -> BuiltinTool:
-    """The tool that reads results which were too long, or which came when the conversation had gone on."""
+    """The tool that reads results that were too long, or that came after the conversation stopped waiting.
 
-    async def read(given: Arguments) -> Result:
-        later = await ended(given["id"])
-        if later is not None:
-            return later
-        portion = await asyncio.to_thread(store.read, given["id"], given.get("offset", 0), given.get("limit", most))
+    `find_ended` gives the result of a call in the background; `None` for an id that isn't one.
+    """
+
+    async def read(arguments: Arguments) -> Result:
+        ended = await find_ended(arguments["id"])
+        if ended is not None:
+            return ended
+        offset = arguments.get("offset", 0)
+        limit = arguments.get("limit", max_portion)
+        portion = await asyncio.to_thread(store.read, arguments["id"], offset, limit)
         more = "" if portion.next is None else f"\n\n[It goes on at offset {portion.next} of {portion.size}.]"
         return Result((Text(f"{portion.text}{more}"),))
 
@@ -257,5 +251,24 @@ def make_result_tool(
         ("id",),
         id={"type": "string", "description": "As it was given with the result."},
         offset={"type": "integer", "minimum": 0, "description": "The byte to begin at."},
-        limit={"type": "integer", "minimum": 1, "maximum": most, "description": "How many bytes."},
+        limit={"type": "integer", "minimum": 1, "maximum": max_portion, "description": "How many bytes."},
     )
+
+
+def _list_resource(found: ServerResource) -> ListedResource:
+    item = found.item
+    name = item.name or item.title or item.uri
+    return ListedResource(item.uri, name, found.server, item.mime_type, item.description)
+
+
+def _is_meant(watch: WatchHandle, id: str | None, server: str | None, target: str | None) -> bool:
+    """Whether a watch agrees with everything that was named."""
+    if id is not None and id != watch.id:
+        return False
+    if server is not None and server.casefold() != watch.server.casefold():
+        return False
+    return target is None or target == watch.target
+
+
+def _bad_arguments(tool: str, parameter: str, reason: str) -> BadArguments:
+    return BadArguments("Mooring", tool, reason, parameter=parameter, words=f"{tool}: {reason}.")

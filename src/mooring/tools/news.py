@@ -1,12 +1,12 @@
-"""What a conversation watches, told to it now and then: all that changed since, the last of each."""
+"""Changes in what a conversation watches, reported now and then: everything since the last report, merged."""
 
 import asyncio
-from collections.abc import Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from typing import Any
 
 from mooring.core.call import WatchNews, WatchUpdate
 from mooring.core.content import Text
-from mooring.core.event import Updated
+from mooring.core.event import Event, Updated
 from mooring.core.outcome import Outcome
 from mooring.core.result import Reading, Result
 from mooring.tools.results.deliver import Delivery
@@ -14,65 +14,76 @@ from mooring.tools.results.outcome import result_of_reading
 from mooring.tools.tool import ToolHost
 
 INTERVAL = 5.0
-"""Seconds between two tellings."""
+"""Seconds between two reports."""
 
 
 class WatchReporter:
-    """Listens from the first watch of a conversation on."""
+    """Follows the host's events from the conversation's first watch on."""
 
     def __init__(
         self,
         host: ToolHost,
         watched: MutableMapping[str, Any],
         delivery: Delivery,
-        tell: Callable[[WatchNews], None],
-        every: float = INTERVAL,
+        report: Callable[[WatchNews], None],
+        interval: float = INTERVAL,
     ) -> None:
-        self._host, self._watched, self._delivery, self._tell = host, watched, delivery, tell
-        self._every = every
+        """`watched` holds the ids of the watches; one that ended is removed from it."""
+        self._host = host
+        self._watched = watched
+        self._delivery = delivery
+        self._report = report
+        self._interval = interval
         self._waiting: dict[str, Updated] = {}
         self._follower: asyncio.Task[None] | None = None
-        self._teller: asyncio.Task[None] | None = None
+        self._reporter: asyncio.Task[None] | None = None
 
-    def follow(self) -> None:
-        """Begin to listen, unless that is done."""
+    def start(self) -> None:
+        """Begin to follow events, unless that was done before."""
         if self._follower is None:
+            # Subscribed here and not in the task, which runs later: an event in between would be lost.
             events = self._host.events()
             self._follower = asyncio.get_running_loop().create_task(self._follow(events))
 
     async def close(self) -> None:
-        tasks = {task for task in (self._follower, self._teller) if task is not None}
+        tasks = {task for task in (self._follower, self._reporter) if task is not None}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _follow(self, events: Any) -> None:
+    async def _follow(self, events: AsyncIterator[Event]) -> None:
         async for event in events:
             if isinstance(event, Updated) and event.watch in self._watched:
-                self._waiting[event.watch] = event
-                if event.ended:
-                    del self._watched[event.watch]
-                if self._teller is None or self._teller.done():
-                    self._teller = asyncio.get_running_loop().create_task(self._tell_all())
+                self._add(event)
 
-    async def _tell_all(self) -> None:
-        """Tell what waits, and then hold one's peace for a while."""
+    def _add(self, event: Updated) -> None:
+        self._waiting[event.watch] = event
+        if event.ended:
+            del self._watched[event.watch]
+        if self._reporter is None or self._reporter.done():
+            self._reporter = asyncio.get_running_loop().create_task(self._report_all())
+
+    async def _report_all(self) -> None:
+        """Report what waits, then pause; end once nothing new came in the meantime."""
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            self._tell(WatchNews(tuple([await self._update(event) for event in waiting.values()])))
-            await asyncio.sleep(self._every)
+            updates = [await self._update(event) for event in waiting.values()]
+            self._report(WatchNews(tuple(updates)))
+            await asyncio.sleep(self._interval)
 
     async def _update(self, event: Updated) -> WatchUpdate:
-        about = Outcome(server=event.server, tool=event.target, origin=self._host.origin(event.server))
-        return WatchUpdate(event.watch, event.server, event.target, await self._outcome(event, about), event.ended)
+        blank = Outcome(server=event.server, tool=event.target, origin=self._host.origin(event.server))
+        outcome = await self._delivery.deliver(_result_of(event), blank)
+        return WatchUpdate(event.watch, event.server, event.target, outcome, event.ended)
 
-    async def _outcome(self, event: Updated, about: Outcome) -> Outcome:
-        match event.content:
-            case Reading():
-                return await self._delivery.of(result_of_reading(event.content, event.server, event.target), about)
-            case Result():
-                return await self._delivery.of(event.content, about)
-            case None:
-                words = event.error or f"{event.target} changed."
-                return await self._delivery.of(Result((Text(words),), event.error is not None), about)
+
+def _result_of(event: Updated) -> Result:
+    match event.content:
+        case Reading():
+            return result_of_reading(event.content, event.server, event.target)
+        case Result():
+            return event.content
+        case None:
+            words = event.error or f"{event.target} changed."
+            return Result((Text(words),), event.error is not None)

@@ -1,7 +1,7 @@
 """Everything that a model can call in one conversation: the tools of servers, Mooring's own, and an agent's.
 
-A name and arguments go in, an outcome comes out, and on the way each call tells how it stands. A failure is an
-outcome; only an abort stays what it is.
+A name and arguments go in, an outcome comes out, and every change of a call's state is reported on the way. A failure
+is an outcome as well; only cancelling raises.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from mooring.core.call import (
     CallId,
     CallPending,
     CallProcessing,
+    CallState,
     ConversationEvent,
     Definition,
     Invocation,
@@ -52,7 +53,7 @@ from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, ModelTool, ServerTool, ToolHost
 
 PATIENCE = 120.0
-"""Seconds after which a call goes on in the background."""
+"""Seconds after which a call continues in the background."""
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
 WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
@@ -60,7 +61,7 @@ WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 
 
 class RegistryOptions(Struct, frozen=True, kw_only=True):
-    """What one conversation may have, and how it is given it."""
+    """What one conversation may use, and how results are given to it."""
 
     context: int = DEFAULT_CONTEXT
     """How many tokens its model can hold."""
@@ -69,16 +70,18 @@ class RegistryOptions(Struct, frozen=True, kw_only=True):
     always: tuple[str, ...] = ()
     """Globs over `server.tool` of those that are shown whatever they cost."""
     allow: tuple[str, ...] | None = None
-    """Globs over `server.tool`, or over shown names, of the only ones that are there; `None` for all."""
+    """Globs over `server.tool`, or over shown names, of the only ones available; `None` for all."""
     deny: tuple[str, ...] = ()
     loaded: tuple[str, ...] = ()
-    """Names that were found by searching before, as when a conversation is resumed."""
+    """Names that a search found before, when a conversation is resumed."""
     takes: frozenset[Media] = frozenset({"image"})
+    """What the model can be given besides text."""
     tokens: Tokens = DEFAULT_TOKENS
+    """How much of a result is given at once."""
     patience: float | None = PATIENCE
-    """`None` waits for every call to end."""
-    every: float = INTERVAL
-    """Seconds between two tellings of what is watched."""
+    """Seconds to wait for a call before it continues in the background; `None` waits for every call to end."""
+    news_interval: float = INTERVAL
+    """Seconds between two reports about what is watched."""
 
 
 class Registry:
@@ -92,26 +95,29 @@ class Registry:
         options: RegistryOptions | None = None,
         *,
         more: Iterable[ModelTool] = (),
-        tell: EventListener = lambda happening: None,
+        tell: EventListener = lambda event: None,
         meaning: Meaning | None = None,
     ) -> None:
-        """`more` are an agent's own tools. `tell` hears what happens, in order, and must not wait. With
-        `meaning`, searches go by that too.
+        """`more` are an agent's own tools. `tell` is called for each event, in order, and must not block. With
+        `meaning`, searches also go by what tools mean.
 
-        Raises: ConfigError where a name is taken.
+        Raises: ConfigError if a name is taken.
         """
-        self._host, self._store, self._tell, self._meaning = host, store, tell, meaning
         self._options = options = options or RegistryOptions()
+        self._host = host
+        self._store = store
+        self._tell = tell
+        self._meaning = meaning
         self._delivery = Delivery(store, options.takes, options.tokens)
         self._scope = ToolScope(options.allow, options.deny)
-        self._manage = ResourceTools(host, store, self._has, self._raw, options.takes)
-        self._news = WatchReporter(host, self._manage.watched, self._delivery, tell, options.every)
-        self._manage.on_watch = self._news.follow
+        self._resources = ResourceTools(host, store, self._has_server, self._find_raw_name, options.takes)
+        self._news = WatchReporter(host, self._resources.watched, self._delivery, tell, options.news_interval)
+        self._resources.on_watch = self._news.start
         self._background = BackgroundCalls()
-        self._under_way: dict[CallId, RunningCall] = {}
+        self._running: dict[CallId, RunningCall] = {}
         self._numbers = count(1)
         self._more = tuple(more)
-        self.use(entries, options.loaded)
+        self._take(entries, options.loaded)
 
     async def __aenter__(self) -> Self:
         return self
@@ -122,186 +128,200 @@ class Registry:
         await self.close()
 
     async def close(self) -> None:
-        """End what goes on in the background, and all that is watched."""
+        """End the calls in the background and everything that is watched."""
         await self._background.close()
         await self._news.close()
-        await self._manage.close()
+        await self._resources.close()
 
-    # --- what there is --------------------------------------------------------------------------------------------
+    # --- which tools there are ------------------------------------------------------------------------------------
 
     def use(self, entries: Iterable[CatalogEntry], loaded: Iterable[str] | None = None) -> None:
-        """Take another snapshot of the catalog; what was found stays found, where it is still there.
+        """Switch to another snapshot of the catalog. Tools that a search found stay found if they still exist.
 
-        Raises: ConfigError where a name is taken.
+        Raises: ConfigError if a name is taken.
         """
+        self._take(entries, self.loaded if loaded is None else loaded)
+
+    def _take(self, entries: Iterable[CatalogEntry], loaded: Iterable[str]) -> None:
         options = self._options
-        mine = [entry for entry in entries if self._scope.tool(entry)]
-        found = tuple(self.loaded if loaded is None else loaded)
-        self._deferral = Deferral(mine, round(options.context * options.percent / 100), options.always, self._meaning)
-        self._deferral.load(found)
+        budget = round(options.context * options.percent / 100)
+        in_scope = [entry for entry in entries if self._scope.allows_tool(entry)]
+        self._deferral = Deferral(in_scope, budget, options.always, self._meaning)
+        self._deferral.load(loaded)
         self._search = make_search_tool(self._host, lambda: self._deferral)
-        self._own = self._owned()
+        self._own = self._make_own_tools()
         self._remote = {entry.name: ServerTool(entry, self._host) for entry in self._deferral.entries}
         self._forms: dict[str, ArgumentForm] = {}
 
-    @property
-    def definitions(self) -> tuple[Definition, ...]:
-        """What a model is to be shown now, in a stable order; after a search there is more at its end."""
-        own = [tool for name, tool in self._own.items() if name not in ALIASES and self._worth(tool)]
-        shown = [self._remote[entry.name] for entry in self._deferral.offered]
-        return tuple(define_tool(tool.name, tool.definition) for tool in (*own, *shown))
-
-    @property
-    def pairs(self) -> Mapping[str, tuple[str, str]]:
-        """The server and the raw name behind each name, for showing."""
-        return {name: (tool.server, tool.definition.name) for name, tool in self._remote.items()}
-
-    @property
-    def loaded(self) -> tuple[str, ...]:
-        """The names that searching brought: worth keeping with a conversation."""
-        return self._deferral.loaded if hasattr(self, "_deferral") else ()
-
-    def _has(self, server: str) -> bool:
-        """Whether the resources of a server are there for this conversation."""
-        return self._scope.server(server) or any(entry.server == server for entry in self._deferral.entries)
-
-    def _raw(self, server: str, tool: str) -> str:
-        return self._deferral.raw(server, tool)
-
-    def find(self, name: str) -> Definition | None:
-        """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
-        tool = self._find(name)
-        return None if tool is None else self._shown(tool)
-
-    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
-        """The tools of servers that fit a request, the best first; they count as shown from now on."""
-        return tuple(self._shown(self._remote[entry.name]) for entry in self._deferral.search(words, limit))
-
-    def learn(self) -> None:
-        """Begin to find out what the tools mean, for somebody who is going to search."""
-        self._deferral.learn()
-
-    def _shown(self, tool: ModelTool) -> Definition:
-        self._deferral.load([tool.name])
-        return define_tool(tool.name, tool.definition)
-
-    def _worth(self, tool: ModelTool) -> bool:
-        return tool is not self._search or self._deferral.hides
-
-    def _owned(self) -> dict[str, ModelTool]:
-        """Mooring's own tools and an agent's, by every name; a server's tool never goes by one of these."""
-        reading = make_result_tool(self._host, self._store, self._later, self._portion())
-        own: dict[str, ModelTool] = {tool.name: tool for tool in (*self._manage.tools, reading, self._search)}
-        own |= {alias: tool for tool in self._manage.tools for alias in tool.aliases}
+    def _make_own_tools(self) -> dict[str, ModelTool]:
+        """Mooring's own tools and an agent's, by every name; a server's tool never takes one of these names."""
+        result_tool = make_result_tool(self._host, self._store, self._find_ended, self._max_portion())
+        own: dict[str, ModelTool] = {}
+        for builtin in (*self._resources.tools, result_tool, self._search):
+            own[builtin.name] = builtin
+        for builtin in self._resources.tools:
+            own |= dict.fromkeys(builtin.aliases, builtin)
         for tool in self._more:
             if tool.name in own:
                 raise ConfigError(f"A tool is called {tool.name} already.")
             own[tool.name] = tool
-        return {name: tool for name, tool in own.items() if self._scope.own(tool.name)}
+        return {name: tool for name, tool in own.items() if self._scope.allows_builtin(tool.name)}
 
-    def _portion(self) -> int:
+    def _max_portion(self) -> int:
         return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
 
-    # --- calling --------------------------------------------------------------------------------------------------
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What a model is shown now, in a stable order; a search adds to the end."""
+        own = [tool for name, tool in self._own.items() if name not in ALIASES]
+        if not self._deferral.has_hidden:
+            own = [tool for tool in own if tool is not self._search]
+        offered = [self._remote[entry.name] for entry in self._deferral.offered]
+        return tuple(define_tool(tool.name, tool.definition) for tool in (*own, *offered))
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[str, str]]:
+        """The server and the raw name behind each shown name."""
+        return {name: (tool.server, tool.definition.name) for name, tool in self._remote.items()}
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The names that a search found: worth keeping with a conversation."""
+        return self._deferral.loaded
+
+    def _has_server(self, server: str) -> bool:
+        """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
+        if self._scope.allows_server(server):
+            return True
+        return any(entry.server == server for entry in self._deferral.entries)
+
+    def _find_raw_name(self, server: str, tool: str) -> str:
+        return self._deferral.find_raw_name(server, tool)
+
+    def find(self, name: str) -> Definition | None:
+        """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
+        tool = self._find(name)
+        return None if tool is None else self._show(tool)
+
+    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
+        """The servers' tools that fit a request, best first; they count as shown from now on."""
+        return tuple(self._show(self._remote[entry.name]) for entry in self._deferral.search(words, limit))
+
+    def learn(self) -> None:
+        """Start to learn what the tools mean, for a caller that is going to search."""
+        self._deferral.learn()
+
+    def _show(self, tool: ModelTool) -> Definition:
+        self._deferral.load([tool.name])
+        return define_tool(tool.name, tool.definition)
+
+    # --- calls ----------------------------------------------------------------------------------------------------
 
     async def call(self, name: str, arguments: WrittenArguments = None, *, id: str | None = None) -> Outcome:
-        """Call a tool by the name a model gave it. What fails is an outcome; cancelling this aborts the call.
+        """Call a tool by the name a model gave it. A failure is an outcome; cancelling this cancels the call.
 
-        A call that takes longer than patience lasts goes on in the background: the outcome says under which id, and
-        an event when it has ended.
+        A call that takes longer than `RegistryOptions.patience` continues in the background: the outcome says under
+        which id, and an event follows when it has ended.
         """
         tool = self._find(name)
-        given = _read(arguments)
-        request = self._request(name, tool, given if isinstance(given, Mapping) else {}, id)
-        self._tell(CallChanged(request, CallPending()))
-        running = RunningCall(lambda running: self._run(request, tool, given, running), self._options.patience)
-        self._under_way[request.id] = running
+        parsed = _parse(arguments)
+        request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
+        self._report(request, CallPending())
+        running = RunningCall(lambda running: self._run(request, tool, parsed, running), self._options.patience)
+        self._running[request.id] = running
         try:
-            outcome = await running.outcome()
+            outcome = await running.wait()
         finally:
-            del self._under_way[request.id]
-        return outcome if outcome is not None else self._goes_on(request, running)
+            del self._running[request.id]
+        return outcome if outcome is not None else self._leave_to_background(request, running)
 
     def leave(self, id: str) -> bool:
-        """Let a call go on in the background now; whether there was one to wait for."""
-        running = self._under_way.get(CallId(id))
-        if running is not None:
-            running.leave()
-        return running is not None
+        """Let a call continue in the background now; false if no such call is waited for."""
+        running = self._running.get(CallId(id))
+        if running is None:
+            return False
+        running.leave()
+        return True
 
     async def cancel(self, id: str) -> bool:
-        """End a call that goes on in the background; whether there was one."""
+        """End a call in the background; false if there is none of that id."""
         return await self._background.cancel(id)
 
     def outcome(self, id: str) -> Outcome | None:
-        """How a call ended that went on in the background; `None` where it has not, or is long forgotten."""
+        """How a call in the background ended; `None` if it hasn't, or ended too long ago."""
         return self._background.outcome(id)
 
+    def _report(self, request: Invocation, state: CallState) -> None:
+        self._tell(CallChanged(request, state))
+
     async def _run(
-        self, request: Invocation, tool: ModelTool | None, given: WrittenArguments | BadArguments, running: RunningCall
+        self, request: Invocation, tool: ModelTool | None, parsed: Arguments | BadArguments, running: RunningCall
     ) -> Outcome:
-        about = _about(request, tool)
+        blank = _blank_outcome(request, tool)
         try:
-            outcome = await self._answer(request, tool, given, running, about)
+            if tool is None:
+                raise self._unknown(request.name)
+            if isinstance(parsed, BadArguments):
+                raise parsed
+            outcome = await self._call_tool(request, tool, running, blank)
         except MooringError as error:
-            outcome = await self._delivery.failed(error, about)
+            outcome = await self._delivery.deliver_failure(error, blank)
         except BaseException as error:
-            self._broken_off(request, about, error)
+            self._report_broken(request, blank, error)
             raise
         if running.background:
-            self._background.keep(request.id, outcome)
-        self._tell(CallChanged(request, CallFailed(outcome) if outcome.is_error else CallDone(outcome)))
+            self._background.finish(request.id, outcome)
+        self._report(request, CallFailed(outcome) if outcome.is_error else CallDone(outcome))
         return outcome
 
-    def _broken_off(self, request: Invocation, about: Outcome, error: BaseException) -> None:
-        """An abort, or an agent's own tool that raised what no tool should: it ends for whoever looks on, too."""
+    async def _call_tool(self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome) -> Outcome:
+        self._refuse_hidden(tool)
+        arguments, notes = self._fit_arguments(tool, request.arguments)
+        progress = ProgressReporter(lambda state: self._report(request, state), running)
+        result = await tool.call(arguments, progress.start, progress.progress)
+        delivery = self._delivery
+        if tool.name == "ToolResult":
+            # A portion of a long result fits already: cutting it again would lose what was asked for.
+            delivery = replace(delivery, tokens=MAX_PORTION)
+        return await delivery.deliver(result, replace(blank, notes=notes))
+
+    def _refuse_hidden(self, tool: ModelTool) -> None:
+        """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.
+
+        Raises: BadArguments.
+        """
+        if not (isinstance(tool, ServerTool) and self._deferral.is_hidden(tool.entry)):
+            return
+        self._deferral.load([tool.entry.name])
+        schema = bytes(tool.definition.input_schema).decode(errors="replace")
+        words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
+        raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
+
+    def _fit_arguments(self, tool: ModelTool, arguments: Arguments) -> tuple[Arguments, tuple[str, ...]]:
+        """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
+        form = self._forms.setdefault(tool.name, ArgumentForm(tool.definition))
+        repaired, notes = form.repair(arguments)
+        form.check(tool.server or "Mooring", repaired)
+        return repaired, notes
+
+    def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
+        """Report a cancelled call, or an agent's own tool that raised what no tool should."""
         aborted = isinstance(error, asyncio.CancelledError)
         words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
         self._background.calls.pop(request.id, None)
-        self._tell(CallChanged(request, CallFailed(replace(about, parts=(Text(words),), is_error=True), aborted)))
+        outcome = replace(blank, parts=(Text(words),), is_error=True)
+        self._report(request, CallFailed(outcome, aborted))
 
-    async def _answer(
-        self,
-        request: Invocation,
-        tool: ModelTool | None,
-        given: WrittenArguments | BadArguments,
-        running: RunningCall,
-        about: Outcome,
-    ) -> Outcome:
-        if tool is None:
-            raise self._unknown(request.name)
-        if isinstance(given, BadArguments):
-            raise given
-        self._wait_for_search(tool)
-        arguments, notes = self._fitted(tool, request.arguments)
-        steps = ProgressReporter(lambda state: self._tell(CallChanged(request, state)), running)
-        result = await tool.call(arguments, steps.begun, steps.progress)
-        way = replace(self._delivery, tokens=MAX_PORTION) if tool.name == "ToolResult" else self._delivery
-        return await way.of(result, replace(about, notes=notes))
-
-    def _fitted(self, tool: ModelTool, given: Arguments) -> tuple[Arguments, tuple[str, ...]]:
-        """The arguments as they were certainly meant. Raises: BadArguments."""
-        form = self._forms.setdefault(tool.name, ArgumentForm(tool.definition))
-        arguments, notes = form.repair(given)
-        form.check(tool.server or "Mooring", arguments)
-        return arguments, notes
-
-    def _wait_for_search(self, tool: ModelTool) -> None:
-        """A tool that was never shown is not called: its arguments would be guesses. It is shown now."""
-        if isinstance(tool, ServerTool) and self._deferral.waits(tool.entry):
-            self._deferral.load([tool.entry.name])
-            schema = bytes(tool.definition.input_schema).decode(errors="replace")
-            words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
-            raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
-
-    def _goes_on(self, request: Invocation, running: RunningCall) -> Outcome:
+    def _leave_to_background(self, request: Invocation, running: RunningCall) -> Outcome:
         self._background.calls[request.id] = running
-        self._tell(CallChanged(request, CallProcessing(background=True)))
+        self._report(request, CallProcessing(background=True))
         how = f'ToolResult with {{"id": "{request.id}"}} gives its result then.'
         words = f"It goes on in the background. You will hear when it has ended; {how}"
-        return replace(_about(request, self._find(request.name)), parts=(Text(words),), continues=request.id)
+        blank = _blank_outcome(request, self._find(request.name))
+        return replace(blank, parts=(Text(words),), continues=request.id)
 
-    async def _later(self, id: str) -> Result | None:
+    async def _find_ended(self, id: str) -> Result | None:
+        """The result of a call in the background, for `ToolResult`; `None` for an id that isn't one."""
         if CallId(id) in self._background.calls:
             return Result((Text(f"{id} goes on; it has not ended yet."),))
         ended = self._background.outcome(id)
@@ -310,48 +330,57 @@ class Registry:
     # --- names ----------------------------------------------------------------------------------------------------
 
     def _find(self, name: str) -> ModelTool | None:
-        """The tool of that name; a misspelt one only if exactly one fits, and one of ours before any server's."""
+        """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
         exact = self._own.get(name) or self._remote.get(name)
         if exact is not None:
             return exact
+        folded = fold_name(name)
         for tools in (self._own, self._remote):
-            alike = {id(tool): tool for tool in tools.values() if fold_name(name) in _spellings(tool)}
+            # A tool and its aliases are one tool.
+            alike = {id(tool): tool for tool in tools.values() if folded in _fold_names_of(tool)}
             if alike:
                 return next(iter(alike.values())) if len(alike) == 1 else None
         return None
 
     def _unknown(self, name: str) -> UnknownTool:
-        near = nearest(name, [*self._own, *self._remote])
-        finding = "; ToolSearch finds those there are" if self._deferral.hides else ""
-        return UnknownTool("Mooring", name, near, "" if near else f"there is none of that name{finding}")
+        close = nearest(name, [*self._own, *self._remote])
+        if close:
+            return UnknownTool("Mooring", name, close, "")
+        hint = "; ToolSearch finds those there are" if self._deferral.has_hidden else ""
+        return UnknownTool("Mooring", name, close, f"there is none of that name{hint}")
 
-    def _request(self, name: str, tool: ModelTool | None, given: Arguments, id: str | None) -> Invocation:
+    def _make_invocation(self, name: str, tool: ModelTool | None, arguments: Arguments, id: str | None) -> Invocation:
         number = next(self._numbers)
         key = CallId(id or f"call-{number}")
-        if key in self._under_way or key in self._background.calls:
+        if key in self._running or key in self._background.calls:
+            # Two calls at the same time must not share an id, whatever the model sent.
             key = CallId(f"{key}-{number}")
         if tool is None:
-            return Invocation(key, ToolName(name), given)
-        return Invocation(key, tool.name, given, tool.server, tool.definition.name)
+            return Invocation(key, ToolName(name), arguments)
+        return Invocation(key, tool.name, arguments, tool.server, tool.definition.name)
 
 
-def _about(request: Invocation, tool: ModelTool | None) -> Outcome:
-    return Outcome(server=request.server, tool=request.tool or request.name, origin=tool.origin if tool else "")
+def _blank_outcome(request: Invocation, tool: ModelTool | None) -> Outcome:
+    """An outcome that says only what it is of."""
+    origin = tool.origin if tool else ""
+    return Outcome(server=request.server, tool=request.tool or request.name, origin=origin)
 
 
-def _read(given: WrittenArguments) -> Mapping[str, Any] | BadArguments:
-    if not isinstance(given, str):
-        return given or {}
+def _parse(written: WrittenArguments) -> Arguments | BadArguments:
+    if not isinstance(written, str):
+        return written or {}
+    if not written.strip():
+        return {}
     try:
-        made = loads(given) if given.strip() else {}
+        parsed = loads(written)
     except (ValueError, RecursionError):
-        made = None
-    if isinstance(made, dict):
-        return made
+        parsed = None
+    if isinstance(parsed, dict):
+        return parsed
     return BadArguments("Mooring", "tools/call", "no object", words="The arguments are not a JSON object.")
 
 
-def _spellings(tool: ModelTool) -> tuple[str, ...]:
-    return (
-        (fold_name(tool.name),) if tool.server is None else fold_spellings(tool.name, tool.server, tool.definition.name)
-    )
+def _fold_names_of(tool: ModelTool) -> tuple[str, ...]:
+    if tool.server is None:
+        return (fold_name(tool.name),)
+    return fold_spellings(tool.name, tool.server, tool.definition.name)

@@ -1,4 +1,4 @@
-"""The one shape of everything that a model can call, and what a tool needs of the host behind it."""
+"""The one shape of everything that a model can call, and what tools need from the host behind them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -14,18 +14,21 @@ from mooring.tools.catalog.catalog import CatalogEntry
 Arguments: TypeAlias = Mapping[str, Any]
 OnProgress: TypeAlias = Callable[[Progress], None]
 OnStart: TypeAlias = Callable[[], None]
-"""Called when a call has been let through and is under way."""
+"""Called once a call was permitted and is on its way."""
 
 
 class ModelTool(Protocol):
-    """Anything that a model can call. Whether it may is not for the tool to say: its call passes the gate."""
+    """Anything that a model can call: a server's tool, one of Mooring's own, or an agent's.
+
+    A tool doesn't decide whether it may be called. Servers' tools and Mooring's own pass the host's gate.
+    """
 
     @property
     def name(self) -> ToolName: ...
 
     @property
     def server(self) -> str | None:
-        """`None` for one of Mooring's own."""
+        """`None` for a tool that belongs to no server."""
 
     @property
     def definition(self) -> Tool:
@@ -35,19 +38,19 @@ class ModelTool(Protocol):
     def origin(self) -> str:
         """Where it comes from, in words."""
 
-    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
-        """Do it. What it says of its own failure is a result. Raises: MooringError."""
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+        """Call it. A failure that the tool reports itself is a result. Raises: MooringError."""
 
 
 class ServerHandle(Protocol):
-    """A server, under the name that it really has."""
+    """A server, by its real name."""
 
     @property
     def name(self) -> str: ...
 
 
 class WatchHandle(Protocol):
-    """Something that the host watches."""
+    """Something that the host watches for changes."""
 
     @property
     def id(self) -> str: ...
@@ -70,7 +73,7 @@ class ServerResource(Protocol):
 
 
 class ToolHost(Protocol):
-    """What tools need of whoever holds the servers; the host is one. Every call passes its gate and its log."""
+    """What tools need from the host. Every call is checked and logged there."""
 
     async def call(
         self, name: CatalogEntry, arguments: Arguments, *, on_start: OnStart, on_progress: OnProgress
@@ -79,13 +82,13 @@ class ToolHost(Protocol):
     async def own(
         self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]], *, also: Sequence[str] = ()
     ) -> Result:
-        """Do the work of one of Mooring's own tools, once it is let through, also under its other names.
+        """Run one of Mooring's own tools, if the rules permit it under each of its names.
 
-        Raises: Denied; what the work raises.
+        Raises: Denied; whatever the work raises.
         """
 
     def server(self, name: str) -> ServerHandle:
-        """The server of that name, however it is written, or by another name that it has. Raises: UnknownServer."""
+        """The server of that name, ignoring case and following aliases. Raises: UnknownServer."""
 
     def origin(self, server: str) -> str: ...
 
@@ -112,7 +115,10 @@ class ToolHost(Protocol):
 
 
 class ServerTool:
-    """A server's tool, bound to the very server that it was listed by."""
+    """A server's tool, bound to the server that listed it.
+
+    If the configuration puts another program in its place, the call is refused instead of reaching that program.
+    """
 
     def __init__(self, entry: CatalogEntry, host: ToolHost) -> None:
         self.entry = entry
@@ -134,17 +140,18 @@ class ServerTool:
     def origin(self) -> str:
         return self._host.origin(self.entry.server)
 
-    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
-        return await self._host.call(self.entry, arguments, on_start=begun, on_progress=on_progress)
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+        return await self._host.call(self.entry, arguments, on_start=on_start, on_progress=on_progress)
 
 
 class BuiltinTool:
-    """One of Mooring's own tools: a name, what it takes, and what it does."""
+    """One of Mooring's own tools: a name, the arguments it takes, and the work it does."""
 
     server = None
     origin = "mooring"
     aliases: Sequence[str] = ()
-    """Other names that it goes by: a rule may speak of any of them."""
+    """Other names for it. A rule about any of them applies to all: a deny of `ListMcpResourcesTool`, as other programs
+    write it, has to stop `ListMcpResources` too."""
 
     def __init__(
         self,
@@ -163,11 +170,12 @@ class BuiltinTool:
         }
         self.name = ToolName(name)
         self.definition = Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
-        self._host, self._work = host, work
+        self._host = host
+        self._work = work
 
-    async def call(self, arguments: Arguments, begun: OnStart, on_progress: OnProgress) -> Result:
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
         async def work() -> Result:
-            begun()
+            on_start()
             return await self._work(arguments)
 
         return await self._host.own(self.definition.name, arguments, work, also=self.aliases)

@@ -1,11 +1,12 @@
-"""Arguments held to the schema of their tool before anything is sent, and mended where there is no doubt how.
+"""Arguments checked against their tool's schema before anything is sent, and repaired where there is no doubt.
 
-Arguments that plainly fit a plain schema are let through. For all else there is jsonschema-rs, which is loaded when the
-first such schema is met. It fetches nothing, and its regular expressions are bounded.
+Arguments that plainly fit a plain schema pass at once. Everything else goes to jsonschema-rs, which is loaded for the
+first such schema. Of the libraries compared, it is the only one that is quick to load and to compile, fetches nothing,
+and bounds its regular expressions.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +15,7 @@ import msgspec
 
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
+from mooring.tools.arguments.alternatives import failed_branches, likely_branches
 from mooring.tools.arguments.plain import PlainSchema, read_plain_schema
 from mooring.tools.schema.shape import Path, Shape, format_path
 
@@ -21,16 +23,19 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
 Repaired: TypeAlias = tuple[dict[str, Any], tuple[str, ...]]
+"""The arguments, and a note on each change."""
 
 BACKTRACKS = 10_000
-"""So often may a regular expression with look-around or back-references try again: half a millisecond here."""
+"""How often a regular expression with look-around or back-references may try again: about half a millisecond."""
 REGEX_SIZE = 1024 * 1024
-_MOST_ERRORS = 50
-_ROUNDS = 8
+_MAX_ERRORS = 50
+_MAX_ROUNDS = 8
+"""How often repairing starts over: a text that was read as an object may hold texts of its own."""
+_GIVEN_UP = ("BacktrackLimitExceeded", "RegexEngineFailure")
 
 
 def check(server: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Hold `arguments` to the schema of `tool`; whoever calls a tool often keeps its `ArgumentForm`.
+    """Check `arguments` against the schema of `tool`. Callers that use a tool often keep its `ArgumentForm`.
 
     Raises: BadArguments.
     """
@@ -38,7 +43,7 @@ def check(server: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
 
 
 def repair(tool: Tool, arguments: Mapping[str, Any]) -> Repaired:
-    """`arguments` as they were certainly meant, with a note on each change; see `Form.repair`."""
+    """`arguments` as they were certainly meant, with a note on each change; see `ArgumentForm.repair`."""
     return ArgumentForm(tool).repair(arguments)
 
 
@@ -50,49 +55,51 @@ class ArgumentForm:
 
     @cached_property
     def unchecked(self) -> str:
-        """Why nothing can be held to the schema, empty where it can."""
+        """Why nothing can be checked against the schema; empty if it can."""
         return self._compiled[1]
 
     def check(self, server: str, arguments: Mapping[str, Any]) -> None:
-        """Say what does not fit.
+        """Check that the arguments fit.
 
-        Raises: BadArguments.
+        Raises: BadArguments, which names the parameter, what was expected and what came.
         """
         if self._fits_plainly(arguments):
             return
-        if errors := self._errors(arguments):
-            from mooring.tools.arguments.mismatch import explain_mismatch  # only on the way to an error
+        errors = self._errors(arguments)
+        if not errors:
+            return
+        from mooring.tools.arguments.mismatch import explain_mismatch  # loads difflib, which only an error needs
 
-            reason, path = explain_mismatch(errors, arguments, self.shape)
-            words = f"{server}.{self.tool.name} was not called: {reason}{'' if reason.endswith('?') else '.'}"
-            raise BadArguments(server, "tools/call", reason, parameter=format_path(path), words=words)
+        reason, path = explain_mismatch(errors, arguments, self.shape)
+        stop = "" if reason.endswith("?") else "."
+        words = f"{server}.{self.tool.name} was not called: {reason}{stop}"
+        raise BadArguments(server, "tools/call", reason, parameter=format_path(path), words=words)
 
     def repair(self, arguments: Mapping[str, Any]) -> Repaired:
         """`arguments` as they were certainly meant, with a note on each change; those that fit stay as they are.
 
-        A text is read as JSON where no text is allowed and what it holds is; one value becomes a list of one where
-        only a list of such values is allowed, unless it is a text that may be several; `ids[0]`, `ids[1]` become
-        `ids`; an empty value that is not allowed is left out where the parameter may be.
+        - A text becomes the JSON it holds if texts aren't allowed and that JSON is.
+        - A single value becomes a list of one if only a list of such values is allowed, unless it is a text that may
+          stand for several.
+        - `ids[0]` and `ids[1]` become the list `ids`.
+        - An empty value that isn't allowed is left out if the parameter is optional.
         """
         if self._fits_plainly(arguments):
             return dict(arguments), ()
-        from mooring.tools.arguments.repair import (  # only where something does not plainly fit
-            gather_lists,
-            repair_value,
-        )
+        from mooring.tools.arguments.repair import gather_lists, repair_value  # most arguments fit as they are
 
         made, notes = gather_lists(dict(arguments), self.shape)
-        for _ in range(_ROUNDS):
-            at_fault = {tuple(path): None for error in self._errors(made) for path in _faults(error)}
-            said = [note for path in at_fault if (note := repair_value(made, path, self.shape))]
-            if not said:
+        for _ in range(_MAX_ROUNDS):
+            found = [repair_value(made, path, self.shape) for path in self._repairable_paths(made)]
+            changes = [note for note in found if note]
+            if not changes:
                 break
-            notes += said
+            notes += changes
         return made, tuple(notes)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The schema, empty where it cannot be read."""
+        """The schema; empty if it cannot be read."""
         try:
             return self.tool.schema
         except ProtocolError:
@@ -100,12 +107,15 @@ class ArgumentForm:
 
     @cached_property
     def shape(self) -> Shape:
-        """What the schema says on its face."""
+        """Which types and properties the schema states."""
         return Shape(self.schema)
 
     def _fits_plainly(self, arguments: Mapping[str, Any]) -> bool:
-        """Spares a program of one call the 7 to 10 ms of loading the library; once loaded, that is the faster."""
-        return "jsonschema_rs" not in sys.modules and self._plain is not None and self._plain.fits(arguments)
+        # Loading the library takes 7 to 10 ms, which a program that makes a single call would notice. Once it is
+        # loaded, it is faster than looking here.
+        if "jsonschema_rs" in sys.modules or self._plain is None:
+            return False
+        return self._plain.fits(arguments)
 
     @cached_property
     def _plain(self) -> PlainSchema | None:
@@ -113,16 +123,19 @@ class ArgumentForm:
 
     @cached_property
     def _compiled(self) -> "tuple[Validator | None, str]":
-        import jsonschema_rs as library  # loaded for the schemas that need it
+        """The validator, or why there is none. A broken schema stops no call."""
+        import jsonschema_rs as library  # see _fits_plainly
 
         options = library.FancyRegexOptions(backtrack_limit=BACKTRACKS, size_limit=REGEX_SIZE)
-        # A schema that names no dialect is of 2020-12; but the shapes of older ones are common, and cost little to try.
-        older = () if "$schema" in self.schema else (library.Draft7Validator, library.Draft4Validator)
+        compilers: list[Any] = [library.validator_for]
+        if "$schema" not in self.schema:
+            # Without `$schema` a schema is of the 2020-12 dialect. Many servers write older ones all the same.
+            compilers += [library.Draft7Validator, library.Draft4Validator]
         reason = ""
-        for made in (library.validator_for, *older):
+        for compile_schema in compilers:
             try:
-                return made(self.schema, pattern_options=options, validate_formats=False, offline=True), ""
-            except ValueError as error:  # what it raises for a broken schema is one
+                return compile_schema(self.schema, pattern_options=options, validate_formats=False, offline=True), ""
+            except ValueError as error:  # the library's error for a broken schema is a ValueError
                 reason = reason or str(error).partition("\n")[0]
         return None, f"its schema cannot be used: {reason[:200]}"
 
@@ -134,50 +147,38 @@ class ArgumentForm:
             if validator.is_valid(arguments if isinstance(arguments, dict) else dict(arguments)):
                 return []
         except ValueError:
-            pass  # not what JSON has by itself, but it may become that
+            pass  # the arguments hold Python values that may still turn into JSON
         try:
-            found = list(islice(validator.iter_errors(_plain_data(arguments)), _MOST_ERRORS))
-        except ValueError:  # what cannot be written as JSON is refused where it is written
+            found = list(islice(validator.iter_errors(_as_json_values(arguments)), _MAX_ERRORS))
+        except ValueError:  # what cannot be written as JSON is refused by the wire, which writes it
             return []
-        return [error for error in found if _certain(error)]
+        return [error for error in found if _is_certain(error)]
+
+    def _repairable_paths(self, arguments: dict[str, Any]) -> dict[Path, None]:
+        """Where the arguments don't fit, each place once and in order."""
+        return {tuple(path): None for error in self._errors(arguments) for path in _paths_of(error)}
 
 
-# --- what the library found ---------------------------------------------------------------------------------
-
-
-def _certain(error: "ValidationError") -> bool:
-    """Whether it is the arguments that are at fault, and not a regular expression that was given up."""
-    kind = error.kind
-    if type(kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure"):
+def _is_certain(error: "ValidationError") -> bool:
+    """Whether the arguments are at fault, rather than a regular expression that was given up."""
+    if type(error.kind).__name__ in _GIVEN_UP:
         return False
-    return all(_certain(inner) for branch in _branches(error) for inner in branch)
+    return all(_is_certain(inner) for branch in failed_branches(error) for inner in branch)
 
 
-def _branches(error: "ValidationError") -> "list[list[ValidationError]]":
-    context: list[list[ValidationError]] = getattr(error.kind, "context", [])
-    return context
-
-
-def likely(error: "ValidationError") -> "list[list[ValidationError]]":
-    """Of the alternatives that were not met, those that are for such a value at all."""
-
-    def apt(branch: "list[ValidationError]") -> bool:
-        return not any(inner.kind.name == "type" and inner.instance_path == error.instance_path for inner in branch)
-
-    return [branch for branch in _branches(error) if apt(branch)]
-
-
-def _faults(error: "ValidationError") -> Iterable[Path]:
-    """Where mending may help: at the error, at what should not be there, and within the only likely alternative."""
+def _paths_of(error: "ValidationError") -> Iterator[Path]:
+    """Where a repair may help: at the error, at what shouldn't be there, and within the only likely alternative."""
     path = tuple(error.instance_path)
     yield path
-    yield from ((*path, name) for name in getattr(error.kind, "unexpected", ()))
-    if len(found := likely(error)) == 1:
-        for inner in found[0]:
-            yield from _faults(inner)
+    for name in getattr(error.kind, "unexpected", ()):
+        yield (*path, name)
+    branches = likely_branches(error)
+    if len(branches) == 1:
+        for inner in branches[0]:
+            yield from _paths_of(inner)
 
 
-def _plain_data(arguments: Mapping[str, Any]) -> Any:
+def _as_json_values(arguments: Mapping[str, Any]) -> Any:
     try:
         return msgspec.to_builtins(arguments)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,8 @@
-"""What does not fit a schema, as one sentence: which parameter, what was expected, what came."""
+"""Why arguments don't fit their schema, in one sentence: which parameter, what was expected, what came.
+
+Names, patterns and values may come from a server and end up on a terminal: everything that isn't printable is escaped,
+everything long is cut.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,105 +10,120 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from mooring.core.secret import is_secret_name
-from mooring.tools.arguments.form import likely
+from mooring.tools.arguments.alternatives import Branch, failed_branches, likely_branches
 from mooring.tools.schema.shape import ALL, Path, Shape, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
-MOST_NAMED = 12
-LONGEST = 60
+MAX_NAMED = 12
+MAX_SHOWN = 60
+_MISSING = "required"
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
+_SIMILARITY = 0.7
 
 
 def explain_mismatch(
     errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], shape: Shape
 ) -> tuple[str, Path]:
-    """The one thing to mend first, and where it is."""
-    error = _innermost(min(errors, key=_weight))
+    """The one thing to fix first, and where it is."""
+    error = _find_cause(min(errors, key=_rank))
     path = tuple(error.instance_path)
-    if error.kind.name == "required":
-        return _missing([each for each in errors if _same(each, error)] or [error], path, _at(arguments, path), shape)
+    if error.kind.name == _MISSING:
+        alike = [each for each in errors if _is_same_kind_and_place(each, error)] or [error]
+        return _explain_missing(alike, path, _value_at(arguments, path), shape)
     if error.kind.name in _UNKNOWN:
-        return _unknown(error, path, _at(arguments, path), shape)
-    return (
-        f"{_name(format_path(path)) or 'all of it'} should be {_expected(error)}, not {_came(path, error.instance)}",
-        path,
-    )
+        return _explain_unknown(error, path, _value_at(arguments, path), shape)
+    name = _show_name(format_path(path)) or "all of it"
+    return f"{name} should be {_describe_expected(error)}, not {_describe_given(path, error.instance)}", path
 
 
-def _weight(error: "ValidationError") -> tuple[int, int]:
-    """What is missing first: it may stand there under another name."""
-    rank = 0 if error.kind.name == "required" else 1 if error.kind.name in _UNKNOWN else 2
+def _rank(error: "ValidationError") -> tuple[int, int]:
+    """A missing parameter comes first: it may have been given under another name."""
+    if error.kind.name == _MISSING:
+        rank = 0
+    elif error.kind.name in _UNKNOWN:
+        rank = 1
+    else:
+        rank = 2
     return rank, len(error.instance_path)
 
 
-def _innermost(error: "ValidationError") -> "ValidationError":
-    """Of alternatives, what the one that was most likely meant lacks; the error itself where none stands out."""
+def _find_cause(error: "ValidationError") -> "ValidationError":
+    """What the alternative that was most likely meant lacks; the error itself if none stands out."""
+    depth = len(error.instance_path)
 
-    def within(inner: "ValidationError") -> bool:
-        return len(inner.instance_path) > len(error.instance_path) or inner.kind.name in ("required", *_UNKNOWN)
+    def is_within(inner: "ValidationError") -> bool:
+        return len(inner.instance_path) > depth or inner.kind.name in (_MISSING, *_UNKNOWN)
 
-    def far(branch: "list[ValidationError]") -> tuple[bool, int]:
-        return any(inner.kind.name in ("const", "enum") for inner in branch), len(branch)
-
-    branches = [branch for branch in likely(error) if branch and all(map(within, branch))]
+    branches = [branch for branch in likely_branches(error) if branch and all(map(is_within, branch))]
     if not branches:
         return error
-    likeliest: list[ValidationError] = min(branches, key=far)
-    return _innermost(min(likeliest, key=_weight))
+    likeliest = min(branches, key=_distance)
+    return _find_cause(min(likeliest, key=_rank))
 
 
-def _same(one: "ValidationError", other: "ValidationError") -> bool:
+def _distance(branch: Branch) -> tuple[bool, int]:
+    """How far the value is from an alternative. A wrong constant, such as another `kind`, outweighs everything else."""
+    has_wrong_constant = any(inner.kind.name in ("const", "enum") for inner in branch)
+    return has_wrong_constant, len(branch)
+
+
+def _is_same_kind_and_place(one: "ValidationError", other: "ValidationError") -> bool:
     return one.kind.name == other.kind.name and one.instance_path == other.instance_path
 
 
-# --- names --------------------------------------------------------------------------------------------------
+# --- parameters that are missing or unknown -----------------------------------------------------------------
 
 
-def _missing(errors: "Sequence[ValidationError]", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
+def _explain_missing(errors: "Sequence[ValidationError]", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
+    owner = _show_owner(path)
     missing = [str(error.kind.as_dict()["property"]) for error in errors]
     known = shape.properties_at(path)
-    strange = [name for name in given if name not in known] if isinstance(given, Mapping) else []
+    given_names = list(given) if isinstance(given, Mapping) else []
+    unknown = [name for name in given_names if name not in known]
     for name in missing:
-        if close := _near(name, strange):
-            return f"{_owner(path)} needs {_name(name)}; did you mean that by {_name(close[0])}?", (*path, name)
-    wanted = _listed(f"{_name(name)}{_kind(shape, [*path, name])}" for name in missing)
-    optional = [name for name in known if name not in missing and not (isinstance(given, Mapping) and name in given)]
-    also = f"; it also takes {_listed(map(_name, optional))}" if optional and not path else ""
-    return f"{_owner(path)} needs {wanted}, which {'is' if len(missing) == 1 else 'are'} missing{also}", (
-        *path,
-        missing[0],
-    )
+        if close := _find_similar(name, unknown):
+            return f"{owner} needs {_show_name(name)}; did you mean that by {_show_name(close[0])}?", (*path, name)
+    needed = _join_words(_show_name(name) + _show_types_at(shape, [*path, name]) for name in missing)
+    verb = "is" if len(missing) == 1 else "are"
+    also = ""
+    optional = [name for name in known if name not in missing and name not in given_names]
+    if optional and not path:
+        also = f"; it also takes {_join_words(map(_show_name, optional))}"
+    return f"{owner} needs {needed}, which {verb} missing{also}", (*path, missing[0])
 
 
-def _unknown(error: "ValidationError", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
+def _explain_unknown(error: "ValidationError", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
     name = str(next(iter(getattr(error.kind, "unexpected", ["?"]))))
-    known = [each for each in shape.properties_at(path) if not (isinstance(given, Mapping) and each in given)]
-    if close := _near(name, known):
-        hint = f"did you mean {_listed(map(_name, close), ' or ')}?"
+    known = list(shape.properties_at(path))
+    given_names = list(given) if isinstance(given, Mapping) else []
+    close = _find_similar(name, [each for each in known if each not in given_names])
+    if close:
+        hint = f"did you mean {_join_words(map(_show_name, close), ' or ')}?"
+    elif known:
+        hint = f"it takes {_join_words(map(_show_name, known))}"
     else:
-        known = list(shape.properties_at(path))
-        hint = f"it takes {_listed(map(_name, known))}" if known else "it takes none"
-    return f"{_owner(path)} takes no parameter {_name(name)}; {hint}", (*path, name)
+        hint = "it takes none"
+    return f"{_show_owner(path)} takes no parameter {_show_name(name)}; {hint}", (*path, name)
 
 
-def _near(name: str, others: Collection[str]) -> list[str]:
-    plain = {_folded(other): other for other in others}
-    return [plain[found] for found in get_close_matches(_folded(name), plain, 2, 0.7)]
+def _find_similar(name: str, others: Collection[str]) -> list[str]:
+    by_folded = {_fold(other): other for other in others}
+    return [by_folded[found] for found in get_close_matches(_fold(name), by_folded, 2, _SIMILARITY)]
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def _owner(path: Path) -> str:
-    return _name(format_path(path)) if path else "it"
+def _show_owner(path: Path) -> str:
+    return _show_name(format_path(path)) if path else "it"
 
 
-def _kind(shape: Shape, path: Path) -> str:
+def _show_types_at(shape: Shape, path: Path) -> str:
     types = shape.types_at(path)
-    return f" ({_types(types)})" if types != ALL else ""
+    return "" if types == ALL else f" ({_show_types(types)})"
 
 
 # --- what was expected --------------------------------------------------------------------------------------
@@ -140,84 +159,94 @@ _OTHERS: Mapping[str, str] = {
 }
 
 
-def _expected(error: "ValidationError") -> str:
+def _describe_expected(error: "ValidationError") -> str:
     kind = error.kind
     values: Mapping[str, Any] = kind.as_dict()
     match kind.name:
         case "type":
-            return _types(values["types"])
+            return _show_types(values["types"])
         case "enum":
-            close = _close(error.instance, values["options"])
-            return f"one of {_listed(map(_shown, values['options']), ' or ')}{close}"
+            options = _join_words(map(_show_value, values["options"]), " or ")
+            return f"one of {options}{_suggest_option(error.instance, values['options'])}"
         case "const":
-            return _shown(values["expected_value"])
+            return _show_value(values["expected_value"])
         case "anyOf" | "oneOf":
-            return _either(error)
+            return _describe_alternatives(error)
         case name if name in _BOUNDS:
-            return _BOUNDS[name].format(_name(str(next(iter(values.values())))))
+            bound = str(next(iter(values.values())))
+            return _BOUNDS[name].format(_show_name(bound))
         case name:
-            return _OTHERS.get(name, f"what the schema's {_name(name)} asks for")
+            return _OTHERS.get(name, f"what the schema's {_show_name(name)} asks for")
 
 
-def _either(error: "ValidationError") -> str:
-    branches: Iterable[Iterable[ValidationError]] = getattr(error.kind, "context", [])
-    said = [_expected(inner) for branch in branches for inner in list(branch)[:1]]
-    return _listed(dict.fromkeys(said), " or ") if said else "one of the alternatives alone"
+def _describe_alternatives(error: "ValidationError") -> str:
+    firsts = [next(iter(branch)) for branch in failed_branches(error) if branch]
+    if not firsts:
+        # `oneOf` without a failed alternative: the value meets more than one.
+        return "one of the alternatives alone"
+    return _join_words(dict.fromkeys(map(_describe_expected, firsts)), " or ")
 
 
-def _types(types: Iterable[str]) -> str:
+def _show_types(types: Iterable[str]) -> str:
     named = set(types)
-    return " or ".join(
-        text for name, text in _TYPES.items() if name in named - ({"integer"} if "number" in named else set())
-    )
+    if "number" in named:
+        named.discard("integer")
+    return " or ".join(text for name, text in _TYPES.items() if name in named)
 
 
-def _close(value: Any, options: Sequence[Any]) -> str:
-    near = _near(value, [each for each in options if isinstance(each, str)]) if isinstance(value, str) else []
-    return f" (did you mean {_shown(near[0])}?)" if near else ""
+def _suggest_option(value: Any, options: Sequence[Any]) -> str:
+    if not isinstance(value, str):
+        return ""
+    close = _find_similar(value, [option for option in options if isinstance(option, str)])
+    return f" (did you mean {_show_value(close[0])}?)" if close else ""
 
 
 # --- what came ----------------------------------------------------------------------------------------------
 
 
-def _came(path: Path, value: Any) -> str:
+def _describe_given(path: Path, value: Any) -> str:
     match value:
         case dict():
-            return f"an object with {_listed(map(_name, value))}" if value else "an empty object"
+            return f"an object with {_join_words(map(_show_name, value))}" if value else "an empty object"
         case list():
             return f"a list of {len(value)}"
         case None | bool():
-            return _shown(value)
+            return _show_value(value)
         case _ if any(isinstance(step, str) and is_secret_name(step) for step in path):
             return "what was given"
         case str():
-            return f"the string {_shown(value)}"
+            return f"the string {_show_value(value)}"
         case _:
-            return _shown(value)
+            return _show_value(value)
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     words: Mapping[Any, str] = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
         return words[value]
     return repr(_cut(value)) if isinstance(value, str) else _cut(repr(value))
 
 
-def _name(name: str) -> str:
-    return _cut(name) if name.isprintable() and name.strip() == name else repr(_cut(name))
+def _show_name(name: str) -> str:
+    if name.isprintable() and name.strip() == name:
+        return _cut(name)
+    return repr(_cut(name))
 
 
-def _listed(names: Iterable[str], last: str = " and ") -> str:
-    every = list(names)
-    shown = every[:MOST_NAMED] + ([f"{len(every) - MOST_NAMED} more"] if len(every) > MOST_NAMED else [])
-    return last.join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+def _join_words(words: Iterable[str], last: str = " and ") -> str:
+    shown = list(words)
+    if len(shown) > MAX_NAMED:
+        shown[MAX_NAMED:] = [f"{len(shown) - MAX_NAMED} more"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return last.join([", ".join(shown[:-1]), shown[-1]])
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
-def _at(arguments: Any, path: Path) -> Any:
+def _value_at(arguments: Any, path: Path) -> Any:
     here = arguments
     for step in path:
         here = here[step]

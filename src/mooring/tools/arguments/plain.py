@@ -1,6 +1,6 @@
-"""Arguments that plainly fit a plain schema: a flat list of plainly typed parameters, as most schemas are.
+"""Schemas that are a flat list of plainly typed parameters, as most are, checked without jsonschema-rs.
 
-Found out without the library that checks the others, whose loading would be felt in a program of one call.
+Loading that library takes 7 to 10 ms, which a program that makes a single call would notice.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ _SAYS_NOTHING = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "$schema"}
     | {"$comment", "$defs", "definitions"}
 )
-_PYTHON = {
+"""Keywords that no value can fail. `format` is one of them: the library is told not to validate formats either."""
+_OF_AN_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
+_OF_A_FIELD = frozenset({"type", "enum", "items"})
+_PYTHON_TYPES = {
     "string": frozenset({str}),
     "integer": frozenset({int}),
     "number": frozenset({int, float}),
@@ -35,18 +38,18 @@ class _Field(NamedTuple):
 
 
 _UNSURE = _Field(frozenset())
-"""Nothing certainly fits: where it is given, the library has to look."""
+"""Nothing certainly fits: if the parameter is given, the library has to look."""
 
 
 class PlainSchema(NamedTuple):
-    """A schema that can be held to by looking; `None` for a parameter that takes anything."""
+    """A schema that can be checked by looking; a field of `None` takes anything."""
 
     fields: Mapping[str, _Field | None]
     required: frozenset[str]
     open: bool
 
     def fits(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether the arguments certainly fit; where not, it is for the library to say."""
+        """Whether the arguments certainly fit; if not, the library has the last word."""
         fields = self.fields
         for name, value in arguments.items():
             if name in fields:
@@ -59,34 +62,60 @@ class PlainSchema(NamedTuple):
 
 
 def read_plain_schema(schema: Mapping[str, Any]) -> PlainSchema | None:
-    """The schema as a plain one; `None` where it says more than that."""
-    if schema.keys() - _SAYS_NOTHING - {"type", "properties", "required", "additionalProperties"}:
+    """Read a plain schema; `None` if it says more than plain ones do."""
+    if schema.keys() - _SAYS_NOTHING - _OF_AN_OBJECT:
         return None
-    properties, required = schema.get("properties", {}), schema.get("required", [])
-    rest = schema.get("additionalProperties", True)
-    if schema.get("type", "object") != "object" or not isinstance(properties, dict) or not isinstance(rest, bool):
+    if schema.get("type", "object") != "object":
         return None
-    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+    properties = schema.get("properties", {})
+    required = schema.get("required", [])
+    is_open = schema.get("additionalProperties", True)
+    if not (isinstance(properties, dict) and _is_list_of_texts(required) and isinstance(is_open, bool)):
         return None
-    fields: dict[str, _Field | None] = {}
-    for name, held_to in properties.items():
-        anything = held_to is True or (isinstance(held_to, dict) and not held_to.keys() - _SAYS_NOTHING)
-        fields[name] = None if anything else _field(held_to) or _UNSURE
-    return PlainSchema(fields, frozenset(required), rest)
+    fields = {name: _read_property(part) for name, part in properties.items()}
+    return PlainSchema(fields, frozenset(required), is_open)
 
 
-def _field(schema: Any) -> _Field | None:
-    if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - {"type", "enum", "items"}:
+def _read_property(schema: Any) -> _Field | None:
+    takes_anything = schema is True or (isinstance(schema, dict) and schema.keys() <= _SAYS_NOTHING)
+    if takes_anything:
         return None
-    stated, values = schema.get("type"), schema.get("enum")
-    if stated == "array" and values is None:
-        items = _field(schema["items"]) if "items" in schema else None
-        return None if items is None and "items" in schema else _Field(frozenset({list}), None, items)
-    named = [stated] if isinstance(stated, str) else stated
-    if "items" in schema or not isinstance(named, list) or not all(name in _PYTHON for name in named):
+    # One unusual parameter doesn't make the whole schema unusual: it only matters in calls that give it.
+    return _read_field(schema) or _UNSURE
+
+
+def _read_field(schema: Any) -> _Field | None:
+    """The field that a schema describes; `None` if it says more than a field can."""
+    if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - _OF_A_FIELD:
         return None
-    types = frozenset().union(*(_PYTHON[name] for name in named))
+    if schema.get("type") == "array":
+        return _read_list(schema)
+    types = _read_types(schema.get("type"))
+    if types is None or "items" in schema:
+        return None
+    values = schema.get("enum")
     if values is None:
         return _Field(types)
-    texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
-    return _Field(frozenset({str}), frozenset(values)) if texts and str in types else None
+    if str not in types or not _is_list_of_texts(values):
+        return None
+    return _Field(frozenset({str}), frozenset(values))
+
+
+def _read_list(schema: dict[str, Any]) -> _Field | None:
+    if schema.get("enum") is not None:
+        return None
+    if "items" not in schema:
+        return _Field(frozenset({list}))
+    items = _read_field(schema["items"])
+    return None if items is None else _Field(frozenset({list}), items=items)
+
+
+def _read_types(stated: Any) -> frozenset[type] | None:
+    names = [stated] if isinstance(stated, str) else stated
+    if not _is_list_of_texts(names) or not all(name in _PYTHON_TYPES for name in names):
+        return None
+    return frozenset().union(*(_PYTHON_TYPES[name] for name in names))
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

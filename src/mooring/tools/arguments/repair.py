@@ -1,4 +1,4 @@
-"""Arguments mended where there is no doubt how, each change with a note; see `arguments.Form.repair`."""
+"""Arguments repaired where there is no doubt what was meant, with a note on each change; see `ArgumentForm.repair`."""
 
 import re
 from typing import Any
@@ -7,57 +7,79 @@ from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Path, Shape, format_path, type_of
 
 _INDEXED = r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]"
-_EMPTY: tuple[Any, ...] = ("", None, {}, [])
+_SEVERAL_IN_ONE = r"[,;|\s]"
+"""Characters that may separate several values in one text."""
+_UNREADABLE = object()
 
 
 def gather_lists(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any], list[str]]:
-    """Lists that were taken apart, `ids[0]` and `ids[1]`, put together again."""
-    known, parts = shape.properties_at(()), dict[str, dict[int, str]]()
-    for key in arguments:
-        found = re.fullmatch(_INDEXED, key)
-        if found and key not in known and found["name"] in known and found["name"] not in arguments:
-            parts.setdefault(found["name"], {})[int(found["index"])] = key
+    """Put lists together that came as separate parameters, such as `ids[0]` and `ids[1]`."""
     notes = []
-    for name, keys in parts.items():
+    for name, keys in _indexed_keys(arguments, shape).items():
+        indices = range(len(keys))
         types = shape.types_at([name])
-        if sorted(keys) == list(range(len(keys))) and "array" in types and types != ALL:
-            arguments[name] = [arguments.pop(keys[index]) for index in range(len(keys))]
+        is_complete = sorted(keys) == list(indices)
+        takes_list = "array" in types and types != ALL
+        if is_complete and takes_list:
+            arguments[name] = [arguments.pop(keys[index]) for index in indices]
             notes.append(f"{name}[0] to {name}[{len(keys) - 1}] were read as the list {name}")
     return arguments, notes
 
 
+def _indexed_keys(arguments: dict[str, Any], shape: Shape) -> dict[str, dict[int, str]]:
+    """The keys that look like items of a known parameter, by its name and their index."""
+    known = shape.properties_at(())
+    found: dict[str, dict[int, str]] = {}
+    for key in arguments:
+        match = re.fullmatch(_INDEXED, key)
+        if match is None or key in known:
+            continue
+        name = match["name"]
+        if name in known and name not in arguments:
+            found.setdefault(name, {})[int(match["index"])] = key
+    return found
+
+
 def repair_value(arguments: dict[str, Any], path: Path, shape: Shape) -> str:
-    """Mend the value at `path` in place, copying what holds it; a note, or nothing where there is doubt."""
+    """Repair the value at `path` in place, copying what holds it; a note, or an empty text if there is doubt."""
     if not path:
         return ""
     try:
-        holder = _copied(arguments, path[:-1])
+        holder = _copy_down_to(arguments, path[:-1])
         value = holder[path[-1]]
     except (KeyError, IndexError, TypeError):
         return ""
-    allowed, where = shape.types_at(path), format_path(path)
-    if isinstance(value, str) and (read := _read(value, allowed)) is not None:
-        holder[path[-1]] = read[0]
-        return f"{where}: a text was read as {_A[type_of(read[0])]}"
-    if any(value is empty or (value == empty and type(value) is type(empty)) for empty in _EMPTY):
-        return _left_out(holder, path, shape)
-    if allowed <= {"array", "null"} and _one_of_many(value, shape.types_at([*path, 0])):
+    allowed = shape.types_at(path)
+    if isinstance(value, str):
+        read = _read_as(value, allowed)
+        if read is not _UNREADABLE:
+            holder[path[-1]] = read
+            return f"{format_path(path)}: a text was read as {_WITH_ARTICLE[type_of(read)]}"
+    if _is_empty(value):
+        return _leave_out(holder, path, shape)
+    if allowed <= {"array", "null"} and _is_single_item(value, shape.types_at([*path, 0])):
         holder[path[-1]] = [value]
-        return f"{where}: one value was read as a list of one"
+        return f"{format_path(path)}: one value was read as a list of one"
     return ""
 
 
-def _read(text: str, allowed: frozenset[str]) -> tuple[Any] | None:
+def _read_as(text: str, allowed: frozenset[str]) -> Any:
+    """The JSON in a text, if a text isn't allowed and that JSON is."""
     if "string" in allowed:
-        return None
+        return _UNREADABLE
+    json = text.lower() if text in ("True", "False") else text  # as Python writes them
     try:
-        value = loads(text.lower() if text in ("True", "False") else text)
+        value = loads(json)
     except (ValueError, RecursionError):
-        return None
-    return (value,) if type_of(value) in allowed else None
+        return _UNREADABLE
+    return value if type_of(value) in allowed else _UNREADABLE
 
 
-def _left_out(holder: Any, path: Path, shape: Shape) -> str:
+def _is_empty(value: Any) -> bool:
+    return value is None or (type(value) in (str, dict, list) and not value)
+
+
+def _leave_out(holder: Any, path: Path, shape: Shape) -> str:
     name = path[-1]
     if not isinstance(name, str) or name in shape.required_at(path[:-1]):
         return ""
@@ -65,14 +87,15 @@ def _left_out(holder: Any, path: Path, shape: Shape) -> str:
     return f"{format_path(path)}: an empty value was left out"
 
 
-def _one_of_many(value: Any, items: frozenset[str]) -> bool:
-    if isinstance(value, list) or items == ALL or type_of(value) not in items:
+def _is_single_item(value: Any, item_types: frozenset[str]) -> bool:
+    """Whether a value is certainly one item of the list that was expected."""
+    if isinstance(value, list) or item_types == ALL or type_of(value) not in item_types:
         return False
-    return not (isinstance(value, str) and re.search(r"[,;|\s]", value))
+    return not isinstance(value, str) or re.search(_SEVERAL_IN_ONE, value) is None
 
 
-def _copied(arguments: dict[str, Any], path: Path) -> Any:
-    """What stands at `path`, each step of the way replaced by a copy: the caller's own data stay as they are."""
+def _copy_down_to(arguments: dict[str, Any], path: Path) -> Any:
+    """What is at `path`, with each container on the way replaced by a copy: the caller's data stays as it is."""
     here: Any = arguments
     for step in path:
         here[step] = here[step].copy()
@@ -80,7 +103,7 @@ def _copied(arguments: dict[str, Any], path: Path) -> Any:
     return here
 
 
-_A = {
+_WITH_ARTICLE = {
     "null": "null",
     "boolean": "a boolean",
     "integer": "a number",

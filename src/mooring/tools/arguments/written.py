@@ -1,4 +1,4 @@
-"""JSON that a person or a model wrote."""
+"""JSON as a person or a model wrote it."""
 
 import json
 import math
@@ -6,17 +6,17 @@ from typing import Any
 
 
 def loads(text: str) -> Any:
-    """JSON, and no more than that: what is no number or too large for one would reach the server as null.
+    """Parse JSON, and nothing beyond it: `NaN` or a number that is too large would reach the server as null.
 
     Raises: ValueError, RecursionError.
     """
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    return json.loads(text, parse_constant=_refuse, parse_float=_parse_finite)
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     return value if math.isfinite(value) else _refuse(text)

@@ -1,4 +1,4 @@
-"""Everything that can be called now, under the names it is shown by: a value, replaced as a whole."""
+"""Everything that can be called now, under the names it is shown by. A catalog never changes: it is replaced."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ToolSource(Struct, frozen=True):
-    """One server's tools, and the very connection they are bound to."""
+    """One server's tools, and the server object that they are bound to."""
 
     server: str
     tools: tuple[Tool, ...]
@@ -27,13 +27,13 @@ class ToolSource(Struct, frozen=True):
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     rejected: Mapping[str, str] = {}
-    """Tools that cannot be used, and why."""
+    """Tools that can't be used, and why."""
     held: frozenset[str] = frozenset()
-    """Tools that are not what the person approved."""
+    """Tools that differ from what the person approved."""
     known: bool = True
     """Whether the server has ever been asked for its tools."""
     note: str = ""
-    """Why there is no tool at all, where that is known."""
+    """Why there are no tools at all, if that is known."""
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
@@ -56,7 +56,7 @@ class CatalogEntry(Struct, frozen=True):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The schema of its arguments. Raises: ProtocolError where it cannot be read."""
+        """The schema of its arguments. Raises: ProtocolError if it can't be read."""
         return self.definition.schema
 
     @property
@@ -68,14 +68,14 @@ class CatalogEntry(Struct, frozen=True):
 
 
 class UnlistedTool(Struct, frozen=True):
-    """A tool of a server that has not been asked for its tools yet."""
+    """A tool that was named before its server was ever asked for its tools."""
 
     server: str
     tool: str
 
 
 MeaningSource: TypeAlias = Callable[[], "Meaning | None"]
-"""What tools mean, asked for only where there is something to search."""
+"""Gives what tools mean; called only when there is something to search."""
 
 
 class Catalog:
@@ -89,27 +89,19 @@ class Catalog:
     ) -> None:
         self._meaning = meaning
         self._sources = {source.server: source for source in sources}
-        offered = {
-            (source.server, tool.name): tool
-            for source in self._sources.values()
-            for tool in source.tools
-            if source.offers(tool.name)
-        }
-        shown = name_tools(offered, scheme)
-        self.entries: tuple[CatalogEntry, ...] = tuple(
-            CatalogEntry(shown[pair], *pair, offered[pair], self._sources[pair[0]].owner) for pair in sorted(offered)
-        )
+        self.entries: tuple[CatalogEntry, ...] = _make_entries(self._sources, scheme)
         self._by_pair: dict[Pair, CatalogEntry] = {(entry.server, entry.tool): entry for entry in self.entries}
+        # A shown name wins over `server.tool`, so it is put in last.
         self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
         self._exact |= {entry.name: entry for entry in self.entries}
 
     @property
     def pairs(self) -> Iterable[Pair]:
-        """The real pair behind each tool."""
+        """The server and the raw name behind each tool."""
         return self._by_pair
 
     def vet(self, server: str, tool: str) -> None:
-        """Hold a tool to what was approved. Raises: HeldBack."""
+        """Check that a tool is what was approved. Raises: HeldBack."""
         if tool in self._sources[server].held:
             raise HeldBack(server, tool)
 
@@ -118,90 +110,110 @@ class Catalog:
         return self._exact.get(name)
 
     def find(self, name: str) -> CatalogEntry | UnlistedTool:
-        """The tool of that name, as shown or as `server.tool`; a misspelt one only if exactly one fits.
+        """The tool of that name, as shown or as `server.tool`; a misspelled one only if exactly one fits.
 
-        Raises: UnknownServer, UnknownTool.
+        Raises: UnknownServer, UnknownTool, HeldBack.
         """
-        if (exact := self.get(name)) is not None:
+        exact = self.get(name)
+        if exact is not None:
             return exact
-        if (pair := self._split(name)) is not None:
-            return self._of(*pair)
-        alike = [
-            entry for entry in self.entries if fold_name(name) in fold_spellings(entry.name, entry.server, entry.tool)
-        ]
-        self._withheld(name)
+        pair = self._split(name)
+        if pair is not None:
+            return self._find_pair(*pair)
+        # Before any near match: a tool that is held back must not be taken for another one.
+        self._refuse_held(name)
+        folded = fold_name(name)
+        alike = [entry for entry in self.entries if folded in fold_spellings(entry.name, entry.server, entry.tool)]
         if len(alike) == 1:
             return alike[0]
         raise self._unknown(name, alike)
 
     def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
-        """The tools that fit a request best, the best first."""
+        """The tools that fit a request, best first."""
         return [self._by_pair[pair] for pair in self.index.search(words, limit)]
 
     @cached_property
     def index(self) -> "Index":
-        """What is searched."""
-        from mooring.tools.search.index import Index  # whoever does not search need not load the words
+        """The search index over all tools."""
+        from mooring.tools.search.index import Index  # loads the word tables, which only a search needs
 
         return Index({pair: entry.definition for pair, entry in self._by_pair.items()}, self._meaning())
 
     def server(self, name: str) -> str:
-        """The server of that name, without regard to case where only one fits. Raises: UnknownServer."""
+        """The server of that name, ignoring case if only one fits. Raises: UnknownServer."""
         return find_server(name, self._sources)
 
-    def _of(self, server: str, tool: str) -> CatalogEntry | UnlistedTool:
-        if (entry := self._by_pair.get((server, tool))) is not None:
+    def _find_pair(self, server: str, tool: str) -> CatalogEntry | UnlistedTool:
+        entry = self._by_pair.get((server, tool))
+        if entry is not None:
             return entry
         source = self._sources[server]
         if tool in source.held:
             raise HeldBack(server, tool)
         if not source.known:
             return UnlistedTool(server, tool)
-        alike = [entry for entry in self.entries if entry.server == server and fold_name(entry.tool) == fold_name(tool)]
+        of_server = [entry for entry in self.entries if entry.server == server]
+        alike = [entry for entry in of_server if fold_name(entry.tool) == fold_name(tool)]
         if len(alike) == 1:
             return alike[0]
-        raise UnknownTool(server, tool, self._near(server, tool), self._reason(source, tool))
+        close = nearest(tool, [entry.tool for entry in of_server])
+        raise UnknownTool(server, tool, close, _explain_absence(source, tool))
 
     def _split(self, name: str) -> Pair | None:
-        """`server.tool` or `server/tool`, the longest known server first."""
+        """`server.tool` or `server/tool` taken apart. Both may contain dots, so the longest known server wins."""
         folded = {server.casefold(): server for server in sorted(self._sources)}
         cuts = [cut.start() for cut in re.finditer(r"[./]", name)]
         for cut in reversed(cuts):
-            server = name[:cut] if name[:cut] in self._sources else folded.get(name[:cut].casefold())
-            if server is not None and name[cut + 1 :]:
-                return server, name[cut + 1 :]
+            prefix, tool = name[:cut], name[cut + 1 :]
+            server = prefix if prefix in self._sources else folded.get(prefix.casefold())
+            if server is not None and tool:
+                return server, tool
         return None
 
-    def _withheld(self, name: str) -> None:
-        """A tool that is held back says so under any of its names; it must not be taken for another."""
+    def _refuse_held(self, name: str) -> None:
+        """Refuse a tool that is held back under any of its names."""
+        folded = fold_name(name)
         for source in self._sources.values():
             for tool in source.held:
-                if fold_name(name).endswith(fold_name(f"{source.server}{tool}")):
+                if folded.endswith(fold_name(f"{source.server}{tool}")):
                     raise HeldBack(source.server, tool)
 
-    def _reason(self, source: ToolSource, tool: str) -> str:
-        if any(known.name == tool for known in source.tools):
-            return "its configuration leaves it out"
-        return source.rejected.get(tool, source.note.rstrip("."))
-
-    def _near(self, server: str, tool: str) -> list[str]:
-        return nearest(tool, [entry.tool for entry in self.entries if entry.server == server])
-
     def _unknown(self, name: str, alike: list[CatalogEntry]) -> UnknownServer | UnknownTool:
-        near = [f"{entry.server}.{entry.tool}" for entry in alike] or nearest(name, sorted(self._exact))
+        if alike:
+            return UnknownTool("Mooring", name, [f"{entry.server}.{entry.tool}" for entry in alike])
+        close = nearest(name, sorted(self._exact))
         server, dot, _ = name.partition(".")
-        like = nearest(server, self._sources) if dot else []
-        if dot and (like or not near) and not alike:
-            return UnknownServer(server, like)
-        return UnknownTool("Mooring", name, near)
+        if not dot:
+            return UnknownTool("Mooring", name, close)
+        close_servers = nearest(server, self._sources)
+        if close_servers or not close:
+            return UnknownServer(server, close_servers)
+        return UnknownTool("Mooring", name, close)
 
 
 def fold_name(text: str) -> str:
-    """A name without what people and models get wrong: case, and what stands between words."""
+    """A name without what people and models get wrong: case, and the characters between words."""
     return re.sub(r"[^a-z0-9]+", "", text.casefold())
 
 
 def fold_spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
-    """What the ways to write a tool's name come to once they are plain."""
+    """What `fold_name` makes of each way to write a tool's name."""
     pair = fold_name(f"{server}{tool}")
     return fold_name(name), pair, f"mcp{pair}"
+
+
+def _make_entries(sources: Mapping[str, ToolSource], scheme: Scheme) -> tuple[CatalogEntry, ...]:
+    offered: dict[Pair, Tool] = {}
+    for source in sources.values():
+        offered |= {(source.server, tool.name): tool for tool in source.tools if source.offers(tool.name)}
+    shown = name_tools(offered, scheme)
+    return tuple(
+        CatalogEntry(shown[server, tool], server, tool, offered[server, tool], sources[server].owner)
+        for server, tool in sorted(offered)
+    )
+
+
+def _explain_absence(source: ToolSource, tool: str) -> str:
+    if any(known.name == tool for known in source.tools):
+        return "its configuration leaves it out"
+    return source.rejected.get(tool, source.note.rstrip("."))

@@ -12,15 +12,15 @@ _BYTES_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str | bytes) -> int:
-    """About how many tokens a text is. An estimate: its bytes / 4, whatever the model."""
-    return -(-len(text.encode(errors="replace") if isinstance(text, str) else text) // _BYTES_PER_TOKEN)
+    """About how many tokens a text is: a quarter of its bytes, rounded up, whatever the model."""
+    data = text.encode(errors="replace") if isinstance(text, str) else text
+    return -(-len(data) // _BYTES_PER_TOKEN)
 
 
 def estimate_tool(tool: Tool) -> int:
     """About how many tokens a model reads for this tool: its name, description and schema."""
-    return (
-        estimate_tokens(tool.name) + estimate_tokens(tool.description or "") + estimate_tokens(bytes(tool.input_schema))
-    )
+    words = estimate_tokens(tool.name) + estimate_tokens(tool.description or "")
+    return words + estimate_tokens(bytes(tool.input_schema))
 
 
 def estimate_tools(tools: Tools) -> int:
@@ -29,17 +29,19 @@ def estimate_tools(tools: Tools) -> int:
 
 
 def defer(tools: Tools, budget: int, always: Iterable[str] = ()) -> tuple[Tools, Tools]:
-    """Those a model is shown from the start, and those it has to search for, each by server and name.
+    """Split tools into those a model is shown from the start and those it has to search for.
 
-    All are shown where all fit the budget. Else only those that a glob in `always` names as `server.tool`, whatever
-    they cost: some of the others would look to the model like all there are.
+    If all of them fit the budget, all are shown. Otherwise only those are that a glob in `always` names as
+    `server.tool`, whatever they cost. Filling up the budget with some of the rest would be wrong: to the model they
+    would look like all there are.
     """
     ordered = {pair: tools[pair] for pair in sorted(tools)}
     if estimate_tools(ordered) <= budget:
         return ordered, {}
     globs = tuple(always)
     shown = {pair: tool for pair, tool in ordered.items() if _named(pair, globs)}
-    return shown, {pair: tool for pair, tool in ordered.items() if pair not in shown}
+    deferred = {pair: tool for pair, tool in ordered.items() if pair not in shown}
+    return shown, deferred
 
 
 def _named(pair: Pair, globs: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
-"""A result made ready for a model: within its budget, and whole in a file where it is not."""
+"""Results made ready for a model: cut to fit its budget, with the whole in a file."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ from mooring.tools.results.outcome import (
 from mooring.tools.results.store import ResultStore
 
 Tokens: TypeAlias = float | Mapping[str, float]
+"""How many tokens of text a result may have: one number for all tools, or one for each glob over `server.tool`."""
 
 
 class Delivery(Struct, frozen=True):
@@ -37,46 +38,57 @@ class Delivery(Struct, frozen=True):
     takes: Collection[Media] = ()
     tokens: Tokens = DEFAULT_TOKENS
 
-    async def of(self, result: Result, about: Outcome) -> Outcome:
-        """What the model gets; `about` says of what."""
-        return await self._fitted(split_result(result, self.takes), replace(about, is_error=result.is_error))
+    async def deliver(self, result: Result, blank: Outcome) -> Outcome:
+        """What the model gets for a result; `blank` says of which tool."""
+        return await self._fit(split_result(result, self.takes), replace(blank, is_error=result.is_error))
 
-    async def failed(self, error: MooringError, about: Outcome) -> Outcome:
-        """What the model is told of a call that came to nothing: a server's words are in it, however many."""
-        return await self._fitted([Text(describe_failure(error))], replace(about, is_error=True))
+    async def deliver_failure(self, error: MooringError, blank: Outcome) -> Outcome:
+        """What the model gets for a failed call. A server's own words may be in it, so it is cut as well."""
+        return await self._fit([Text(describe_failure(error))], replace(blank, is_error=True))
 
-    async def _fitted(self, found: list[Piece], about: Outcome) -> Outcome:
-        most = find_budget(self.tokens, about.server, about.tool) * BYTES_PER_TOKEN
-        plain = [piece for piece in found if not isinstance(piece, Blob)]
-        if len(plain) == len(found) and count_bytes(select_texts(found)) <= most:
-            return replace(about, parts=join_texts(plain))
-        parts, file = await asyncio.to_thread(self._kept, found, most)
-        return replace(about, parts=parts, file=file)
+    async def _fit(self, pieces: list[Piece], blank: Outcome) -> Outcome:
+        max_bytes = find_budget(self.tokens, blank.server, blank.tool) * BYTES_PER_TOKEN
+        parts = [piece for piece in pieces if not isinstance(piece, Blob)]
+        has_blobs = len(parts) < len(pieces)
+        if not has_blobs and count_bytes(select_texts(pieces)) <= max_bytes:
+            return replace(blank, parts=join_texts(parts))
+        kept, file = await asyncio.to_thread(self._keep_in_files, pieces, max_bytes)
+        return replace(blank, parts=kept, file=file)
 
-    def _kept(self, found: list[Piece], most: int) -> tuple[tuple[Part, ...], str | None]:
-        """Everything put into files that has to be."""
-        parts = [self._worded(piece) if isinstance(piece, Blob) else piece for piece in found]
-        some = select_texts(parts)
-        if (whole := count_bytes(some)) <= most:
+    def _keep_in_files(self, pieces: list[Piece], max_bytes: int) -> tuple[tuple[Part, ...], str | None]:
+        """Put into files what the model can't be given; the file is that of the whole text, if only a part is here."""
+        parts = [self._keep_blob(piece) if isinstance(piece, Blob) else piece for piece in pieces]
+        texts = select_texts(parts)
+        size = count_bytes(texts)
+        if size <= max_bytes:
             return join_texts(parts), None
-        file, way = self._whole(some)
-        words = f"… {max(0, whole - most):,} of {whole:,} bytes are left out here. {way}"
+        file, where = self._keep_text(texts)
+        left_out = f"… {max(0, size - max_bytes):,} of {size:,} bytes are left out here. {where}"
         media = [part for part in parts if not isinstance(part, Text)]
-        return (Text(make_preview(some, most, words)), *media), file
+        return (Text(make_preview(texts, max_bytes, left_out)), *media), file
 
-    def _whole(self, some: list[str]) -> tuple[str | None, str]:
-        """The file with the whole, and the way to it in words."""
+    def _keep_text(self, texts: list[str]) -> tuple[str | None, str]:
+        """The file with the whole text, and where to find it in words."""
         try:
-            kept = self.store.text("\n" if at % 2 else some[at // 2] for at in range(2 * len(some) - 1))
+            kept = self.store.keep_text(_lines(texts))
         except FileError as error:
             return None, f"The whole could not be kept: {error.reason}."
         reads = f'ToolResult with {{"id": "{kept.id}", "offset": …}} reads any part of it.'
         return kept.path, f"The whole is in {kept.path}; {reads}"
 
-    def _worded(self, blob: Blob) -> Text:
+    def _keep_blob(self, blob: Blob) -> Text:
         try:
-            return Text(f"[{blob.label}, kept in {self.store.blob(blob.data, blob.kind).path}]")
+            kept = self.store.keep_blob(blob.data, blob.kind)
         except FileError as error:
             return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
         except ValueError:
             return Text(f"[{blob.label}; it is not the Base64 it should be]")
+        return Text(f"[{blob.label}, kept in {kept.path}]")
+
+
+def _lines(texts: list[str]) -> Iterator[str]:
+    """The texts and the newlines between them, without joining what may be very long."""
+    for number, text in enumerate(texts):
+        if number:
+            yield "\n"
+        yield text

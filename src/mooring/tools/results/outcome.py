@@ -1,7 +1,7 @@
-"""What a tool answered, as a model takes it. Pure: results go in, pieces and previews come out.
+"""What a tool answered, in the form that a model takes. No I/O: results go in, pieces and previews come out.
 
-Text is joined, pictures and sounds are passed on where the model takes them, links and carried resources are kept,
-structured content is given once. What is no text and cannot be passed on is left as a `Blob`, to be put in a file.
+Texts stay texts, pictures and sounds are passed on if the model takes them, links and embedded resources are put into
+words, structured content is given once. Anything else that is binary becomes a `Blob`, to be kept in a file.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,19 +19,22 @@ from mooring.errors import MooringError, ServerError
 Media: TypeAlias = Literal["image", "audio"]
 
 DEFAULT_TOKENS = 25_000
-"""So many tokens of text, by estimate, are given where no setting says otherwise."""
+"""How many tokens of text, by estimate, are given at once unless a setting says otherwise."""
 BYTES_PER_TOKEN = 4
 MAX_MEDIA = 20
+"""How many pictures and sounds of one result are given; the others are kept in files."""
 MAX_MEDIA_BYTES = 5 * 1024 * 1024
-"""A picture or a sound of more bytes is taken by no model."""
-_COMPARED = 4 * 1024 * 1024
-_LONGEST_KIND = 100
+"""No model takes a larger picture or sound."""
+_MAX_COMPARED = 4 * 1024 * 1024
+"""Texts and structured content up to this size are parsed to find out whether they say the same."""
+_MAX_KIND = 100
 _CHUNK = 1024 * 1024
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The only kinds of pictures that models take."""
 
 
 class Blob(Struct, frozen=True):
-    """Something in Base64 that cannot be passed on as it is."""
+    """Something in Base64 that can't be passed on as it is."""
 
     what: str
     data: str
@@ -39,94 +42,106 @@ class Blob(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        kind = f" {self.kind[:_LONGEST_KIND]}" if self.kind else ""
-        return f"{self.what}{kind}, {len(self.data) * 3 // 4:,} bytes"
+        kind = f" {self.kind[:_MAX_KIND]}" if self.kind else ""
+        return f"{self.what}{kind}, {_decoded_size(self.data):,} bytes"
 
 
 Piece: TypeAlias = Part | Blob
 
 
 def split_result(result: Result, takes: Collection[Media]) -> list[Piece]:
-    """All that a result says, in order; the text of a tool's own failure begins with `Error: `."""
-    found = [*_blocks(result.content, takes), *_structured(result)]
+    """Everything in a result, in order; the text of a tool's own failure begins with `Error: `."""
+    pieces = [*_split_blocks(result.content, takes), *_structured(result)]
     if result.is_error:
-        return _as_error(found)
-    said = any(not isinstance(piece, Text) or piece.text for piece in found)
-    return found if said else [Text("(It answered, with nothing in it.)")]
+        return _mark_as_error(pieces)
+    is_empty = all(isinstance(piece, Text) and not piece.text for piece in pieces)
+    return [Text("(It answered, with nothing in it.)")] if is_empty else pieces
 
 
 def describe_failure(error: MooringError) -> str:
-    """What a model is told of a call that came to nothing: the server's fault, or something to do otherwise."""
-    return f"{'MCP error' if isinstance(error, ServerError) else 'Error'}: {error}"
+    """What a model is told about a failed call: whether the server failed, or the model can do something about it."""
+    kind = "MCP error" if isinstance(error, ServerError) else "Error"
+    return f"{kind}: {error}"
 
 
 def result_of_reading(reading: Reading, server: str, uri: str) -> Result:
-    """What stands in a resource, as if a tool had answered it."""
-    return Result(tuple(Embedded(contents) for contents in reading.contents), False, reading.raw, ABSENT, server, uri)
+    """The contents of a resource, as if a tool had answered with them."""
+    content = tuple(Embedded(contents) for contents in reading.contents)
+    return Result(content, False, reading.raw, ABSENT, server, uri)
+
+
+def json_result(value: Any) -> Result:
+    """The answer of one of Mooring's own tools: data, as JSON."""
+    return Result((Text(json.encode(value).decode()),))
 
 
 def find_budget(setting: float | Mapping[str, float], server: str | None, tool: str) -> int:
-    """How many tokens a result of this tool may have: one number for all, or the first glob that names it."""
+    """How many tokens a result of this tool may have: one number for all, or that of the first glob that matches."""
     if not isinstance(setting, Mapping):
         return int(setting)
     name = tool if server is None else f"{server}.{tool}"
     return int(next((tokens for glob, tokens in setting.items() if fnmatchcase(name, glob)), DEFAULT_TOKENS))
 
 
-# --- what is too long ---------------------------------------------------------------------------------------
+# --- texts, and the two ends of long ones -------------------------------------------------------------------
 
 
-def select_texts(found: Iterable[Piece]) -> list[str]:
-    return [piece.text for piece in found if isinstance(piece, Text)]
+def select_texts(pieces: Iterable[Piece]) -> list[str]:
+    return [piece.text for piece in pieces if isinstance(piece, Text)]
 
 
-def count_bytes(some: Iterable[str]) -> int:
-    """How many bytes the texts are, one a line; nothing long is copied whole."""
-    return sum(map(_bytes, some)) + max(0, len(list(some)) - 1)
+def count_bytes(texts: Sequence[str]) -> int:
+    """How many bytes the texts have together, one per line. Nothing long is copied whole."""
+    newlines = max(0, len(texts) - 1)
+    return sum(map(_count_bytes, texts)) + newlines
 
 
-def make_preview(some: Sequence[str], most: int, left_out: str) -> str:
-    """The two ends of texts that are too long together, with words between them on what is not there."""
-    head, tail = _head(some, most * 2 // 3), _tail(some, most // 3)
+def make_preview(texts: Sequence[str], max_bytes: int, left_out: str) -> str:
+    """The two ends of texts that are too long together; `left_out` goes between them."""
+    head = _take_head(texts, max_bytes * 2 // 3)
+    tail = _take_tail(texts, max_bytes // 3)
     return f"{head}\n\n[{left_out}]\n\n{tail}"
 
 
 def join_texts(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """The same with neighbouring texts made one."""
-    made: list[Part] = []
+    """The parts with neighboring texts joined into one."""
+    joined: list[Part] = []
     for part in parts:
-        if made and isinstance(part, Text) and isinstance(before := made[-1], Text):
-            made[-1] = Text(f"{before.text}\n{part.text}")
+        if not isinstance(part, Text):
+            joined.append(part)
+        elif joined and isinstance(before := joined[-1], Text):
+            joined[-1] = Text(f"{before.text}\n{part.text}")
         else:
-            made.append(Text(part.text) if isinstance(part, Text) else part)
-    return tuple(made)
+            joined.append(Text(part.text))
+    return tuple(joined)
 
 
-def _bytes(text: str) -> int:
+def _count_bytes(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(len(text[at : at + _CHUNK].encode(errors="replace")) for at in range(0, len(text), _CHUNK))
 
 
-def _head(some: Iterable[str], most: int) -> str:
-    taken = _enough((text[:most] for text in some), most)
-    return "\n".join(taken).encode(errors="replace")[:most].decode(errors="ignore")
+def _take_head(texts: Iterable[str], max_bytes: int) -> str:
+    # A character has at least one byte, so no more characters than bytes are needed of any text.
+    taken = _take_enough((text[:max_bytes] for text in texts), max_bytes)
+    return "\n".join(taken).encode(errors="replace")[:max_bytes].decode(errors="ignore")
 
 
-def _tail(some: Sequence[str], most: int) -> str:
-    if most <= 0:
+def _take_tail(texts: Sequence[str], max_bytes: int) -> str:
+    if max_bytes <= 0:
         return ""
-    taken = _enough((text[-most:] for text in reversed(some)), most)
-    return "\n".join(reversed(taken)).encode(errors="replace")[-most:].decode(errors="ignore")
+    taken = _take_enough((text[-max_bytes:] for text in reversed(texts)), max_bytes)
+    return "\n".join(reversed(taken)).encode(errors="replace")[-max_bytes:].decode(errors="ignore")
 
 
-def _enough(some: Iterable[str], most: int) -> list[str]:
-    """The first of these, as many as make up so many characters."""
+def _take_enough(texts: Iterable[str], characters: int) -> list[str]:
+    """The first texts, until they have more characters than that."""
     taken: list[str] = []
-    for text in some:
+    for text in texts:
         taken.append(text)
-        most -= len(text) + 1
-        if most < 0:
+        characters -= len(text) + 1
+        if characters < 0:
             break
     return taken
 
@@ -134,39 +149,45 @@ def _enough(some: Iterable[str], most: int) -> list[str]:
 # --- each kind of content -----------------------------------------------------------------------------------
 
 
-def _blocks(content: Iterable[Block], takes: Collection[Media]) -> list[Piece]:
-    found = [piece for block in content for piece in _block(block, takes)]
-    media = [piece for piece in found if isinstance(piece, Image | Audio)]
-    if len(media) <= MAX_MEDIA:
-        return found
-    over = {id(piece) for piece in media[MAX_MEDIA:]}
-    return [_blob(piece) if isinstance(piece, Image | Audio) and id(piece) in over else piece for piece in found]
+def _split_blocks(content: Iterable[Block], takes: Collection[Media]) -> list[Piece]:
+    """The pieces of all blocks; pictures and sounds beyond the limit become blobs."""
+    pieces = [piece for block in content for piece in _split_block(block, takes)]
+    media = 0
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, Image | Audio):
+            media += 1
+            if media > MAX_MEDIA:
+                pieces[at] = _as_blob(piece)
+    return pieces
 
 
-def _block(block: Block, takes: Collection[Media]) -> Iterator[Piece]:
+def _split_block(block: Block, takes: Collection[Media]) -> Iterator[Piece]:
     match block:
         case Text(text=text):
             yield Text(text)
         case Image() | Audio():
-            yield _media(block, takes)
+            yield _pass_media(block, takes)
         case ResourceLink():
-            yield Text(_link(block))
+            yield Text(_describe_link(block))
         case Embedded(resource=resource):
-            yield from _resource(resource, takes)
+            yield from _split_resource(resource, takes)
         case Other(raw=raw):
             yield Text(bytes(raw).decode(errors="replace"))
 
 
 def is_viewable(block: Image | Audio, takes: Collection[Media]) -> bool:
-    """Whether a model can be given it as it is."""
-    if len(block.data) * 3 // 4 > MAX_MEDIA_BYTES:
+    """Whether a model can be given this as it is."""
+    if _decoded_size(block.data) > MAX_MEDIA_BYTES:
         return False
-    return "audio" in takes if isinstance(block, Audio) else "image" in takes and block.mime_type in _PICTURES
+    if isinstance(block, Audio):
+        return "audio" in takes
+    return "image" in takes and block.mime_type in _PICTURES
 
 
-def _media(block: Image | Audio, takes: Collection[Media]) -> Piece:
+def _pass_media(block: Image | Audio, takes: Collection[Media]) -> Piece:
     if not is_viewable(block, takes):
-        return _blob(block)
+        return _as_blob(block)
+    # Made anew without annotations and metadata: those are for clients, not for models.
     match block:
         case Image(data=data, mime_type=kind):
             return Image(data=data, mime_type=kind)
@@ -174,16 +195,22 @@ def _media(block: Image | Audio, takes: Collection[Media]) -> Piece:
             return Audio(data=data, mime_type=kind)
 
 
-def _blob(block: Image | Audio) -> Blob:
+def _as_blob(block: Image | Audio) -> Blob:
     return Blob("image" if isinstance(block, Image) else "audio", block.data, block.mime_type)
 
 
-def _link(link: ResourceLink) -> str:
-    about = "; ".join(part for part in (link.title, link.mime_type, link.description) if part)
-    return f"[resource {link.name or link.uri}: {link.uri}{f' ({about})' if about else ''}]"
+def _decoded_size(data: str) -> int:
+    """How many bytes there are in a text of Base64."""
+    return len(data) * 3 // 4
 
 
-def _resource(resource: ResourceContents, takes: Collection[Media]) -> Iterator[Piece]:
+def _describe_link(link: ResourceLink) -> str:
+    details = "; ".join(part for part in (link.title, link.mime_type, link.description) if part)
+    suffix = f" ({details})" if details else ""
+    return f"[resource {link.name or link.uri}: {link.uri}{suffix}]"
+
+
+def _split_resource(resource: ResourceContents, takes: Collection[Media]) -> Iterator[Piece]:
     if resource.blob is None:
         yield Text(f"[resource {resource.uri}]")
         yield Text(resource.text or "")
@@ -191,9 +218,18 @@ def _resource(resource: ResourceContents, takes: Collection[Media]) -> Iterator[
     kind = resource.mime_type or ""
     if kind in _PICTURES and "image" in takes:
         yield Text(f"[resource {resource.uri}]")
-        yield _media(Image(data=resource.blob, mime_type=kind), takes)
+        yield _pass_media(Image(data=resource.blob, mime_type=kind), takes)
         return
     yield Blob(f"resource {resource.uri}", resource.blob, resource.mime_type)
+
+
+def _mark_as_error(pieces: list[Piece]) -> list[Piece]:
+    """The pieces with the first text in front, and that beginning with `Error: `."""
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, Text):
+            words = piece.text if piece.text.startswith("Error: ") else f"Error: {piece.text}"
+            return [Text(words), *pieces[:at], *pieces[at + 1 :]]
+    return [Text("Error: the tool failed and did not say why."), *pieces]
 
 
 # --- structured content, once -------------------------------------------------------------------------------
@@ -201,38 +237,35 @@ def _resource(resource: ResourceContents, takes: Collection[Media]) -> Iterator[
 
 def _structured(result: Result) -> Iterator[Piece]:
     raw = result.structured_content
-    if raw and bytes(raw) != b"null" and not _repeated(raw, [b.text for b in result.content if isinstance(b, Text)]):
+    if not raw or bytes(raw) == b"null":
+        return
+    texts = [block.text for block in result.content if isinstance(block, Text)]
+    if not _is_repeated(raw, texts):
         yield Text(bytes(raw).decode(errors="replace"))
 
 
-def _repeated(raw: Raw, said: Iterable[str]) -> bool:
-    """Whether a text says what the structured content says, as servers do for clients that know no such thing."""
-    if len(raw) > _COMPARED:
-        return any(text.encode(errors="replace") == bytes(raw) for text in said if len(text) <= len(raw))
-    value = _read(raw)
-    wrapped = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else ABSENT
-    return any(_says(text, value) or _says(text, wrapped) for text in said if len(text) <= _COMPARED)
+def _is_repeated(raw: Raw, texts: Iterable[str]) -> bool:
+    """Whether a text repeats the structured content, as servers do for clients that don't know about it."""
+    if len(raw) > _MAX_COMPARED:
+        return any(text.encode(errors="replace") == bytes(raw) for text in texts if len(text) <= len(raw))
+    value = _decode(raw)
+    values = [value]
+    # FastMCP wraps what isn't an object as {"result": …}, and repeats the bare value in a text.
+    if isinstance(value, dict) and value.keys() == {"result"}:
+        values.append(value["result"])
+    short = [text for text in texts if len(text) <= _MAX_COMPARED]
+    return any(_says(text, value) for text in short for value in values)
 
 
 def _says(text: str, value: Any) -> bool:
-    return value is not ABSENT and (text == value or _read(text.encode(errors="replace")) == value)
+    """Whether a text is this value, or the JSON of it."""
+    if value is ABSENT:
+        return False
+    return bool(text == value or _decode(text.encode(errors="replace")) == value)
 
 
-def _read(text: bytes | Raw) -> Any:
+def _decode(text: bytes | Raw) -> Any:
     try:
         return read(text)
     except DecodeError:
         return ABSENT
-
-
-def _as_error(found: list[Piece]) -> list[Piece]:
-    for at, piece in enumerate(found):
-        if isinstance(piece, Text):
-            words = piece.text if piece.text.startswith("Error: ") else f"Error: {piece.text}"
-            return [Text(words), *found[:at], *found[at + 1 :]]
-    return [Text("Error: the tool failed and did not say why."), *found]
-
-
-def json_result(value: Any) -> Result:
-    """An answer of one of Mooring's own tools: data, as JSON."""
-    return Result((Text(json.encode(value).decode()),))

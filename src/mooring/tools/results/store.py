@@ -1,6 +1,6 @@
-"""Whole results, kept in files that a model can read: the person's alone, bounded, and named by chance.
+"""Whole results kept in files that a model can read: private to the user, limited in size and age.
 
-Nothing a server says has a part in where a file stands or what it is called.
+File names are random. Nothing that a server says decides where a file is or what it is called.
 """
 
 import os
@@ -13,12 +13,13 @@ from msgspec import Struct
 from mooring import files
 from mooring.errors import ConfigError
 
-MOST = 512 * files.MIB
-AGE = 7 * 24 * 3600.0
+MAX_BYTES = 512 * files.MIB
+MAX_AGE = 7 * 24 * 3600.0
 _CHUNK = 256 * 1024
-_CHARACTER = 8
-"""More than the bytes of any character: whoever reads less would never get past one."""
-_ENDINGS = {
+"""A multiple of four, so that each chunk of Base64 can be decoded alone."""
+_MIN_PORTION = 8
+"""More than the bytes of any character: a reader that asks for fewer would never get past one."""
+_EXTENSIONS = {
     "image/png": "png",
     "image/jpeg": "jpg",
     "image/gif": "gif",
@@ -40,7 +41,7 @@ class StoredFile(Struct, frozen=True):
 
 
 class Portion(Struct, frozen=True):
-    """Some of a kept text; `next` is where to go on, `None` at its end."""
+    """A part of a kept text; `next` is the offset to continue at, `None` at the end."""
 
     text: str
     size: int
@@ -48,61 +49,69 @@ class Portion(Struct, frozen=True):
 
 
 class ResultStore:
-    """The files of one folder. Every method waits for the disk: call it in a thread."""
+    """The files of one folder. Every method blocks on the disk: call it in a thread."""
 
-    def __init__(self, folder: str, *, most: int = MOST, age: float = AGE) -> None:
+    def __init__(self, folder: str, *, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) -> None:
         self._folder = folder
-        self._most, self._age = most, age
+        self._max_bytes = max_bytes
+        self._max_age = max_age
 
-    def text(self, texts: Iterable[str]) -> StoredFile:
+    def keep_text(self, texts: Iterable[str]) -> StoredFile:
         """Keep a text that comes in pieces. Raises: FileError."""
-        return self._keep("txt", (piece for text in texts for piece in _encoded(text)))
+        return self._keep("txt", (chunk for text in texts for chunk in _encode(text)))
 
-    def blob(self, data: str, kind: str | None) -> StoredFile:
-        """Keep what was sent in Base64. Raises: FileError; ValueError where it is something else."""
-        return self._keep(_ENDINGS.get(kind or "", "bin"), _decoded(data))
+    def keep_blob(self, data: str, kind: str | None) -> StoredFile:
+        """Keep what was sent in Base64. Raises: FileError; ValueError if it isn't Base64."""
+        return self._keep(_EXTENSIONS.get(kind or "", "bin"), _decode(data))
 
-    def read(self, id: str, offset: int, most: int) -> Portion:
-        """Some of a text that was kept, from a byte on, never a torn character.
+    def read(self, id: str, offset: int, limit: int) -> Portion:
+        """A part of a kept text from a byte on, never with a torn character.
 
-        Raises: ConfigError where there is none of that id; FileError.
+        Raises: ConfigError if there is none of that id; FileError.
         """
+        # The id comes from a model and becomes part of a path.
         if not (id.isascii() and id.isalnum()):
             raise ConfigError(f"No result is kept as {id!r}.")
-        offset, most = max(0, offset), max(_CHARACTER, most)
-        found = files.portion(os.path.join(self._folder, f"{id}.txt"), offset, most)
+        offset = max(0, offset)
+        found = files.portion(os.path.join(self._folder, f"{id}.txt"), offset, max(_MIN_PORTION, limit))
         if found is None:
-            raise ConfigError(f"No result is kept as {id!r}; results are given up after {self._age / 86400:g} days.")
+            days = self._max_age / 86400
+            raise ConfigError(f"No result is kept as {id!r}; results are given up after {days:g} days.")
         data, size = found
-        data = _whole(data, at_end=offset + len(data) >= size)
+        if offset + len(data) < size:
+            data = _drop_torn_character(data)
         end = offset + len(data)
-        return Portion(data.decode(errors="replace"), size, end if end < size and data else None)
+        has_more = end < size and bool(data)
+        return Portion(data.decode(errors="replace"), size, end if has_more else None)
 
-    def _keep(self, ending: str, parts: Iterable[bytes]) -> StoredFile:
+    def _keep(self, extension: str, chunks: Iterable[bytes]) -> StoredFile:
         id = token_hex(8)
-        name = f"{id}.{ending}"
+        name = f"{id}.{extension}"
         path = os.path.join(self._folder, name)
-        size = files.create(path, parts)
-        files.thin(self._folder, self._most, self._age, name)
+        size = files.create(path, chunks)
+        files.thin(self._folder, self._max_bytes, self._max_age, name)
         return StoredFile(id, path, size)
 
 
-def _encoded(text: str) -> Iterator[bytes]:
-    """A chunk at a time: one copy of a long text is enough."""
+def _encode(text: str) -> Iterator[bytes]:
+    """The bytes of a text, a chunk at a time: a long text isn't copied whole."""
     return (text[at : at + _CHUNK].encode(errors="replace") for at in range(0, len(text), _CHUNK))
 
 
-def _decoded(data: str) -> Iterator[bytes]:
+def _decode(data: str) -> Iterator[bytes]:
     if "\n" in data:
+        # Base64 may come in lines, as MIME writes it.
         data = "".join(data.split())
     return (b64decode(data[at : at + _CHUNK], validate=True) for at in range(0, len(data), _CHUNK))
 
 
-def _whole(data: bytes, at_end: bool) -> bytes:
-    """The same without the beginning of a character whose end is not there."""
-    if at_end:
-        return data
+def _drop_torn_character(data: bytes) -> bytes:
+    """The bytes without a UTF-8 character at the end whose rest is missing."""
     for back in range(1, min(4, len(data)) + 1):
-        if data[-back] & 0xC0 != 0x80:
-            return data[:-back] if data[-back] >= 0xC0 else data
+        byte = data[-back]
+        is_continuation = byte & 0xC0 == 0x80
+        if is_continuation:
+            continue
+        starts_character = byte >= 0xC0
+        return data[:-back] if starts_character else data
     return data
