@@ -188,7 +188,11 @@ def test_a_value_that_meets_a_schema_adapted_without_loss_meets_the_schema(provi
             value = _value(adapted.schema, chance, 0)
             if isinstance(value, dict) and theirs.is_valid(value):
                 tried += 1
-                meant = _without_nulls(adapted.restored(value), schema) if adapted.strict else adapted.restored(value)
+                meant = (
+                    _without_nulls(adapted.restore_names(value), schema)
+                    if adapted.strict
+                    else adapted.restore_names(value)
+                )
                 assert own.is_valid(meant), (json.dumps(schema)[:1500], value)
     assert tried > 200
 
@@ -373,7 +377,7 @@ def test_names_that_a_provider_refuses_are_replaced_and_found_again() -> None:
         new = {own: name for name, own in adapted.names.items()}
         assert new.keys() == {"filter[id]", "$top"}
         assert adapted.schema["required"] == [new["$top"]]
-        assert adapted.restored({new["filter[id]"]: "a", "filter_id_": "b", new["$top"]: 3}) == {
+        assert adapted.restore_names({new["filter[id]"]: "a", "filter_id_": "b", new["$top"]: 3}) == {
             "filter[id]": "a",
             "filter_id_": "b",
             "$top": 3,

@@ -1,1 +1,1 @@
-"""Who decides in a conversation what is called: a request and tools go in, calls and words come out."""
+"""Who decides in a conversation which tools to call: a request and tools go in, calls and an answer come out."""

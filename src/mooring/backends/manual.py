@@ -7,42 +7,46 @@ from mooring.core.call import Definition
 from mooring.core.turn import OnText, TurnTools
 
 MAX_CHOICES = 8
-"""So many tools are put before a person at once."""
+"""How many tools a person chooses from at once."""
 
 
 class Person(Protocol):
-    """Whoever plays the model."""
+    """Somebody who does what a model would do."""
 
     async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
-        """One of these; other words to search by; or nothing."""
+        """One of these tools; other words to search for; or `None` to stop."""
 
     async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
-        """The arguments of a call; `None` for no call at all."""
+        """The arguments of a call; `None` not to call it."""
 
 
 class ManualBackend:
-    """Searches, lets the person choose and fill in, and calls."""
+    """Searches for tools, lets the person choose one and fill it in, and calls it."""
 
     name = "manual"
 
     def __init__(self, person: Person) -> None:
         self._person = person
 
-    async def turn(self, request: str, tools: TurnTools, say: OnText) -> None:
-        tool = tools.find(request) or await self._chosen(request, tools, say)
-        arguments = None if tool is None else await self._person.fill(tool)
-        if tool is not None and arguments is not None:
+    async def turn(self, request: str, tools: TurnTools, on_text: OnText) -> None:
+        tool = tools.find(request) or await self._choose_tool(request, tools, on_text)
+        if tool is None:
+            return
+        arguments = await self._person.fill(tool)
+        if arguments is not None:
             await tools.call(tool.name, arguments)
 
-    async def _chosen(self, request: str, tools: TurnTools, say: OnText) -> Definition | None:
+    async def _choose_tool(self, request: str, tools: TurnTools, on_text: OnText) -> Definition | None:
         while True:
             found = tools.search(request, MAX_CHOICES)
             if not found:
-                say(f"No tool that is known fits {request!r}. /tools shows all, /mcp the servers.")
+                on_text(f"No tool that is known fits {request!r}. /tools shows all, /mcp the servers.")
                 return None
             choice = await self._person.choose(found)
             if not isinstance(choice, str):
                 return choice
-            if (named := tools.find(choice)) is not None:
+            # The words may also name a tool that wasn't among those found.
+            named = tools.find(choice)
+            if named is not None:
                 return named
             request = choice

@@ -144,7 +144,7 @@ def form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
 
 
 def _field(shape: Shape, name: str, required: bool) -> FormField:
-    faces = [face for face in shape.at((name,)) if isinstance(face, Mapping)]
+    faces = [face for face in shape.schemas_at((name,)) if isinstance(face, Mapping)]
     about: Mapping[str, Any] = faces[0] if faces else {}
     items = about.get("items")
     several = not _choices(about) and isinstance(items, Mapping) and bool(_choices(items))

@@ -1,7 +1,7 @@
-"""A call as a conversation sees it: asked for, under way, done or failed; and what is heard beside calls.
+"""A call as a conversation sees it: pending, processing, done or failed; and news of what the conversation watches.
 
-A name, a request and an outcome are made by the registry and handed on as they are. Nobody outside takes a name
-apart to find a server in it: the pair behind it is in the request.
+The registry makes names, invocations and outcomes, and everybody else hands them on as they are. Nobody takes a name
+apart to find its server: that and the raw name are in the invocation.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from mooring.core.result import Progress
 ToolName = NewType("ToolName", str)
 """The name a model calls a tool by. Only a registry makes one."""
 CallId = NewType("CallId", str)
-"""What tells one call of a conversation from another."""
+"""Identifies one call of a conversation."""
 
 CallStateName: TypeAlias = Literal["pending", "processing", "done", "error"]
 
 
 class Definition(Struct, frozen=True):
-    """A tool as a model is shown it; the description and the schema are the server's own words."""
+    """A tool as a model is shown it. The description and the schema are the server's own."""
 
     name: ToolName
     description: str
@@ -29,22 +29,23 @@ class Definition(Struct, frozen=True):
 
 
 class Invocation(Struct, frozen=True):
-    """What was asked for, by a model or for it."""
+    """A tool to call and its arguments, as a model asked for them."""
 
     id: CallId
     name: ToolName
     arguments: Mapping[str, Any]
     server: str | None = None
-    """`None` for one of Mooring's own tools, and for a name that nothing goes by."""
+    """`None` for a tool that belongs to no server, and for a name that no tool has."""
     tool: str = ""
+    """The raw name on its server; empty for a name that no tool has."""
 
 
 class CallPending(Struct, frozen=True, tag=True):
-    """Not sent yet: its arguments are looked at, or a person is asked."""
+    """Not sent yet: its arguments are being checked, or a person is being asked."""
 
 
 class CallProcessing(Struct, frozen=True, tag=True):
-    """Under way; in the background where the conversation no longer waits for it."""
+    """On its way; in the background if the conversation no longer waits for it."""
 
     progress: Progress | None = None
     background: bool = False
@@ -57,7 +58,7 @@ class CallDone(Struct, frozen=True, tag=True):
 
 
 class CallFailed(Struct, frozen=True, tag=True):
-    """It came to nothing, or the tool said that it failed; `aborted` where somebody ended it."""
+    """It failed, or the tool reported a failure; `aborted` if somebody cancelled it."""
 
     outcome: Outcome
     aborted: bool = False
@@ -67,7 +68,7 @@ CallState: TypeAlias = CallPending | CallProcessing | CallDone | CallFailed
 
 
 def name_state(state: CallState) -> CallStateName:
-    """The state in one word."""
+    """The state as one word, for people and for logs."""
     match state:
         case CallPending():
             return "pending"
@@ -80,14 +81,14 @@ def name_state(state: CallState) -> CallStateName:
 
 
 class CallChanged(Struct, frozen=True, tag=True):
-    """A call stands otherwise than before."""
+    """The state of a call changed."""
 
     request: Invocation
     state: CallState
 
 
 class WatchUpdate(Struct, frozen=True):
-    """What something that is watched has become; `ended` where it is not watched any more."""
+    """What something that is watched has become; `ended` if it isn't watched any more."""
 
     watch: str
     server: str
@@ -97,10 +98,10 @@ class WatchUpdate(Struct, frozen=True):
 
 
 class WatchNews(Struct, frozen=True, tag=True):
-    """News of what this conversation watches, merged: the last of each."""
+    """Changes in what the conversation watches, merged: only the last of each watch."""
 
     updates: tuple[WatchUpdate, ...]
 
 
 ConversationEvent: TypeAlias = CallChanged | WatchNews
-"""What happens to the tools of a conversation, in order."""
+"""What a conversation's registry reports, in order."""

@@ -1,4 +1,4 @@
-"""What a model gets for a call, whatever it called and however that ended."""
+"""What a model gets for a call, whatever was called and however it ended."""
 
 from typing import TypeAlias
 
@@ -7,31 +7,32 @@ from msgspec import Struct
 from mooring.core.content import Audio, Image, Text
 
 Part: TypeAlias = Text | Image | Audio
-"""What models take; everything else is put into words, or into a file that words lead to."""
+"""What models take; everything else becomes text, or a file that a text points to."""
 
 
 class Outcome(Struct, frozen=True):
-    """The end of a call as a model is told it, and where it comes from.
+    """How a call ended, as a model is told, and which tool it is from.
 
-    The words are the server's: to be shown to a person only after making them safe.
+    The text is the server's. Make it safe (`mooring.display.text`) before showing it to a person: it may hold anything,
+    including what would steer a terminal.
     """
 
     parts: tuple[Part, ...] = ()
     is_error: bool = False
     server: str | None = None
-    """`None` for one of Mooring's own tools."""
+    """`None` for a tool that belongs to no server."""
     tool: str = ""
-    """The raw name, never the shown one."""
+    """The raw name, never the one it is shown by."""
     origin: str = ""
     """Where the server comes from, in words."""
     file: str | None = None
-    """The whole text, where only its two ends are here."""
+    """The path of the whole text, if only its two ends are here."""
     continues: str | None = None
-    """The id under which the call goes on in the background, where it does."""
+    """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()
-    """How the arguments were read, where that was not as they were written."""
+    """How the arguments were read, wherever that differs from how they were written."""
 
     @property
     def text(self) -> str:
-        """All its text, one part a line."""
+        """All its text, one part per line."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))

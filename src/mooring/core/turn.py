@@ -1,4 +1,4 @@
-"""The one shape of everybody who can be talked to: a model behind an address, another agent, or a person."""
+"""The one shape of everything that answers requests: a model behind an address, another agent, or a person."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
@@ -7,34 +7,36 @@ from mooring.core.call import Definition
 from mooring.core.outcome import Outcome
 
 OnText: TypeAlias = Callable[[str], None]
-"""Hears the words of whoever answers, piece by piece; must not wait."""
+"""Receives the answer piece by piece; must not block."""
 
 
 class TurnTools(Protocol):
-    """All that a backend gets: the tools of one conversation. A registry is one; every call passes its gate."""
+    """All that a backend gets: the tools of one conversation. A registry is one; every call is checked and logged."""
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """What is to be shown now; after a search there is more."""
+        """What a model is shown now; a search adds to it."""
 
     def find(self, name: str) -> Definition | None:
         """The tool that a name, or `server.tool`, means."""
 
     def search(self, words: str, limit: int = 5) -> tuple[Definition, ...]:
-        """The tools that fit a request, the best first."""
+        """The tools that fit a request, best first."""
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Outcome:
-        """What fails is an outcome; cancelling this ends the call."""
+        """Call a tool. A failure is an outcome; cancelling this cancels the call."""
 
 
 class Backend(Protocol):
-    """Answers requests, one turn after another."""
+    """Answers requests, one turn at a time."""
 
     @property
     def name(self) -> str: ...
 
-    async def turn(self, request: str, tools: TurnTools, say: OnText) -> None:
-        """Do what is asked for. Cancelling it ends the turn and the calls in it.
+    async def turn(self, request: str, tools: TurnTools, on_text: OnText) -> None:
+        """Do what is asked for. Cancelling this ends the turn and the calls in it.
 
-        What is called is told by the tools themselves, in order; `say` hears the rest. Raises: MooringError.
+        The tools report their calls themselves, in order; `on_text` receives everything else.
+
+        Raises: MooringError.
         """

@@ -1,1 +1,1 @@
-"""What can be called: the tools of all servers go in, one shown name for each comes out, and what it costs."""
+"""What can be called: the tools of all servers go in, a unique name for each, and what it costs to show, comes out."""

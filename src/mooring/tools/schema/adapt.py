@@ -1,42 +1,51 @@
-"""The schema of a tool as a model's provider takes it, and what it no longer says there.
+"""The schema of a tool in the form that a model's provider takes, and what it no longer says there.
 
-A provider refuses a whole request for one keyword of one tool. What it takes is left as it is; the rest is said in
-other words where that is possible, and otherwise dropped and reported. Whatever a model then sends is still held to
-the schema itself (`mooring.tools.arguments.form`).
+Anthropic, OpenAI and Gemini refuse a whole request, with all its tools, over one keyword of one schema. Whatever the
+provider takes stays as it is. The rest is said in other words if possible, and dropped and reported if not. The
+arguments that a model then sends are still checked against the tool's own schema (`mooring.tools.arguments.form`).
 
-- anthropic: an object without alternatives at its root; names of parameters from a short alphabet.
-- openai: likewise, and each list says what it holds. `openai-strict`: in the form that the model is held to, or, where
-  there is none, that of `openai` with the reason.
+- anthropic: an object without alternatives at the root; parameter names from a short alphabet.
+- openai: likewise, and each list says what it holds. `openai-strict`: the form that OpenAI holds the model to, or that
+  of `openai`, with the reason, if there is none.
 - gemini: the subset of OpenAPI of its `parameters`.
 - ollama: references, `allOf` and `oneOf` are not understood.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
 
-from mooring.tools.schema.flatten import Flat
-from mooring.tools.schema.gemini import Gemini
+from mooring.tools.schema.flatten import Flattener
+from mooring.tools.schema.gemini import GeminiConverter
 from mooring.tools.schema.loss import Loss, Losses
-from mooring.tools.schema.narrow import NEVER, Impossible
+from mooring.tools.schema.narrow import NEVER, NotExpressible
 from mooring.tools.schema.shape import resolve_reference
-from mooring.tools.schema.strict import Strict
-from mooring.tools.schema.tidy import LISTS, MAPS, SINGLES, tidy, where
+from mooring.tools.schema.strict import StrictConverter, check_limits
+from mooring.tools.schema.tidy import LISTS, MAPS, SINGLES, path_to, tidy
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]
-Form: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]
+Conversion: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
-STRICT_DEPTH, STRICT_PROPERTIES, STRICT_VALUES, STRICT_TEXT = 10, 5000, 1000, 120_000
-"""What OpenAI's strict form may have at most: objects within objects, properties, values to choose from, text."""
-_NAMES: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "anthropic": (re.compile(r"[a-zA-Z0-9_.-]{1,64}"), r"[^a-zA-Z0-9_.-]"),
-    "gemini": (re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"), r"[^a-zA-Z0-9_]"),
+_MAX_NAME = 64
+
+
+class _NameRule(NamedTuple):
+    """The parameter names that a provider takes, and the characters to replace in others."""
+
+    valid: re.Pattern[str]
+    invalid_characters: str
+
+
+_NAME_RULES: Mapping[str, _NameRule] = {
+    # Anthropic: "Property keys should match pattern".
+    "anthropic": _NameRule(re.compile(r"[a-zA-Z0-9_.-]{1,64}"), r"[^a-zA-Z0-9_.-]"),
+    "gemini": _NameRule(re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"), r"[^a-zA-Z0-9_]"),
 }
-"""The names that parameters may have, and what has to be replaced in others."""
-_NOT_AT_THE_ROOT: Mapping[str, tuple[str, ...]] = {
+# Every provider refuses `anyOf`, `oneOf` and `allOf` at the root; these are refused besides.
+_REFUSED_AT_ROOT: Mapping[str, tuple[str, ...]] = {
     "anthropic": (),
     "openai": ("enum", "const", "not"),
     "openai-strict": ("enum", "const", "not"),
@@ -51,205 +60,234 @@ class AdaptedSchema(Struct, frozen=True):
     schema: dict[str, Any]
     losses: tuple[Loss, ...] = ()
     names: Mapping[str, str] = {}
-    """The parameters that go by another name there, with their own."""
+    """The parameters that had to be renamed: their new names, and their own."""
     strict: bool = False
     reason: str = ""
-    """Why it could not be strict, where that was wanted."""
+    """Why it could not be strict, if that was wanted."""
 
-    def restored(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model sent, under the tool's own names."""
+    def restore_names(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that a model sent, under the tool's own names."""
         return {self.names.get(name, name): value for name, value in arguments.items()}
 
 
 def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
-    """`schema` as `provider` takes it: the same object where there is nothing to change."""
+    """`schema` as `provider` takes it: the same object if there is nothing to change."""
     match provider:
         case "anthropic" | "openai":
-            return _adapted(schema, provider, _loose)
+            return _adapt(schema, provider, _convert_loosely)
         case "ollama":
-            return _adapted(schema, provider, _flat)
+            return _adapt(schema, provider, _convert_for_ollama)
         case "gemini":
-            return _adapted(schema, provider, _gemini)
+            return _adapt(schema, provider, _convert_for_gemini)
         case "openai-strict":
-            return _strictly(schema)
+            return _adapt_strictly(schema)
 
 
-def _adapted(schema: Mapping[str, Any], provider: Provider, form: Form) -> AdaptedSchema:
+def _adapt(schema: Mapping[str, Any], provider: Provider, convert: Conversion) -> AdaptedSchema:
     losses = Losses()
-    made, names = _renamed(form(schema, provider, losses), provider)
-    same = isinstance(schema, dict) and made == schema
-    return AdaptedSchema(schema if same else made, losses.found, names)  # type: ignore[arg-type]
+    made, names = _rename_parameters(convert(schema, provider, losses), provider)
+    if isinstance(schema, dict) and made == schema:
+        made = schema
+    return AdaptedSchema(made, losses.found, names)
 
 
-def _strictly(schema: Mapping[str, Any]) -> AdaptedSchema:
+def _adapt_strictly(schema: Mapping[str, Any]) -> AdaptedSchema:
     try:
-        made = _adapted(schema, "openai-strict", _strict)
-    except Impossible as error:
+        made = _adapt(schema, "openai-strict", _convert_strictly)
+    except NotExpressible as error:
         loose = adapt(schema, "openai")
         return AdaptedSchema(loose.schema, loose.losses, loose.names, reason=str(error))
     return AdaptedSchema(made.schema, made.losses, made.names, strict=True)
 
 
-# --- forms --------------------------------------------------------------------------------------------------
+# --- one conversion per kind of provider --------------------------------------------------------------------
 
 
-def _loose(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    made = _rooted(tidy(schema, losses, booleans=provider == "anthropic"), provider, losses)
-    made = _referring(made, made, "", losses)
-    return made if provider == "anthropic" else _listed(made)
+def _convert_loosely(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
+    is_anthropic = provider == "anthropic"
+    made = _make_root(tidy(schema, losses, booleans=is_anthropic), provider, losses)
+    made = _drop_dead_references(made, made, "", losses)
+    return made if is_anthropic else _add_items(made)
 
 
-def _flat(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    made = tidy(schema, losses, booleans=False)
-    return _plain(_rooted(Flat(made, losses).node(made), provider, losses), "", losses)
+def _convert_for_ollama(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
+    _, made = _flatten(schema, provider, losses)
+    return _simplify(made, "", losses)
 
 
-def _gemini(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    flat, made = _flattened(schema, provider, losses)
-    return Gemini(flat, losses).node(made, "")
+def _convert_for_gemini(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
+    flattener, made = _flatten(schema, provider, losses)
+    return GeminiConverter(flattener, losses).convert(made, "")
 
 
-def _strict(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    flat, made = _flattened(schema, provider, losses)
+def _convert_strictly(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
+    flattener, made = _flatten(schema, provider, losses)
     if any("contains itself" in loss.what for loss in losses.found):
-        raise Impossible("it contains itself")
-    made = Strict(flat, losses).node(made, "")
-    _within_limits(made)
+        raise NotExpressible("it contains itself")
+    made = StrictConverter(flattener, losses).convert(made, "")
+    check_limits(made)
     return made
 
 
-def _flattened(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> tuple[Flat, dict[str, Any]]:
-    made = tidy(schema, losses, booleans=False)
-    flat = Flat(made, losses)
-    return flat, _rooted(flat.node(made), provider, losses)
+def _flatten(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> tuple[Flattener, dict[str, Any]]:
+    tidied = tidy(schema, losses, booleans=False)
+    flattener = Flattener(tidied, losses)
+    return flattener, _make_root(flattener.flatten(tidied), provider, losses)
 
 
 # --- the root -----------------------------------------------------------------------------------------------
 
 
-def _rooted(schema: dict[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    """The same as one object, without alternatives of its own."""
+def _make_root(schema: dict[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
+    """The schema as one object without alternatives of its own, which is all that any provider takes at the root."""
     made = schema
     if schema.keys() & {"$ref", "allOf", "oneOf", "anyOf"}:
-        flat = Flat(schema, losses)
-        made, _ = flat.alone(schema, "", frozenset())
-        while "anyOf" in made:
-            made = _united(made, flat, losses)
-        made |= {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    for key in _NOT_AT_THE_ROOT[provider]:
+        made = _flatten_root(schema, losses)
+    for key in _REFUSED_AT_ROOT[provider]:
         if key in made:
             made = {name: value for name, value in made.items() if name != key}
             losses.add("", f"{key} is not taken at the root")
-    kind = made.get("type", "object")
-    if kind != "object" and "object" not in kind:
+    types = made.get("type", "object")
+    if types != "object" and "object" not in types:
         losses.add("", "the arguments are an object, which it does not allow")
     return {**made, "type": "object", "properties": made.get("properties", {})}
 
 
-def _united(schema: dict[str, Any], flat: Flat, losses: Losses) -> dict[str, Any]:
-    """Alternatives in one: every property that any of them has, needed only if all of them need it."""
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    branches = [flat.alone(branch, "", frozenset())[0] for branch in schema["anyOf"] if branch not in (False, NEVER)]
+def _flatten_root(schema: dict[str, Any], losses: Losses) -> dict[str, Any]:
+    flattener = Flattener(schema, losses)
+    made, _ = flattener.flatten_top(schema, "", frozenset())
+    # Each pass may bring up the alternatives of the alternatives.
+    while "anyOf" in made:
+        made = _unite_alternatives(made, flattener, losses)
+    for key in ("$defs", "definitions"):
+        if key in schema:
+            made[key] = schema[key]
+    return made
+
+
+def _unite_alternatives(schema: dict[str, Any], flattener: Flattener, losses: Losses) -> dict[str, Any]:
+    """One object for all alternatives: with every property that any has, required only if all require it."""
+    possible = [branch for branch in schema["anyOf"] if branch not in (False, NEVER)]
+    branches = [flattener.flatten_top(branch, "", frozenset())[0] for branch in possible]
     losses.add("", "its alternatives were put together into one object")
-    several: dict[str, list[Any]] = {}
+    made = {key: value for key, value in schema.items() if key != "anyOf"}
+    made["properties"] = {**_unite_properties(branches), **schema.get("properties", {})}
+    required = [*schema.get("required", ()), *_shared_required(branches)]
+    if required:
+        made["required"] = list(dict.fromkeys(required))
+    nested = [inner for branch in branches for inner in branch.get("anyOf", ())]
+    if nested:
+        made["anyOf"] = nested
+    return made
+
+
+def _unite_properties(branches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The properties of all branches; one that differs between them may be any of its versions."""
+    versions: dict[str, list[Any]] = {}
     for branch in branches:
-        for name, part in branch.get("properties", {}).items():
-            known = several.setdefault(name, [])
-            known += [part] if part not in known else []
-    properties = {name: parts[0] if len(parts) == 1 else {"anyOf": parts} for name, parts in several.items()}
-    needed = [set(branch.get("required", ())) for branch in branches]
-    shared = [name for name in _every(branches) if all(name in names for names in needed)]
-    made = {**rest, "properties": {**properties, **rest.get("properties", {})}}
-    required = list(dict.fromkeys([*rest.get("required", ()), *shared]))
-    made |= {"required": required} if required else {}
-    inner = [branch["anyOf"] for branch in branches if "anyOf" in branch]
-    return {**made, "anyOf": [each for part in inner for each in part]} if inner else made
+        for name, schema in branch.get("properties", {}).items():
+            known = versions.setdefault(name, [])
+            if schema not in known:
+                known.append(schema)
+    return {name: found[0] if len(found) == 1 else {"anyOf": found} for name, found in versions.items()}
 
 
-def _every(branches: list[dict[str, Any]]) -> dict[str, None]:
-    return {name: None for branch in branches for name in branch.get("required", ())}
+def _shared_required(branches: list[dict[str, Any]]) -> list[str]:
+    required = [branch.get("required", ()) for branch in branches]
+    every = dict.fromkeys(name for names in required for name in names)
+    return [name for name in every if all(name in names for names in required)]
 
 
-def _renamed(schema: dict[str, Any], provider: Provider) -> tuple[dict[str, Any], dict[str, str]]:
-    """Parameters under names that the provider takes."""
-    if provider not in _NAMES or all(map(_NAMES[provider][0].fullmatch, schema["properties"])):
+# --- names of parameters ------------------------------------------------------------------------------------
+
+
+def _rename_parameters(schema: dict[str, Any], provider: Provider) -> tuple[dict[str, Any], dict[str, str]]:
+    """The schema with names that the provider takes, and the own name of each that was renamed."""
+    rule = _NAME_RULES.get(provider)
+    if rule is None:
         return schema, {}
-    good, bad = _NAMES[provider]
-    taken = set(filter(good.fullmatch, schema["properties"]))
-    given: dict[str, str] = {}
-    for name in schema["properties"]:
-        given[name] = name if good.fullmatch(name) else _free(re.sub(bad, "_", name), good, taken)
-        taken.add(given[name])
-    made = {**schema, "properties": {given[name]: part for name, part in schema["properties"].items()}}
+    properties = schema["properties"]
+    if all(map(rule.valid.fullmatch, properties)):
+        return schema, {}
+    new_names = _choose_names(properties, rule)
+    made = {**schema, "properties": {new_names[name]: part for name, part in properties.items()}}
     if "required" in schema:
-        made["required"] = [given.get(name, name) for name in schema["required"]]
-    return made, {new: name for name, new in given.items() if new != name}
+        made["required"] = [new_names.get(name, name) for name in schema["required"]]
+    return made, {new: name for name, new in new_names.items() if new != name}
 
 
-def _free(name: str, good: re.Pattern[str], taken: set[str]) -> str:
-    base = name if good.fullmatch(name[:1]) else f"_{name}"
-    tries = (base[:64], *(f"{base[:59]}_{number}" for number in range(2, len(taken) + 3)))
-    return next(each for each in tries if each not in taken)
+def _choose_names(names: Iterable[str], rule: _NameRule) -> dict[str, str]:
+    """The new name of each; valid ones keep theirs."""
+    taken = set(filter(rule.valid.fullmatch, names))
+    chosen: dict[str, str] = {}
+    for name in names:
+        chosen[name] = name if name in taken else _find_free_name(name, rule, taken)
+        taken.add(chosen[name])
+    return chosen
 
 
-# --- the rest -----------------------------------------------------------------------------------------------
+def _find_free_name(name: str, rule: _NameRule, taken: set[str]) -> str:
+    base = re.sub(rule.invalid_characters, "_", name)
+    if not rule.valid.fullmatch(base[:1]):
+        base = f"_{base}"
+    free = base[:_MAX_NAME]
+    number = 2
+    while free in taken:
+        free = f"{base[: _MAX_NAME - 5]}_{number}"
+        number += 1
+    return free
 
 
-def _referring(schema: dict[str, Any], root: Any, path: str, losses: Losses) -> dict[str, Any]:
-    """The same without references that lead nowhere."""
-    made = {
-        key: _each(key, value, path, lambda part, at: _referring(part, root, at, losses))
-        for key, value in schema.items()
-    }
+# --- everything below the root ------------------------------------------------------------------------------
+
+
+def _drop_dead_references(schema: dict[str, Any], root: Any, path: str, losses: Losses) -> dict[str, Any]:
+    """The schema without references that lead nowhere."""
+    made = _change_inner(schema, path, lambda part, at: _drop_dead_references(part, root, at, losses))
     if "$ref" in made and resolve_reference(root, made["$ref"]) is True:
         del made["$ref"]
         losses.add(path, "it refers to what is not in the schema")
     return made
 
 
-def _listed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same with each list saying what it holds."""
-    made = {key: _each(key, value, "", lambda part, _: _listed(part)) for key, value in schema.items()}
-    kinds = made.get("type")
-    if "array" in ([kinds] if isinstance(kinds, str) else kinds or ()):
+def _add_items(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with each list saying what it holds. OpenAI: "array schema missing items"."""
+    made = _change_inner(schema, "", lambda part, _: _add_items(part))
+    stated = made.get("type", ())
+    types = [stated] if isinstance(stated, str) else stated
+    if "array" in types:
         made.setdefault("items", {})
     return made
 
 
-def _plain(schema: dict[str, Any], path: str, losses: Losses) -> dict[str, Any]:
-    """The same with constants as a choice of one, and without properties that may not be given."""
-    schema = {**schema, "properties": schema.get("properties", {})} if schema.get("type") == "object" else schema
-    made = {key: _each(key, value, path, lambda part, at: _plain(part, at, losses)) for key, value in schema.items()}
+def _simplify(schema: dict[str, Any], path: str, losses: Losses) -> dict[str, Any]:
+    """The schema for Ollama: with `enum` for `const`, and without properties that may not be given."""
+    if schema.get("type") == "object":
+        schema = {**schema, "properties": schema.get("properties", {})}
+    made = _change_inner(schema, path, lambda part, at: _simplify(part, at, losses))
     if "const" in made:
         made["enum"] = [made.pop("const")]
     for name, part in list(made.get("properties", {}).items()):
         if part == NEVER:
             del made["properties"][name]
-            losses.add(where(path, "properties", name), "it may not be given")
+            losses.add(path_to(path, "properties", name), "it may not be given")
     return made
 
 
-def _each(key: str, value: Any, path: str, change: Callable[[dict[str, Any], str], Any]) -> Any:
-    def changed(part: Any, name: str | int) -> Any:
-        return part if isinstance(part, bool) else change(part, where(path, key, name))
+def _change_inner(schema: dict[str, Any], path: str, change: Callable[[dict[str, Any], str], Any]) -> dict[str, Any]:
+    """The schema with each one directly within it replaced by what `change` makes of it and its path."""
 
-    if key in MAPS:
-        return {name: changed(part, name) for name, part in value.items()}
-    if key in LISTS:
-        return [changed(part, index) for index, part in enumerate(value)]
-    return changed(value, 0) if key in SINGLES else value
+    def change_part(key: str, name: str | int, part: Any) -> Any:
+        return part if isinstance(part, bool) else change(part, path_to(path, key, name))
 
-
-def _within_limits(schema: dict[str, Any]) -> None:
-    waiting, properties, values, text = [(schema, 0)], 0, 0, 0
-    while waiting:
-        part, depth = waiting.pop()
-        depth += part.get("type") == "object"
-        names, choices = part.get("properties", {}), part.get("enum", ())
-        properties, values = properties + len(names), values + len(choices)
-        text += sum(map(len, names)) + sum(len(value) for value in choices if isinstance(value, str))
-        if depth > STRICT_DEPTH:
-            raise Impossible(f"it is nested deeper than {STRICT_DEPTH} objects")
-        waiting += [(inner, depth) for inner in (*names.values(), *part.get("anyOf", ()), part.get("items")) if inner]
-    if properties > STRICT_PROPERTIES or values > STRICT_VALUES or text > STRICT_TEXT:
-        raise Impossible("it is larger than the strict form may be")
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in MAPS:
+            made[key] = {name: change_part(key, name, part) for name, part in value.items()}
+        elif key in LISTS:
+            made[key] = [change_part(key, index, part) for index, part in enumerate(value)]
+        elif key in SINGLES:
+            made[key] = change_part(key, 0, value)
+        else:
+            made[key] = value
+    return made

@@ -1,16 +1,19 @@
-"""Schemas without references, `allOf` and `oneOf`: each replaced by what it comes to, as far as that can be said."""
+"""Schemas without references, `allOf` and `oneOf`: each replaced by what it amounts to, as far as that can be said."""
 
 from collections.abc import Callable, Mapping
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeAlias
 
 from mooring.tools.schema.loss import Losses
 from mooring.tools.schema.shape import ALL, Shape, resolve_reference, type_of
-from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, where
+from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, path_to
 
-MOST = 4000
-"""So many schemas may come of one; the rest lets everything through."""
-_MOST_PAIRS = 16
+ReportLoss: TypeAlias = Callable[[str], None]
+
+MAX_SCHEMAS = 4000
+"""How many schemas may come from one; the rest allow everything. References that double at every step have no end."""
+_MAX_PAIRS = 16
+"""How many pairs of alternatives are written out, and how many references in a row are followed."""
 _LOWER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 SAYS_NOTHING = frozenset(
@@ -18,63 +21,68 @@ SAYS_NOTHING = frozenset(
     | {"$id", "$anchor", "$comment", "$vocabulary", "$defs", "definitions", "nullable", "discriminator"}
     | {"propertyOrdering", "contentEncoding", "contentMediaType", "contentSchema"}
 )
-"""What no value can fail to meet."""
+"""Keywords that no value can fail."""
 
 
-class Flat:
-    """One well-formed schema, and how far its parts may still grow."""
+class Flattener:
+    """Flattens the parts of one well-formed schema, within a budget for how much they may grow."""
 
     def __init__(self, root: Mapping[str, Any], losses: Losses) -> None:
         self._root = root
         self._shape = Shape(root)
         self._losses = losses
-        self._left = MOST
+        self._schemas_left = MAX_SCHEMAS
 
-    def node(
+    def flatten(
         self, schema: Any, path: str = "", opened: frozenset[str] = frozenset(), depth: Depth = TOP
     ) -> dict[str, Any]:
-        """The schema and all within it; a reference that is already open within itself lets everything through."""
-        if depth.reached(schema, path, self._losses):
+        """The schema and everything within it, flat.
+
+        `opened` are the references that led here. One that leads to itself again allows everything.
+        """
+        if depth.is_exceeded(schema, path, self._losses):
             return {}
-        alone, opened = self.alone(schema, path, opened)
+        top, opened = self.flatten_top(schema, path, opened)
 
-        def inner(key: str, name: str | int, part: Any) -> dict[str, Any]:
-            return self.node(part, where(path, key, name), opened, depth.under(key))
-
-        def flagged(key: str, value: Any) -> bool:
-            return isinstance(value, bool) and key in FLAGS_OR_SCHEMAS
+        def flatten_inner(key: str, name: str | int, part: Any) -> dict[str, Any]:
+            return self.flatten(part, path_to(path, key, name), opened, depth.under(key))
 
         made: dict[str, Any] = {}
-        for key, value in alone.items():
+        for key, value in top.items():
             if key in MAPS:
-                made[key] = {name: inner(key, name, part) for name, part in value.items()}
+                made[key] = {name: flatten_inner(key, name, part) for name, part in value.items()}
             elif key in LISTS:
-                made[key] = [inner(key, index, part) for index, part in enumerate(value)]
+                made[key] = [flatten_inner(key, index, part) for index, part in enumerate(value)]
+            elif key in SINGLES and not _is_flag(key, value):
+                made[key] = flatten_inner(key, 0, value)
             else:
-                made[key] = inner(key, 0, value) if key in SINGLES and not flagged(key, value) else value
+                made[key] = value
+        # Nothing refers to them any more.
         made.pop("$defs", None)
         made.pop("definitions", None)
         return made
 
-    def alone(self, schema: Any, path: str, opened: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
-        """The schema without reference, `allOf` and `oneOf` of its own, and the references that are open in it."""
-        self._left -= 1
-        if self._left < 0:
-            self._losses.add(path, f"it comes to more than {MOST} schemas")
+    def flatten_top(self, schema: Any, path: str, opened: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
+        """The schema without a reference, `allOf` and `oneOf` of its own, and the references that led into it."""
+        self._schemas_left -= 1
+        if self._schemas_left < 0:
+            self._losses.add(path, f"it comes to more than {MAX_SCHEMAS} schemas")
             return {}, opened
         if not isinstance(schema, Mapping):
             return ({"not": {}} if schema is False else {}), opened
         made = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
-        for part in [*self._referred(schema.get("$ref"), path, opened), *schema.get("allOf", ())]:
-            ref = schema.get("$ref")
-            opened = opened | {ref} if isinstance(ref, str) else opened
-            other, opened = self.alone(part, path, opened)
+        ref = schema.get("$ref")
+        parts = [*self._follow_reference(ref, path, opened), *schema.get("allOf", ())]
+        if parts and isinstance(ref, str):
+            opened = opened | {ref}
+        for part in parts:
+            other, opened = self.flatten_top(part, path, opened)
             made = merge(made, other, lambda what: self._losses.add(path, what))
         if "oneOf" in made:
-            made = self._any_of(made, path)
+            made = self._replace_one_of(made, path)
         return made, opened
 
-    def _referred(self, ref: Any, path: str, opened: frozenset[str]) -> list[Any]:
+    def _follow_reference(self, ref: Any, path: str, opened: frozenset[str]) -> list[Any]:
         if not isinstance(ref, str):
             return []
         if ref in opened:
@@ -85,142 +93,195 @@ class Flat:
             self._losses.add(path, "it refers to what is not in the schema")
         return [found]
 
-    def _any_of(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+    def _replace_one_of(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        """The schema with `anyOf` for `oneOf`, which is the same if no value can meet two of the alternatives."""
         made = {key: value for key, value in schema.items() if key != "oneOf"}
         branches = schema["oneOf"]
-        if not self._apart(branches):
+        if not self._are_disjoint(branches):
             self._losses.add(path, "of several alternatives more than one may be met")
         return merge(made, {"anyOf": branches}, lambda what: self._losses.add(path, what))
 
-    def _apart(self, branches: list[Any]) -> bool:
-        """Whether no value can meet two of them."""
-        branches = [self._meant(branch) for branch in branches]
-        types = [self._shape.types(branch) for branch in branches]
-        return all(
-            not one & other or _distinct(first, second)
-            for (first, one), (second, other) in combinations(zip(branches, types, strict=True), 2)
-        )
+    def _are_disjoint(self, branches: list[Any]) -> bool:
+        """Whether it is certain that no value can meet two of the alternatives."""
+        resolved = [self._resolve(branch) for branch in branches]
+        typed = [(branch, self._shape.types(branch)) for branch in resolved]
+        for (one, types), (other, other_types) in combinations(typed, 2):
+            if types & other_types and not _have_distinct_constants(one, other):
+                return False
+        return True
 
-    def _meant(self, schema: Any) -> Any:
-        for _ in range(_MOST_PAIRS):
+    def _resolve(self, schema: Any) -> Any:
+        """What a schema that is a reference leads to."""
+        for _ in range(_MAX_PAIRS):
             if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
                 break
             schema = resolve_reference(self._root, schema["$ref"])
         return schema
 
 
-def merge(one: Mapping[str, Any], other: Mapping[str, Any], lose: Callable[[str], None]) -> dict[str, Any]:
-    """What meets both; `lose` is told what cannot be said. Of words about it, those of the first are kept."""
+def _is_flag(key: str, value: Any) -> bool:
+    return isinstance(value, bool) and key in FLAGS_OR_SCHEMAS
+
+
+# --- two schemas in one -------------------------------------------------------------------------------------
+
+
+def merge(one: Mapping[str, Any], other: Mapping[str, Any], report_loss: ReportLoss) -> dict[str, Any]:
+    """A schema for the values that meet both. Of titles, descriptions and the like, those of the first are kept."""
+    if _closes_out(one, other) or _closes_out(other, one):
+        report_loss("parts of it allow each other no further properties")
+    if _disagree_about_items(one, other):
+        report_loss("parts of it disagree about its items")
     made = dict(one)
-    if _closed(one, other) or _closed(other, one):
-        lose("parts of it allow each other no further properties")
-    if one.get("prefixItems", other.get("prefixItems")) != other.get("prefixItems", one.get("prefixItems")) or (
-        "items" in one and "prefixItems" in other and "prefixItems" not in one
-    ):
-        lose("parts of it disagree about its items")
     for key, value in other.items():
         if key not in made:
             made[key] = value
         elif made[key] != value:
-            made[key] = _both(key, made[key], value, lose)
+            made[key] = _merge_keyword(key, made[key], value, report_loss)
     return made
 
 
-def _closed(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _closes_out(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether the first refuses properties or items that the other brings. Merged, it would no longer do so."""
     if other.keys() <= SAYS_NOTHING:
         return False
-    if any(one.get(key, True) not in (True, {}) for key in ("unevaluatedProperties", "unevaluatedItems")):
+    if _limits(one, "unevaluatedProperties") or _limits(one, "unevaluatedItems"):
         return True
+    if not _limits(one, "additionalProperties"):
+        return False
     more = other.get("properties", {}).keys() - one.get("properties", {}).keys()
-    return one.get("additionalProperties", True) not in (True, {}) and bool(more or "patternProperties" in other)
+    return bool(more) or "patternProperties" in other
 
 
-def _both(key: str, one: Any, other: Any, lose: Callable[[str], None]) -> Any:
+def _limits(schema: Mapping[str, Any], key: str) -> bool:
+    return schema.get(key, True) not in (True, {})
+
+
+def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if "prefixItems" in one and "prefixItems" in other:
+        return bool(one["prefixItems"] != other["prefixItems"])
+    # `items` speaks of what comes after `prefixItems`: beside the other's prefix it would mean something else.
+    return "items" in one and "prefixItems" in other
+
+
+def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
     if key in _LOWER:
         return max(one, other)
     if key in _UPPER:
         return min(one, other)
     if key in SAYS_NOTHING:
         return one
-    how = _PAIRS.get(key)
-    made = how(one, other) if how else None
+    merge_values = _MERGERS.get(key)
+    made = merge_values(one, other) if merge_values else None
     if made is None:
-        lose(f"parts of it disagree about {key}")
+        report_loss(f"parts of it disagree about {key}")
         return one
     return made
 
 
-def _types(one: Any, other: Any) -> Any:
-    first, second = ([each] if isinstance(each, str) else each for each in (one, other))
-    found = [name for name in first if name in second or (name == "integer" and "number" in second)]
-    if "integer" in second and "integer" not in found and "number" in first:
-        found.append("integer")
-    return (found[0] if len(found) == 1 else found) or None
-
-
-def _values(one: list[Any], other: list[Any]) -> Any:
-    return [value for value in one if any(same(value, each) for each in other)] or None
-
-
-def _maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> Any:
-    return {**other, **one, **{name: _all(one[name], other[name]) for name in one.keys() & other.keys()}}
-
-
-def _all(one: Any, other: Any) -> Any:
-    if one == other or other is True or other == {}:
-        return one
-    if one is True or one == {}:
-        return other
-    return False if one is False or other is False else {"allOf": [one, other]}
-
-
-def _either(one: list[Any], other: list[Any]) -> Any:
-    if len(one) * len(other) > _MOST_PAIRS:
+def _merge_types(one: Any, other: Any) -> Any:
+    """The types that both allow. An integer is a number, so of `number` and `integer` the latter remains."""
+    first = _list_types(one)
+    second = _list_types(other)
+    shared = [name for name in first if _allows_type(second, name)]
+    if "integer" in second and "integer" not in shared and _allows_type(first, "integer"):
+        shared.append("integer")
+    if not shared:
         return None
-    return [_all(first, second) for first, second in product(one, other)]
+    return shared[0] if len(shared) == 1 else shared
 
 
-def _names(one: list[str], other: list[str]) -> list[str]:
+def _allows_type(types: list[str], name: str) -> bool:
+    return name in types or (name == "integer" and "number" in types)
+
+
+def _list_types(stated: Any) -> list[str]:
+    return [stated] if isinstance(stated, str) else stated
+
+
+def _merge_values(one: list[Any], other: list[Any]) -> Any:
+    return [value for value in one if any(is_same(value, each) for each in other)] or None
+
+
+def _merge_maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> Any:
+    made = {**other, **one}
+    for name in one.keys() & other.keys():
+        made[name] = _require_both(one[name], other[name])
+    return made
+
+
+def _require_both(one: Any, other: Any) -> Any:
+    """A schema for what meets both, merged later if it isn't obvious now."""
+    if one is False or other is False:
+        return False
+    if one == other or _allows_everything(other):
+        return one
+    if _allows_everything(one):
+        return other
+    return {"allOf": [one, other]}
+
+
+def _allows_everything(schema: Any) -> bool:
+    return schema is True or schema == {}
+
+
+def _merge_alternatives(one: list[Any], other: list[Any]) -> Any:
+    if len(one) * len(other) > _MAX_PAIRS:
+        return None
+    return [_require_both(first, second) for first, second in product(one, other)]
+
+
+def _merge_names(one: list[str], other: list[str]) -> list[str]:
     return list(dict.fromkeys([*one, *other]))
 
 
-_PAIRS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "type": _types,
-    "enum": _values,
-    "required": _names,
-    "properties": _maps,
-    "patternProperties": _maps,
-    "items": _all,
-    "additionalProperties": _all,
-    "propertyNames": _all,
-    "anyOf": _either,
+_MERGERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "type": _merge_types,
+    "enum": _merge_values,
+    "required": _merge_names,
+    "properties": _merge_maps,
+    "patternProperties": _merge_maps,
+    "items": _require_both,
+    "additionalProperties": _require_both,
+    "propertyNames": _require_both,
+    "anyOf": _merge_alternatives,
     "uniqueItems": lambda one, other: one or other,
     "not": lambda one, other: {"anyOf": [one, other]},
 }
 
 
-def same(one: Any, other: Any) -> bool:
+# --- constants ----------------------------------------------------------------------------------------------
+
+
+def is_same(one: Any, other: Any) -> bool:
     """Whether JSON would call them equal: `1` and `1.0`, but not `1` and `true`."""
     return one == other and {type_of(one), type_of(other)} != {"boolean", "integer"}
 
 
-def _distinct(one: Any, other: Any) -> bool:
+def _have_distinct_constants(one: Any, other: Any) -> bool:
+    """Whether two schemas have different constants, or a property that both require does.
+
+    The latter is how alternatives are commonly told apart: by a `kind` or a `type` of their own.
+    """
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return False
-    first, second = _constants(one), _constants(other)
+    first = _constants(one)
+    second = _constants(other)
     if first and second:
-        return not any(same(value, each) for value in first for each in second)
-    shared = set(one.get("required", ())) & set(other.get("required", ()))
-    return any(
-        _distinct(one.get("properties", {}).get(name), other.get("properties", {}).get(name)) for name in shared
-    ) and all(schema.get("type") == "object" for schema in (one, other))
+        return not any(is_same(value, each) for value in first for each in second)
+    if one.get("type") != "object" or other.get("type") != "object":
+        return False
+    required = set(one.get("required", ())) & set(other.get("required", ()))
+    of_one = one.get("properties", {})
+    of_other = other.get("properties", {})
+    return any(_have_distinct_constants(of_one.get(name), of_other.get(name)) for name in required)
 
 
 def _constants(schema: Mapping[str, Any]) -> list[Any]:
     return [schema["const"]] if "const" in schema else list(schema.get("enum", ()))
 
 
-def types_of(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The types that a flat schema states; all where it states none."""
+def stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The types that a flat schema states; all if it states none."""
     stated = schema.get("type")
-    return ALL if stated is None else frozenset([stated] if isinstance(stated, str) else stated)
+    return ALL if stated is None else frozenset(_list_types(stated))

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.tools.schema.flatten import SAYS_NOTHING
-from mooring.tools.schema.narrow import NEVER, Narrow
+from mooring.tools.schema.narrow import DESCRIPTIVE, NEVER, NarrowConverter
 
 
-class Gemini(Narrow):
-    """The subset of OpenAPI that Gemini takes: alternatives stand alone, values to choose from are texts."""
+class GeminiConverter(NarrowConverter):
+    """Writes the subset of OpenAPI that Gemini's `parameters` take.
 
-    takes: Mapping[str, frozenset[str]] = {
+    `anyOf` stands alone ("when using any_of, it must be the only field set"), `type` is never a list ("Proto field is
+    not repeating, cannot start list"), and only texts are enumerated ("enum: only allowed for STRING type").
+    """
+
+    keywords: Mapping[str, frozenset[str]] = {
         "string": frozenset({"enum", "format", "minLength", "maxLength", "pattern", "default"}),
         "integer": frozenset({"format", "minimum", "maximum", "default"}),
         "number": frozenset({"format", "minimum", "maximum", "default"}),
@@ -26,43 +30,66 @@ class Gemini(Narrow):
         "integer": frozenset({"int32", "int64"}),
         "number": frozenset({"float", "double"}),
     }
+    """Any other is refused: "only 'enum' and 'date-time' are supported for STRING type"."""
 
-    def joined(
-        self, leaves: list[dict[str, Any]], nullable: bool, words: Mapping[str, Any], path: str
+    def join(
+        self, leaves: list[dict[str, Any]], nullable: bool, descriptive: Mapping[str, Any], path: str
     ) -> dict[str, Any]:
         if not leaves:
-            if not nullable:
-                self.losses.add(path, "nothing can meet it")
-            return {"type": "null", **words} if nullable else {**words}
-        first = {**leaves[0], "nullable": True} if nullable and "type" in leaves[0] else leaves[0]
+            if nullable:
+                return {"type": "null", **descriptive}
+            self.losses.add(path, "nothing can meet it")
+            return dict(descriptive)
+        first = leaves[0]
+        if nullable and "type" in first:
+            first = {**first, "nullable": True}
         if len(leaves) == 1:
-            return {**first, **words}
-        if "description" in words:
+            return {**first, **descriptive}
+        if "description" in descriptive:
+            # Beside `anyOf` there can be no description, so the first alternative carries it.
             own = first.get("description", "")
-            first = {**first, "description": f"{words['description']} {own}".strip()}
+            first = {**first, "description": f"{descriptive['description']} {own}".strip()}
         return {"anyOf": [first, *leaves[1:]]}
 
-    def untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
-        for key in part.keys() - SAYS_NOTHING:
-            self.losses.add(path, f"{key} is not taken")
-        return {key: part[key] for key in (*self.words, "default") if part.get(key) is not None}
+    def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
+        for key in part:
+            if key not in SAYS_NOTHING:
+                self.losses.add(path, f"{key} is not taken")
+        return {key: part[key] for key in (*DESCRIPTIVE, "default") if part.get(key) is not None}
 
-    def taken(self, kind: str, key: str, value: Any) -> bool:
-        if key == "default" and value is None:  # their library cannot send it
-            return False
-        return value in self.formats.get(kind, ()) if key == "format" else super().taken(kind, key, value)
+    def accepts(self, kind: str, key: str, value: Any) -> bool:
+        if key == "default" and value is None:
+            return False  # Google's library can't send it
+        if key == "format":
+            return value in self.formats.get(kind, ())
+        return super().accepts(kind, key, value)
 
-    def prepared(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
-        part = super().prepared(part, kind, path)
-        if "" in part.get("enum", ()) and kind == "string":
-            self.losses.add(path, "the empty text is not taken among the values")
-            part["enum"] = [value for value in part["enum"] if value]
-            part = part if part["enum"] else {key: value for key, value in part.items() if key != "enum"}
-        for exclusive, bound, tighter in (("exclusiveMinimum", "minimum", max), ("exclusiveMaximum", "maximum", min)):
-            if exclusive in part:
-                part[bound] = tighter(part.get(bound, part[exclusive]), part[exclusive])
+    def prepare(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
+        part = super().prepare(part, kind, path)
+        if kind == "string":
+            self._drop_empty_value(part, path)
+        # Exclusive bounds are dropped and described. The closest bound that Gemini takes is the inclusive one.
+        if "exclusiveMinimum" in part:
+            part["minimum"] = max(part.get("minimum", part["exclusiveMinimum"]), part["exclusiveMinimum"])
+        if "exclusiveMaximum" in part:
+            part["maximum"] = min(part.get("maximum", part["exclusiveMaximum"]), part["exclusiveMaximum"])
         if "prefixItems" in part:
             self.losses.add(path, "its items differ by their place")
-            several = [*part.pop("prefixItems"), *([part["items"]] if part.get("items", NEVER) != NEVER else [])]
-            part["items"] = {"anyOf": several}
+            part["items"] = {"anyOf": _all_items(part)}
+            del part["prefixItems"]
         return part
+
+    def _drop_empty_value(self, part: dict[str, Any], path: str) -> None:
+        """Drop the empty text from the values: "enum: cannot be empty"."""
+        if "" not in part.get("enum", ()):
+            return
+        self.losses.add(path, "the empty text is not taken among the values")
+        part["enum"] = [value for value in part["enum"] if value]
+        if not part["enum"]:
+            del part["enum"]
+
+
+def _all_items(part: Mapping[str, Any]) -> list[Any]:
+    """The schemas of a list's items, wherever they are in the list."""
+    rest = part.get("items", NEVER)
+    return [*part["prefixItems"], *([] if rest == NEVER else [rest])]

@@ -1,15 +1,24 @@
-"""Flat schemas for providers that take a few keywords alone: each node one type, or alternatives of one type each."""
+"""Flat schemas for providers that take only a few keywords: each schema has one type, or alternatives of one type each.
+
+What a provider doesn't take is put into the description, where a model reads it too, and reported as a loss.
+"""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from math import floor
+from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import Any
 
-from mooring.tools.schema.flatten import SAYS_NOTHING, Flat, merge, same, types_of
-from mooring.tools.schema.loss import Losses, under
+from mooring.tools.schema.flatten import SAYS_NOTHING, Flattener, is_same, merge, stated_types
+from mooring.tools.schema.loss import Losses, join_path
 from mooring.tools.schema.shape import ALL, type_of
 
+NEVER: dict[str, Any] = {"not": {}}
+"""The schema that no value meets."""
+DESCRIPTIVE = ("title", "description")
+"""Kept in this order: a schema that is written differently each time misses a provider's prompt cache."""
+
+_ORDER = ("string", "integer", "number", "boolean", "array", "object")
 _OF_TYPE: Mapping[str, frozenset[str]] = {
     "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
     "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"}),
@@ -24,177 +33,196 @@ _OF_TYPE: Mapping[str, frozenset[str]] = {
     "boolean": frozenset(),
     "null": frozenset(),
 }
-_TYPED = frozenset().union(*_OF_TYPE.values())
-_TOLD = frozenset(
+"""The keywords that speak of values of one type."""
+_OF_ANY_TYPE = frozenset().union(*_OF_TYPE.values())
+_DESCRIBED = frozenset(
     {"format", "pattern", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "enum"}
     | {"uniqueItems", "minItems", "maxItems", "default", "minProperties", "maxProperties"}
 )
-"""What is put into the description where the schema may not say it."""
-_LONGEST_TOLD = 200
-NEVER: dict[str, Any] = {"not": {}}
+"""Keywords that go into the description if the schema can't have them."""
+_MAX_DESCRIBED = 200
 
 
-class Impossible(Exception):
-    """The schema cannot be brought into this form; the message says why."""
+class NotExpressible(Exception):
+    """The schema can't be brought into this form; the message says why."""
 
 
-class Narrow(ABC):
-    """One way to write schemas narrowly."""
+class NarrowConverter(ABC):
+    """Writes flat schemas with the keywords of one provider."""
 
-    takes: Mapping[str, frozenset[str]]
-    """The keywords that may stand beside each type."""
-    words = frozenset({"title", "description"})
+    keywords: Mapping[str, frozenset[str]]
+    """The keywords that the provider takes beside each type."""
 
-    def __init__(self, flat: Flat, losses: Losses) -> None:
-        self.flat = flat
+    def __init__(self, flattener: Flattener, losses: Losses) -> None:
+        self.flattener = flattener
         self.losses = losses
 
-    def node(self, schema: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """The schema in narrow form."""
-        parts, nullable = self._parts(schema, path)
-        words = {key: schema[key] for key in self.words if key in schema}
+    @abstractmethod
+    def join(
+        self, leaves: list[dict[str, Any]], nullable: bool, descriptive: Mapping[str, Any], path: str
+    ) -> dict[str, Any]:
+        """Alternatives as one schema, with its title and description."""
+
+    @abstractmethod
+    def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """A schema that allows every type."""
+
+    def convert(self, schema: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """The schema in narrow form. Raises: NotExpressible."""
+        parts, nullable = self._split(schema, path)
+        descriptive = {key: schema[key] for key in DESCRIPTIVE if key in schema}
         if len(parts) == 1:
-            leaf, told = self.leaf({**parts[0], **words}, path)
-            return self.joined([_described(leaf, told)], nullable, {}, path)
+            leaf = self.convert_leaf({**parts[0], **descriptive}, path)
+            return self.join([leaf], nullable, {}, path)
         leaves: list[dict[str, Any]] = []
         for part in parts:
-            leaf = _described(*self.leaf(part, path))
-            leaves += [leaf] if leaf not in leaves else []
-        return self.joined(leaves, nullable, words, path)
+            leaf = self.convert_leaf(part, path)
+            if leaf not in leaves:
+                leaves.append(leaf)
+        return self.join(leaves, nullable, descriptive, path)
 
-    @abstractmethod
-    def joined(
-        self, leaves: list[dict[str, Any]], nullable: bool, words: Mapping[str, Any], path: str
-    ) -> dict[str, Any]:
-        """Alternatives as one schema."""
-
-    @abstractmethod
-    def untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """What may be anything."""
-
-    def leaf(self, part: dict[str, Any], path: str) -> tuple[dict[str, Any], list[str]]:
-        """What has one type at most, and what its description should say besides."""
+    def convert_leaf(self, part: dict[str, Any], path: str) -> dict[str, Any]:
+        """A schema of at most one type."""
         kind = part.get("type")
         if kind is None:
-            return self.untyped(part, path), []
+            return self.convert_untyped(part, path)
         made: dict[str, Any] = {}
-        told: list[str] = []
-        for key, value in self.prepared(dict(part), kind, path).items():
-            if key in self.words or key == "type" or self.taken(kind, key, value):
+        notes: list[str] = []
+        for key, value in self.prepare(dict(part), kind, path).items():
+            if key == "type" or key in DESCRIPTIVE or self.accepts(kind, key, value):
                 made[key] = value
-            elif key not in SAYS_NOTHING or key == "default":
-                told += self.dropped(key, value, path)
+            elif key == "default" or key not in SAYS_NOTHING:
+                notes += self._drop(key, value, path)
         if kind == "array":
-            made["items"] = self.node(made.get("items", {}), under(path, "[]"))
+            # Both OpenAI ("array schema missing items") and Gemini ("items: missing field") insist on it.
+            made["items"] = self.convert(made.get("items", {}), join_path(path, "[]"))
         if kind == "object":
-            made = self.object(made, path)
-        return made, told
+            made = self.convert_object(made, path)
+        return _add_notes(made, notes)
 
-    def taken(self, kind: str, key: str, value: Any) -> bool:
-        """Whether a keyword may stand beside a type."""
-        return key in self.takes[kind]
+    def accepts(self, kind: str, key: str, value: Any) -> bool:
+        """Whether the provider takes a keyword beside a type."""
+        return key in self.keywords[kind]
 
-    def prepared(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
-        """The same in keywords that are more widely taken."""
+    def prepare(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
+        """The schema in keywords that are more widely taken."""
         if kind == "integer":
-            if "exclusiveMinimum" in part and "exclusiveMinimum" not in self.takes[kind]:
-                least = floor(part.pop("exclusiveMinimum")) + 1
-                part["minimum"] = max(part.get("minimum", least), least)
-            if "exclusiveMaximum" in part and "exclusiveMaximum" not in self.takes[kind]:
-                most = -floor(-part.pop("exclusiveMaximum")) - 1
-                part["maximum"] = min(part.get("maximum", most), most)
-        if "additionalProperties" in part and part["additionalProperties"] in ({}, True):
+            self._replace_exclusive_bounds(part)
+        if part.get("additionalProperties", False) in ({}, True):
             del part["additionalProperties"]
         return part
 
-    def object(self, made: dict[str, Any], path: str) -> dict[str, Any]:
-        """An object whose properties are narrow, and which has those that it needs."""
-        own = made.get("properties", {})
-        properties: dict[str, Any] = {name: {} for name in made.get("required", ())} | own
-        ordered = {name: properties[name] for name in [*own, *properties]}
+    def _replace_exclusive_bounds(self, part: dict[str, Any]) -> None:
+        """Of integers, "more than 0" is "at least 1"."""
+        taken = self.keywords["integer"]
+        if "exclusiveMinimum" in part and "exclusiveMinimum" not in taken:
+            least = floor(part.pop("exclusiveMinimum")) + 1
+            part["minimum"] = max(part.get("minimum", least), least)
+        if "exclusiveMaximum" in part and "exclusiveMaximum" not in taken:
+            most = ceil(part.pop("exclusiveMaximum")) - 1
+            part["maximum"] = min(part.get("maximum", most), most)
+
+    def convert_object(self, made: dict[str, Any], path: str) -> dict[str, Any]:
+        """An object with narrow properties, which include everything that it requires."""
+        properties = dict(made.get("properties", {}))
+        for name in made.get("required", ()):
+            # Gemini refuses a required property that isn't defined. One that is only required may be anything.
+            properties.setdefault(name, {})
         kept = {}
-        for name, schema in ordered.items():
+        for name, schema in properties.items():
             if schema == NEVER:
-                self.losses.add(under(path, name), "it may not be given")
+                self.losses.add(join_path(path, name), "it may not be given")
             else:
-                kept[name] = self.node(schema, under(path, name))
+                kept[name] = self.convert(schema, join_path(path, name))
         made["properties"] = kept
         if "required" in made:
             made["required"] = [name for name in made["required"] if name in kept]
         return made
 
-    def dropped(self, key: str, value: Any, path: str) -> list[str]:
-        """Report a keyword that may not stand, and say what the description should say instead."""
+    def _drop(self, key: str, value: Any, path: str) -> list[str]:
+        """Report a keyword that isn't taken; what the description should say instead."""
+        # A default binds nobody, so leaving it out loses nothing.
         if key != "default":
             self.losses.add(path, f"{key} is not taken")
-        if key not in _TOLD or value is None:
+        if key not in _DESCRIBED or value is None:
             return []
-        text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
-        return [f"{key}: {text}"] if len(text) <= _LONGEST_TOLD else []
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return [f"{key}: {text}"] if len(text) <= _MAX_DESCRIBED else []
 
-    def _parts(self, schema: Mapping[str, Any], path: str) -> tuple[list[dict[str, Any]], bool]:
-        """The alternatives, each of one type at most, and whether null is one of them."""
-        made = _constants(schema)
+    # --- into parts of one type -------------------------------------------------------------------------------
+
+    def _split(self, schema: Mapping[str, Any], path: str) -> tuple[list[dict[str, Any]], bool]:
+        """The alternatives, each of one type at most, and whether null is another one."""
+        made = _replace_const(schema)
         if "anyOf" in made:
-            return self._alternatives(made, path)
-        types, values = types_of(made), made.get("enum")
-        if values is not None:
-            found = frozenset(map(type_of, values))
-            types = types & found if "number" not in types else (types | {"integer"}) & found
-        elif types == ALL:
-            types = _inferred(made)
-        nullable = ("null" in types and types != ALL) or made.get("nullable") is True
+            return self._split_alternatives(made, path)
+        nullable = made.get("nullable") is True
+        types = _possible_types(made)
         if types == ALL:
             return [made], nullable
-        wanted = types - {"null"} - ({"integer"} if "number" in types else set())
-        bare = {key: value for key, value in made.items() if key not in self.words}
-        return [_only(made if len(wanted) == 1 else bare, kind) for kind in _ORDER if kind in wanted], nullable
+        kinds = [kind for kind in _ORDER if kind in types]
+        if "number" in kinds and "integer" in kinds:
+            kinds.remove("integer")
+        if len(kinds) != 1:
+            made = {key: value for key, value in made.items() if key not in DESCRIPTIVE}
+        return [_select_type(made, kind) for kind in kinds], nullable or "null" in types
 
-    def _alternatives(self, schema: dict[str, Any], path: str) -> tuple[list[dict[str, Any]], bool]:
-        rest = {key: value for key, value in schema.items() if key not in ("anyOf", *self.words, "default")}
+    def _split_alternatives(self, schema: dict[str, Any], path: str) -> tuple[list[dict[str, Any]], bool]:
+        """The parts of each alternative, together with what the schema says beside `anyOf`."""
+        beside = {key: value for key, value in schema.items() if key not in ("anyOf", "default", *DESCRIPTIVE)}
         found: list[dict[str, Any]] = []
         nullable = schema.get("nullable") is True
         for branch in schema["anyOf"]:
             if branch == NEVER:
                 continue
-            both = merge(branch, rest, lambda what: self.losses.add(path, what))
-            parts, null = self._parts(self.flat.node(both, path), path)
+            both = merge(branch, beside, lambda what: self.losses.add(path, what))
+            parts, has_null = self._split(self.flattener.flatten(both, path), path)
             found += parts
-            nullable |= null
+            nullable = nullable or has_null
         return found, nullable
 
 
-_ORDER = ("string", "integer", "number", "boolean", "array", "object")
-
-
-def _constants(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_const(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with an `enum` of one value instead of `const`, which neither OpenAI strict nor Gemini takes."""
     made = dict(schema)
     if "const" in made:
         value = made.pop("const")
-        values = [each for each in made.get("enum", [value]) if same(each, value)]
-        made["enum"] = values or [value]
+        shared = [each for each in made.get("enum", ()) if is_same(each, value)]
+        made["enum"] = shared or [value]
     return made
 
 
-def _inferred(schema: Mapping[str, Any]) -> frozenset[str]:
-    """A schema that speaks of properties means objects, even where it does not say so."""
+def _possible_types(schema: Mapping[str, Any]) -> frozenset[str]:
+    types = stated_types(schema)
+    values = schema.get("enum")
+    if values is not None:
+        if "number" in types:
+            types |= {"integer"}
+        return types & frozenset(map(type_of, values))
+    return _infer_types(schema) if types == ALL else types
+
+
+def _infer_types(schema: Mapping[str, Any]) -> frozenset[str]:
+    """A schema that speaks of properties means objects, even if it doesn't say so."""
     if schema.keys() & {"properties", "required", "additionalProperties", "patternProperties"}:
         return frozenset({"object"})
-    return frozenset({"array"}) if schema.keys() & {"items", "prefixItems"} else ALL
+    if schema.keys() & {"items", "prefixItems"}:
+        return frozenset({"array"})
+    return ALL
 
 
-def _only(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _select_type(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """What the schema says of one type."""
-    speaks = _OF_TYPE["number" if kind == "integer" else kind]
-    made = {key: value for key, value in schema.items() if key not in _TYPED or key in speaks}
+    own = _OF_TYPE["number" if kind == "integer" else kind]
+    made = {key: value for key, value in schema.items() if key in own or key not in _OF_ANY_TYPE}
     if "enum" in made:
-        kinds = {"integer", "number"} if kind == "number" else {kind}
-        made["enum"] = [value for value in made["enum"] if type_of(value) in kinds]
+        types = {"integer", "number"} if kind == "number" else {kind}
+        made["enum"] = [value for value in made["enum"] if type_of(value) in types]
     return {**made, "type": kind}
 
 
-def _described(made: dict[str, Any], told: Iterable[str]) -> dict[str, Any]:
-    said = "; ".join(told)
-    if not said:
+def _add_notes(made: dict[str, Any], notes: Sequence[str]) -> dict[str, Any]:
+    if not notes:
         return made
-    return {**made, "description": f"{made.get('description', '')} ({said})".strip()}
+    description = f"{made.get('description', '')} ({'; '.join(notes)})".strip()
+    return {**made, "description": description}

@@ -1,22 +1,23 @@
-"""What a JSON Schema says on its face: where its references lead, which types it lets through, what stands where.
+"""What a JSON Schema states: where its references lead, which types it allows, which properties an object has.
 
-Nothing here decides whether a value is valid. What it says is never too narrow: a type that is not in the answer is
-certainly refused, one that is in it may be.
+Nothing here decides whether a value is valid. The answers are never too narrow: a type that is missing from an answer
+is certainly refused, one that is in it may be.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 Path: TypeAlias = Sequence[str | int]
 
 ALL = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 UNIONS = ("anyOf", "oneOf")
-_ALONGSIDE = ("allOf", "anyOf", "oneOf")
-_BRANCHES = ("if", "then", "else")
-_MOST_FACES = 256
-_DEEPEST = 64
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_CONDITIONAL = ("if", "then", "else")
+# Schemas come from servers: references that lead in circles or double at every step must not take forever.
+_MAX_FACES = 256
+_MAX_DEPTH = 64
 
 
 class Shape:
@@ -24,62 +25,65 @@ class Shape:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self._known: dict[str, frozenset[str]] = {}
+        self._types_behind: dict[str, frozenset[str]] = {}
 
     def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
-        """The types that `schema` may let through; all of them where it does not say."""
+        """The types that `schema` may allow; all of them if it doesn't say."""
         if schema is False:
             return frozenset()
-        if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
             return ALL
-        found = _stated(schema) & self._behind(schema.get("$ref"), depth)
+        found = _stated_types(schema) & self._types_of_reference(schema.get("$ref"), depth)
         for key in UNIONS:
-            if branches := as_list(schema.get(key)):
+            branches = as_list(schema.get(key))
+            if branches:
                 found &= frozenset().union(*[self.types(branch, depth + 1) for branch in branches])
         for branch in as_list(schema.get("allOf")):
             found &= self.types(branch, depth + 1)
         return found
 
-    def at(self, path: Path) -> list[Any]:
-        """The schemas that a value at `path` may be held to; none where that is not known."""
-        here = [self.root]
+    def schemas_at(self, path: Path) -> list[Any]:
+        """The schemas that may apply to a value at `path`; none if that isn't known."""
+        schemas = [self.root]
         for step in path:
-            faces = [face for schema in here for face in self._faces(schema)]
-            here = [found for face in faces[:_MOST_FACES] for found in _step(face, step)]
-        return here
+            faces = chain.from_iterable(map(self._faces, schemas))
+            schemas = [found for face in islice(faces, _MAX_FACES) for found in _take_step(face, step)]
+        return schemas
 
     def types_at(self, path: Path) -> frozenset[str]:
         """The types that a value at `path` may have."""
-        return frozenset().union(*map(self.types, self.at(path))) or ALL
+        return frozenset().union(*map(self.types, self.schemas_at(path))) or ALL
 
     def properties_at(self, path: Path) -> dict[str, Any]:
         """The properties that the object at `path` may have by name."""
         found: dict[str, Any] = {}
         for face in self._faces_at(path):
             properties = face.get("properties")
-            found |= properties if isinstance(properties, Mapping) else {}
+            if isinstance(properties, Mapping):
+                found |= properties
         return found
 
     def required_at(self, path: Path) -> frozenset[str]:
-        """The properties that the object at `path` may not be without."""
+        """The properties that the object at `path` can't go without."""
         named = (name for face in self._faces_at(path) for name in as_list(face.get("required")))
         return frozenset(name for name in named if isinstance(name, str))
 
-    def _behind(self, ref: Any, depth: int) -> frozenset[str]:
+    def _types_of_reference(self, ref: Any, depth: int) -> frozenset[str]:
         if not isinstance(ref, str):
             return ALL
-        if ref not in self._known:
-            self._known[ref] = ALL  # what leads back to itself says no more than that
-            self._known[ref] = self.types(resolve_reference(self.root, ref), depth + 1)
-        return self._known[ref]
+        if ref not in self._types_behind:
+            self._types_behind[ref] = ALL  # the answer for a reference that leads back to itself
+            self._types_behind[ref] = self.types(resolve_reference(self.root, ref), depth + 1)
+        return self._types_behind[ref]
 
     def _faces_at(self, path: Path) -> Iterator[Mapping[str, Any]]:
-        return islice((face for schema in self.at(path) for face in self._faces(schema)), _MOST_FACES)
+        return islice(chain.from_iterable(map(self._faces, self.schemas_at(path))), _MAX_FACES)
 
     def _faces(self, schema: Any) -> Iterator[Mapping[str, Any]]:
-        """The schema and all that it puts beside itself."""
-        waiting, seen = [schema], set[str]()
-        for _ in range(_MOST_FACES):
+        """The schema and every other one that may apply to the same value."""
+        waiting = [schema]
+        seen: set[str] = set()
+        for _ in range(_MAX_FACES):
             if not waiting:
                 return
             face = waiting.pop()
@@ -90,18 +94,22 @@ class Shape:
             if isinstance(ref, str) and ref not in seen:
                 seen.add(ref)
                 waiting.append(resolve_reference(self.root, ref))
-            waiting += [branch for key in _ALONGSIDE for branch in as_list(face.get(key))]
-            waiting += [face[key] for key in _BRANCHES if key in face]
+            for key in _COMBINED:
+                waiting += as_list(face.get(key))
+            waiting += [face[key] for key in _CONDITIONAL if key in face]
 
 
 def resolve_reference(root: Any, ref: str) -> Any:
-    """What a reference within `root` leads to; `True`, which lets everything through, where it leads elsewhere."""
-    if not ref.startswith("#"):
+    """What a reference within `root` leads to; `True`, which allows everything, if it leads elsewhere."""
+    if ref == "#":
+        return root
+    if not ref.startswith("#/"):
+        # An address or an anchor. Addresses are never fetched: a server could have the client ask for anything.
         return True
     from urllib.parse import unquote  # few schemas refer to anything
 
     found = root
-    for part in unquote(ref[1:]).split("/")[1:] if ref != "#" else ():
+    for part in unquote(ref[2:]).split("/"):
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(found, Mapping) and key in found:
             found = found[key]
@@ -109,12 +117,13 @@ def resolve_reference(root: Any, ref: str) -> Any:
             found = found[int(key)]
         else:
             return True
-    return found if ref == "#" or ref.startswith("#/") else True
+    return found
 
 
 def format_path(path: Path) -> str:
     """A path as a person would write it: `filter.ids[0]`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+    return "".join(steps).removeprefix(".")
 
 
 def type_of(value: Any) -> str:
@@ -136,26 +145,46 @@ def type_of(value: Any) -> str:
             return "object"
 
 
-def _stated(schema: Mapping[str, Any]) -> frozenset[str]:
-    stated = schema.get("type")
-    named = {stated} if isinstance(stated, str) else {name for name in as_list(stated) if isinstance(name, str)}
-    found = frozenset(named | {"integer"} if "number" in named else named) if named and named <= ALL else ALL
-    values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
-    return found & frozenset(map(type_of, values)) if values else found
-
-
-def _step(face: Mapping[str, Any], step: str | int) -> list[Any]:
-    if isinstance(step, int):
-        prefix = as_list(face.get("prefixItems"))
-        items = face.get("items")
-        return [prefix[step]] if step < len(prefix) else [] if items is None or isinstance(items, list) else [items]
-    properties = face.get("properties")
-    if isinstance(properties, Mapping) and step in properties:
-        return [properties[step]]
-    rest = face.get("additionalProperties")
-    return [rest] if isinstance(rest, Mapping) and "patternProperties" not in face else []
-
-
 def as_list(value: Any) -> list[Any]:
-    """What a keyword lists; nothing where it is no list."""
+    """What a keyword lists; nothing if it isn't a list."""
     return value if isinstance(value, list) else []
+
+
+def _stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The types by `type`, narrowed to those of the values in `const` or `enum`."""
+    types = _read_type_keyword(schema.get("type"))
+    values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
+    if not values:
+        return types
+    return types & frozenset(map(type_of, values))
+
+
+def _read_type_keyword(stated: Any) -> frozenset[str]:
+    listed = [stated] if isinstance(stated, str) else as_list(stated)
+    named = frozenset(name for name in listed if isinstance(name, str))
+    if not named or not named <= ALL:
+        return ALL
+    return named | {"integer"} if "number" in named else named
+
+
+def _take_step(face: Mapping[str, Any], step: str | int) -> list[Any]:
+    """The schemas for one property, or one item, of the values of a schema."""
+    return _schemas_of_item(face, step) if isinstance(step, int) else _schemas_of_property(face, step)
+
+
+def _schemas_of_item(face: Mapping[str, Any], index: int) -> list[Any]:
+    prefix = as_list(face.get("prefixItems"))
+    if index < len(prefix):
+        return [prefix[index]]
+    items = face.get("items")
+    # A list of items, as older dialects write them, isn't one schema for all.
+    return [] if items is None or isinstance(items, list) else [items]
+
+
+def _schemas_of_property(face: Mapping[str, Any], name: str) -> list[Any]:
+    properties = face.get("properties")
+    if isinstance(properties, Mapping) and name in properties:
+        return [properties[name]]
+    rest = face.get("additionalProperties")
+    may_match_pattern = "patternProperties" in face
+    return [rest] if isinstance(rest, Mapping) and not may_match_pattern else []

@@ -1,16 +1,30 @@
-"""Schemas as OpenAI takes them where it holds a model to them."""
+"""Schemas as OpenAI takes them in strict mode, where it holds the model to them."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.tools.schema.narrow import NEVER, Impossible, Narrow
+from mooring.tools.schema.narrow import DESCRIPTIVE, NEVER, NarrowConverter, NotExpressible
+
+_NULL = {"type": "null"}
+_LOOKAROUND = r"\(\?<?[=!]"
+
+MAX_DEPTH = 10
+"""Objects within objects. This and the next three are OpenAI's published limits for strict schemas."""
+MAX_PROPERTIES = 5000
+MAX_VALUES = 1000
+"""Values in all enumerations together."""
+MAX_TEXT = 120_000
+"""Characters in all names and enumerated texts together."""
 
 
-class Strict(Narrow):
-    """What OpenAI holds a model to: closed objects, each of whose properties is given, null where it was optional."""
+class StrictConverter(NarrowConverter):
+    """Writes closed objects with every property required: "'required' is required to include every key in properties".
 
-    takes: Mapping[str, frozenset[str]] = {
+    A property that was optional may be null instead, and is left out again when the arguments are repaired.
+    """
+
+    keywords: Mapping[str, frozenset[str]] = {
         "string": frozenset({"enum", "format", "pattern"}),
         "integer": frozenset({"enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
         "number": frozenset({"enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
@@ -20,64 +34,94 @@ class Strict(Narrow):
         "null": frozenset(),
     }
     formats = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+    """Any other is refused: "is not a valid format"."""
 
-    def joined(
-        self, leaves: list[dict[str, Any]], nullable: bool, words: Mapping[str, Any], path: str
+    def join(
+        self, leaves: list[dict[str, Any]], nullable: bool, descriptive: Mapping[str, Any], path: str
     ) -> dict[str, Any]:
-        if not leaves and not nullable:
-            raise Impossible(f"{path or 'it'} can never be met")
         if not leaves:
-            return {"type": "null", **words}
-        if not nullable:
-            return {**leaves[0], **words} if len(leaves) == 1 else {"anyOf": leaves, **words}
-        return or_null({**leaves[0], **words} if len(leaves) == 1 else {"anyOf": leaves, **words})
+            if not nullable:
+                raise NotExpressible(f"{path or 'it'} can never be met")
+            return {"type": "null", **descriptive}
+        made = leaves[0] if len(leaves) == 1 else {"anyOf": leaves}
+        made = {**made, **descriptive}
+        return allow_null(made) if nullable else made
 
-    def untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
-        raise Impossible(f"{path or 'it'} may be anything")
+    def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
+        # OpenAI: "schema must have a 'type' key".
+        raise NotExpressible(f"{path or 'it'} may be anything")
 
-    def prepared(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
+    def prepare(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
         if kind == "object":
-            _closable(part, path)
-        part = super().prepared(part, kind, path)
+            _require_closed(part, path)
+        part = super().prepare(part, kind, path)
         if "prefixItems" in part:
-            raise Impossible(f"the items of {path or 'it'} differ by their place")
+            raise NotExpressible(f"the items of {path or 'it'} differ by their place")
         return part
 
-    def taken(self, kind: str, key: str, value: Any) -> bool:
+    def accepts(self, kind: str, key: str, value: Any) -> bool:
         if key == "format":
             return kind == "string" and value in self.formats
-        if key == "pattern" and re.search(r"\(\?<?[=!]", value):
-            return False
-        return super().taken(kind, key, value)
+        if key == "pattern" and re.search(_LOOKAROUND, value):
+            return False  # "lookaround is not supported"
+        return super().accepts(kind, key, value)
 
-    def object(self, made: dict[str, Any], path: str) -> dict[str, Any]:
-        needed = set(made.get("required", ()))
-        made = super().object(made, path)
-        properties = {
-            name: schema if name in needed else or_null(schema) for name, schema in made["properties"].items()
-        }
-        return {**made, "properties": properties, "required": list(properties), "additionalProperties": False}
+    def convert_object(self, made: dict[str, Any], path: str) -> dict[str, Any]:
+        required = set(made.get("required", ()))
+        made = super().convert_object(made, path)
+        properties = made["properties"]
+        for name in properties.keys() - required:
+            properties[name] = allow_null(properties[name])
+        return {**made, "required": list(properties), "additionalProperties": False}
 
 
-def _closable(part: Mapping[str, Any], path: str) -> None:
+def _require_closed(part: Mapping[str, Any], path: str) -> None:
+    """Check that an object can be closed without refusing what its tool takes. Raises: NotExpressible."""
     name = path or "it"
-    if part.get("additionalProperties", not part.get("properties")) not in (False, NEVER):
-        raise Impossible(f"{name} takes properties of any name")
+    # An object that lists properties and says nothing of others is taken as closed; one that lists none is not.
+    is_open_by_default = not part.get("properties")
+    if part.get("additionalProperties", is_open_by_default) not in (False, NEVER):
+        raise NotExpressible(f"{name} takes properties of any name")
     if "patternProperties" in part:
-        raise Impossible(f"{name} takes properties by a pattern of their names")
+        raise NotExpressible(f"{name} takes properties by a pattern of their names")
 
 
-def or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same, or null."""
+def allow_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same schema, with null allowed."""
     if "anyOf" in schema:
-        null = {"type": "null"}
-        return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
+        branches = schema["anyOf"]
+        return schema if _NULL in branches else {**schema, "anyOf": [*branches, dict(_NULL)]}
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if "null" in kinds:
         return schema
     if schema["type"] in ("object", "array"):
-        words = {key: value for key, value in schema.items() if key in Strict.words}
-        rest = {key: value for key, value in schema.items() if key not in Strict.words}
-        return {"anyOf": [rest, {"type": "null"}], **words}
+        descriptive = {key: value for key, value in schema.items() if key in DESCRIPTIVE}
+        rest = {key: value for key, value in schema.items() if key not in DESCRIPTIVE}
+        return {"anyOf": [rest, dict(_NULL)], **descriptive}
     made = {**schema, "type": [*kinds, "null"]}
-    return {**made, "enum": [*made["enum"], None]} if "enum" in made else made
+    if "enum" in made:
+        made["enum"] = [*made["enum"], None]
+    return made
+
+
+def check_limits(schema: dict[str, Any]) -> None:
+    """Check that a strict schema isn't larger than OpenAI takes. Raises: NotExpressible."""
+    waiting = [(schema, 0)]
+    properties = values = text = 0
+    while waiting:
+        part, depth = waiting.pop()
+        if part.get("type") == "object":
+            depth += 1
+        if depth > MAX_DEPTH:
+            raise NotExpressible(f"it is nested deeper than {MAX_DEPTH} objects")
+        named = part.get("properties", {})
+        choices = part.get("enum", ())
+        properties += len(named)
+        values += len(choices)
+        text += sum(map(len, named)) + sum(len(value) for value in choices if isinstance(value, str))
+        inner = [*named.values(), *part.get("anyOf", ())]
+        if part.get("items"):
+            inner.append(part["items"])
+        waiting += [(each, depth) for each in inner if each]
+    if properties > MAX_PROPERTIES or values > MAX_VALUES or text > MAX_TEXT:
+        raise NotExpressible("it is larger than the strict form may be")
