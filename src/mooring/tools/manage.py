@@ -97,6 +97,7 @@ class ResourceTools:
         self._find_raw_name = find_raw_name
         self.tools = tuple(self._make_tools())
         for tool in self.tools:
+            # Rules about any of these names have to apply to the tool.
             tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
 
     async def close(self) -> None:
@@ -173,6 +174,7 @@ class ResourceTools:
     # --- watches --------------------------------------------------------------------------------------------------
 
     async def _subscribe(self, arguments: Arguments) -> Result:
+        # Follow events first: a change may be reported before the subscription is answered.
         self.on_watch()
         server = self._find_server(arguments["server"])
         watch = await self._host.subscribe(server, arguments["uri"], reason=arguments.get("reason", ""))

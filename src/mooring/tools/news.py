@@ -66,6 +66,8 @@ class WatchReporter:
 
     async def _report_all(self) -> None:
         """Report what waits, then pause; end once nothing new came in the meantime."""
+        # The first change is reported at once. What comes during the pause is merged: a resource that changes all the
+        # time would otherwise fill the conversation.
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
             updates = [await self._update(event) for event in waiting.values()]

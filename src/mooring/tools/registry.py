@@ -151,12 +151,14 @@ class Registry:
         self._search = make_search_tool(self._host, lambda: self._deferral)
         self._own = self._make_own_tools()
         self._remote = {entry.name: ServerTool(entry, self._host) for entry in self._deferral.entries}
+        # Schemas may differ between two snapshots.
         self._forms: dict[str, ArgumentForm] = {}
 
     def _make_own_tools(self) -> dict[str, ModelTool]:
         """Mooring's own tools and an agent's, by every name; a server's tool never takes one of these names."""
         result_tool = make_result_tool(self._host, self._store, self._find_ended, self._max_portion())
         own: dict[str, ModelTool] = {}
+        # The order is the one in which a model is shown them.
         for builtin in (*self._resources.tools, result_tool, self._search):
             own[builtin.name] = builtin
         for builtin in self._resources.tools:
@@ -224,6 +226,8 @@ class Registry:
         which id, and an event follows when it has ended.
         """
         tool = self._find(name)
+        # What is wrong with the name or the arguments is raised inside `_run`: such a call is pending and fails like
+        # any other, so that a log or a screen shows it.
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
         self._report(request, CallPending())
@@ -267,6 +271,7 @@ class Registry:
         except MooringError as error:
             outcome = await self._delivery.deliver_failure(error, blank)
         except BaseException as error:
+            # It goes on to the caller, but whoever follows the events has to see the call end as well.
             self._report_broken(request, blank, error)
             raise
         if running.background:

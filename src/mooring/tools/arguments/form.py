@@ -126,6 +126,7 @@ class ArgumentForm:
         """The validator, or why there is none. A broken schema stops no call."""
         import jsonschema_rs as library  # see _fits_plainly
 
+        # A pattern like ^(a+)+$ could hold up a call. One that is given up refuses nothing.
         options = library.FancyRegexOptions(backtrack_limit=BACKTRACKS, size_limit=REGEX_SIZE)
         compilers: list[Any] = [library.validator_for]
         if "$schema" not in self.schema:
@@ -134,6 +135,7 @@ class ArgumentForm:
         reason = ""
         for compile_schema in compilers:
             try:
+                # Since 2019-09, `format` describes a value but doesn't restrict it.
                 return compile_schema(self.schema, pattern_options=options, validate_formats=False, offline=True), ""
             except ValueError as error:  # the library's error for a broken schema is a ValueError
                 reason = reason or str(error).partition("\n")[0]

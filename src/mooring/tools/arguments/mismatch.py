@@ -173,6 +173,7 @@ def _describe_expected(error: "ValidationError") -> str:
         case "anyOf" | "oneOf":
             return _describe_alternatives(error)
         case name if name in _BOUNDS:
+            # A pattern is the server's own text: shown as a name is, it can't steer a terminal.
             bound = str(next(iter(values.values())))
             return _BOUNDS[name].format(_show_name(bound))
         case name:

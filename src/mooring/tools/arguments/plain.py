@@ -30,6 +30,7 @@ class _Field(NamedTuple):
     items: "_Field | None" = None
 
     def fits(self, value: Any) -> bool:
+        # The exact type: to isinstance, True would be an integer.
         if type(value) not in self.types:
             return False
         if self.items is not None and type(value) is list:
@@ -112,9 +113,9 @@ def _read_list(schema: dict[str, Any]) -> _Field | None:
 
 def _read_types(stated: Any) -> frozenset[type] | None:
     names = [stated] if isinstance(stated, str) else stated
-    if not _is_list_of_texts(names) or not all(name in _PYTHON_TYPES for name in names):
+    if not _is_list_of_texts(names) or not _PYTHON_TYPES.keys() >= set(names):
         return None
-    return frozenset().union(*(_PYTHON_TYPES[name] for name in names))
+    return frozenset().union(*map(_PYTHON_TYPES.__getitem__, names))
 
 
 def _is_list_of_texts(value: Any) -> bool:

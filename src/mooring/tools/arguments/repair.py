@@ -18,6 +18,7 @@ def gather_lists(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any
     for name, keys in _indexed_keys(arguments, shape).items():
         indices = range(len(keys))
         types = shape.types_at([name])
+        # A gap leaves it open what was meant.
         is_complete = sorted(keys) == list(indices)
         takes_list = "array" in types and types != ALL
         if is_complete and takes_list:

@@ -50,6 +50,7 @@ class Delivery(Struct, frozen=True):
         max_bytes = find_budget(self.tokens, blank.server, blank.tool) * BYTES_PER_TOKEN
         parts = [piece for piece in pieces if not isinstance(piece, Blob)]
         has_blobs = len(parts) < len(pieces)
+        # Most results are short texts, which need neither a file nor a thread.
         if not has_blobs and count_bytes(select_texts(pieces)) <= max_bytes:
             return replace(blank, parts=join_texts(parts))
         kept, file = await asyncio.to_thread(self._keep_in_files, pieces, max_bytes)

@@ -172,6 +172,7 @@ def _split_block(block: Block, takes: Collection[Media]) -> Iterator[Piece]:
         case Embedded(resource=resource):
             yield from _split_resource(resource, takes)
         case Other(raw=raw):
+            # A kind that a later version of the protocol may bring: the model gets it as it came.
             yield Text(bytes(raw).decode(errors="replace"))
 
 

@@ -81,6 +81,7 @@ class ResultStore:
         if offset + len(data) < size:
             data = _drop_torn_character(data)
         end = offset + len(data)
+        # A portion without data makes no progress: a model would ask for the same offset forever.
         has_more = end < size and bool(data)
         return Portion(data.decode(errors="replace"), size, end if has_more else None)
 

@@ -21,9 +21,9 @@ from mooring.tools.schema.flatten import Flattener
 from mooring.tools.schema.gemini import GeminiConverter
 from mooring.tools.schema.loss import Loss, Losses
 from mooring.tools.schema.narrow import NEVER, NotExpressible
-from mooring.tools.schema.shape import resolve_reference
+from mooring.tools.schema.shape import resolve_reference, without
 from mooring.tools.schema.strict import StrictConverter, check_limits
-from mooring.tools.schema.tidy import LISTS, MAPS, SINGLES, path_to, tidy
+from mooring.tools.schema.tidy import change_inner, path_to, tidy
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]
 Conversion: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]
@@ -145,7 +145,7 @@ def _make_root(schema: dict[str, Any], provider: Provider, losses: Losses) -> di
         made = _flatten_root(schema, losses)
     for key in _REFUSED_AT_ROOT[provider]:
         if key in made:
-            made = {name: value for name, value in made.items() if name != key}
+            made = without(made, key)
             losses.add("", f"{key} is not taken at the root")
     types = made.get("type", "object")
     if types != "object" and "object" not in types:
@@ -170,7 +170,7 @@ def _unite_alternatives(schema: dict[str, Any], flattener: Flattener, losses: Lo
     possible = [branch for branch in schema["anyOf"] if branch not in (False, NEVER)]
     branches = [flattener.flatten_top(branch, "", frozenset())[0] for branch in possible]
     losses.add("", "its alternatives were put together into one object")
-    made = {key: value for key, value in schema.items() if key != "anyOf"}
+    made = without(schema, "anyOf")
     made["properties"] = {**_unite_properties(branches), **schema.get("properties", {})}
     required = [*schema.get("required", ()), *_shared_required(branches)]
     if required:
@@ -280,14 +280,4 @@ def _change_inner(schema: dict[str, Any], path: str, change: Callable[[dict[str,
     def change_part(key: str, name: str | int, part: Any) -> Any:
         return part if isinstance(part, bool) else change(part, path_to(path, key, name))
 
-    made: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in MAPS:
-            made[key] = {name: change_part(key, name, part) for name, part in value.items()}
-        elif key in LISTS:
-            made[key] = [change_part(key, index, part) for index, part in enumerate(value)]
-        elif key in SINGLES:
-            made[key] = change_part(key, 0, value)
-        else:
-            made[key] = value
-    return made
+    return change_inner(schema, change_part)

@@ -5,8 +5,8 @@ from itertools import combinations, product
 from typing import Any, TypeAlias
 
 from mooring.tools.schema.loss import Losses
-from mooring.tools.schema.shape import ALL, Shape, resolve_reference, type_of
-from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, LISTS, MAPS, SINGLES, TOP, Depth, path_to
+from mooring.tools.schema.shape import ALL, Shape, resolve_reference, type_of, without
+from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, TOP, Depth, change_inner, path_to
 
 ReportLoss: TypeAlias = Callable[[str], None]
 
@@ -44,23 +44,13 @@ class Flattener:
             return {}
         top, opened = self.flatten_top(schema, path, opened)
 
-        def flatten_inner(key: str, name: str | int, part: Any) -> dict[str, Any]:
+        def flatten_inner(key: str, name: str | int, part: Any) -> Any:
+            if isinstance(part, bool) and key in FLAGS_OR_SCHEMAS:
+                return part
             return self.flatten(part, path_to(path, key, name), opened, depth.under(key))
 
-        made: dict[str, Any] = {}
-        for key, value in top.items():
-            if key in MAPS:
-                made[key] = {name: flatten_inner(key, name, part) for name, part in value.items()}
-            elif key in LISTS:
-                made[key] = [flatten_inner(key, index, part) for index, part in enumerate(value)]
-            elif key in SINGLES and not _is_flag(key, value):
-                made[key] = flatten_inner(key, 0, value)
-            else:
-                made[key] = value
-        # Nothing refers to them any more.
-        made.pop("$defs", None)
-        made.pop("definitions", None)
-        return made
+        # Nothing refers to definitions any more.
+        return without(change_inner(top, flatten_inner), "$defs", "definitions")
 
     def flatten_top(self, schema: Any, path: str, opened: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """The schema without a reference, `allOf` and `oneOf` of its own, and the references that led into it."""
@@ -70,7 +60,7 @@ class Flattener:
             return {}, opened
         if not isinstance(schema, Mapping):
             return ({"not": {}} if schema is False else {}), opened
-        made = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
+        made = without(schema, "$ref", "allOf")
         ref = schema.get("$ref")
         parts = [*self._follow_reference(ref, path, opened), *schema.get("allOf", ())]
         if parts and isinstance(ref, str):
@@ -95,11 +85,10 @@ class Flattener:
 
     def _replace_one_of(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         """The schema with `anyOf` for `oneOf`, which is the same if no value can meet two of the alternatives."""
-        made = {key: value for key, value in schema.items() if key != "oneOf"}
         branches = schema["oneOf"]
         if not self._are_disjoint(branches):
             self._losses.add(path, "of several alternatives more than one may be met")
-        return merge(made, {"anyOf": branches}, lambda what: self._losses.add(path, what))
+        return merge(without(schema, "oneOf"), {"anyOf": branches}, lambda what: self._losses.add(path, what))
 
     def _are_disjoint(self, branches: list[Any]) -> bool:
         """Whether it is certain that no value can meet two of the alternatives."""
@@ -117,10 +106,6 @@ class Flattener:
                 break
             schema = resolve_reference(self._root, schema["$ref"])
         return schema
-
-
-def _is_flag(key: str, value: Any) -> bool:
-    return isinstance(value, bool) and key in FLAGS_OR_SCHEMAS
 
 
 # --- two schemas in one -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 from mooring.tools.schema.flatten import SAYS_NOTHING, Flattener, is_same, merge, stated_types
 from mooring.tools.schema.loss import Losses, join_path
-from mooring.tools.schema.shape import ALL, type_of
+from mooring.tools.schema.shape import ALL, type_of, without
 
 NEVER: dict[str, Any] = {"not": {}}
 """The schema that no value meets."""
@@ -164,12 +164,12 @@ class NarrowConverter(ABC):
         if "number" in kinds and "integer" in kinds:
             kinds.remove("integer")
         if len(kinds) != 1:
-            made = {key: value for key, value in made.items() if key not in DESCRIPTIVE}
+            made = without(made, *DESCRIPTIVE)
         return [_select_type(made, kind) for kind in kinds], nullable or "null" in types
 
     def _split_alternatives(self, schema: dict[str, Any], path: str) -> tuple[list[dict[str, Any]], bool]:
         """The parts of each alternative, together with what the schema says beside `anyOf`."""
-        beside = {key: value for key, value in schema.items() if key not in ("anyOf", "default", *DESCRIPTIVE)}
+        beside = without(schema, "anyOf", "default", *DESCRIPTIVE)
         found: list[dict[str, Any]] = []
         nullable = schema.get("nullable") is True
         for branch in schema["anyOf"]:
@@ -214,7 +214,7 @@ def _infer_types(schema: Mapping[str, Any]) -> frozenset[str]:
 def _select_type(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """What the schema says of one type."""
     own = _OF_TYPE["number" if kind == "integer" else kind]
-    made = {key: value for key, value in schema.items() if key in own or key not in _OF_ANY_TYPE}
+    made = without(schema, *(_OF_ANY_TYPE - own))
     if "enum" in made:
         types = {"integer", "number"} if kind == "number" else {kind}
         made["enum"] = [value for value in made["enum"] if type_of(value) in types]

@@ -52,7 +52,9 @@ class Shape:
 
     def types_at(self, path: Path) -> frozenset[str]:
         """The types that a value at `path` may have."""
-        return frozenset().union(*map(self.types, self.schemas_at(path))) or ALL
+        found = frozenset[str]().union(*map(self.types, self.schemas_at(path)))
+        # Nothing is found for a place that the schema doesn't mention, or for one that no value can meet.
+        return found or ALL
 
     def properties_at(self, path: Path) -> dict[str, Any]:
         """The properties that the object at `path` may have by name."""
@@ -143,6 +145,11 @@ def type_of(value: Any) -> str:
             return "array"
         case _:
             return "object"
+
+
+def without(schema: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """A schema without some of its keywords."""
+    return {key: value for key, value in schema.items() if key not in keys}
 
 
 def as_list(value: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.tools.schema.narrow import DESCRIPTIVE, NEVER, NarrowConverter, NotExpressible
+from mooring.tools.schema.shape import without
 
 _NULL = {"type": "null"}
 _LOOKAROUND = r"\(\?<?[=!]"
@@ -96,8 +97,7 @@ def allow_null(schema: dict[str, Any]) -> dict[str, Any]:
         return schema
     if schema["type"] in ("object", "array"):
         descriptive = {key: value for key, value in schema.items() if key in DESCRIPTIVE}
-        rest = {key: value for key, value in schema.items() if key not in DESCRIPTIVE}
-        return {"anyOf": [rest, dict(_NULL)], **descriptive}
+        return {"anyOf": [without(schema, *DESCRIPTIVE), dict(_NULL)], **descriptive}
     made = {**schema, "type": [*kinds, "null"]}
     if "enum" in made:
         made["enum"] = [*made["enum"], None]

@@ -1,10 +1,13 @@
 """Schemas made well-formed: what JSON Schema 2020-12 doesn't accept is rewritten, or dropped and reported."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from mooring.tools.schema.loss import Losses, join_path
 from mooring.tools.schema.shape import ALL
+
+ChangePart: TypeAlias = Callable[[str, str | int, Any], Any]
+"""Given a keyword, the name or index of a schema under it, and that schema: what to put in its place."""
 
 MAX_DEPTH = 24
 """Values within values; deeper ones may be anything."""
@@ -33,8 +36,6 @@ _TEXTS = frozenset(
     | {"contentEncoding", "contentMediaType"}
 )
 _FLAGS = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly"})
-# These depend on how the schema was reached, which nobody who adapts one can know.
-_DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
 _COUNT_LIMIT = 2.0**63
 _NUMBER_LIMIT = 1e300
 
@@ -55,6 +56,22 @@ def path_to(path: str, key: str, name: str | int) -> str:
     if key in ("items", "prefixItems"):
         return join_path(path, "[]")
     return path
+
+
+def change_inner(schema: Mapping[str, Any], change: ChangePart) -> dict[str, Any]:
+    """The schema with each one directly within it replaced by what `change` makes of it."""
+    return {key: change_keyword(key, value, change) for key, value in schema.items()}
+
+
+def change_keyword(key: str, value: Any, change: ChangePart) -> Any:
+    """The value of a keyword with each schema directly within it replaced by what `change` makes of it."""
+    if key in MAPS:
+        return {name: change(key, name, part) for name, part in value.items()}
+    if key in LISTS:
+        return [change(key, index, part) for index, part in enumerate(value)]
+    if key in SINGLES:
+        return change(key, 0, value)
+    return value
 
 
 class Depth(NamedTuple):
@@ -91,12 +108,16 @@ class _Tidier:
             return self._replace(schema, path)
         if depth.is_exceeded(schema, path, self._losses):
             return {}
+
+        def tidy_inner(key: str, name: str | int, part: Any) -> Any:
+            if isinstance(part, bool) and (self._booleans or key in FLAGS_OR_SCHEMAS):
+                return part
+            return self.tidy(part, path_to(path, key, name), depth.under(key))
+
         made: dict[str, Any] = {}
         for key, value in _modernize(schema).items():
-            kept = self._tidy_keyword(key, value, path, depth)
-            may_be_null = key in ("const", "default") and value is None
-            if kept is not None or may_be_null:
-                made[key] = kept
+            if _is_well_formed(key, value):
+                made[key] = change_keyword(key, _drop_repetitions(key, value), tidy_inner)
             else:
                 self._losses.add(path, f"{key} is malformed")
         if made.get("type") == "object":
@@ -105,48 +126,12 @@ class _Tidier:
         return made
 
     def _replace(self, schema: Any, path: str) -> dict[str, Any]:
-        """An object in place of a schema that is none."""
+        """An object in place of something that isn't one."""
         if schema is False:
             return {"not": {}}
         if schema is not True:
             self._losses.add(path, "it is no schema")
         return {}
-
-    def _tidy_keyword(self, key: str, value: Any, path: str, depth: Depth) -> Any:
-        """The value of a keyword as it may be; `None` to drop the keyword."""
-        if key in MAPS:
-            return self._tidy_map(key, value, path, depth)
-        if key in LISTS:
-            return self._tidy_list(key, value, path, depth)
-        if key in SINGLES:
-            return self._tidy_single(key, value, path, depth)
-        if key in _DYNAMIC:
-            return None
-        check = _CHECKS.get(key)
-        return value if check is None else check(value)
-
-    def _tidy_map(self, key: str, value: Any, path: str, depth: Depth) -> dict[str, Any] | None:
-        if not isinstance(value, Mapping):
-            return None
-        inner = depth.under(key)
-        return {name: self._tidy_inner(part, path_to(path, key, name), inner) for name, part in value.items()}
-
-    def _tidy_list(self, key: str, value: Any, path: str, depth: Depth) -> list[Any] | None:
-        if not _keep_filled_list(value):
-            return None
-        return [self._tidy_inner(part, path_to(path, key, 0), depth.under(key)) for part in value]
-
-    def _tidy_single(self, key: str, value: Any, path: str, depth: Depth) -> Any:
-        if isinstance(value, bool) and key in FLAGS_OR_SCHEMAS:
-            return value
-        if not isinstance(value, Mapping | bool):
-            return None
-        return self._tidy_inner(value, path_to(path, key, 0), depth.under(key))
-
-    def _tidy_inner(self, schema: Any, path: str, depth: Depth) -> Any:
-        if self._booleans and isinstance(schema, bool):
-            return schema
-        return self.tidy(schema, path, depth)
 
 
 def _modernize(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,64 +151,83 @@ def _modernize(schema: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-# --- keywords that hold no schemas: each check gives the value as it may be, or None ------------------------
+# --- which values keywords may have -------------------------------------------------------------------------
 
 
-def _keep_type(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value in ALL else None
-    names = _keep_names(value)
-    return names if names and ALL.issuperset(names) else None
+def _is_well_formed(key: str, value: Any) -> bool:
+    if value is None:
+        return key in ("const", "default")
+    check = _CHECKS.get(key)
+    return check is None or check(value)
 
 
-def _keep_names(value: Any) -> Any:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        return None
-    return list(dict.fromkeys(value))
+def _drop_repetitions(key: str, value: Any) -> Any:
+    """JSON Schema refuses a name that is listed twice."""
+    if key in ("type", "required") and isinstance(value, list):
+        return list(dict.fromkeys(value))
+    return value
 
 
-def _keep_number(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and abs(value) < _NUMBER_LIMIT else None
+def _is_type(value: Any) -> bool:
+    names = [value] if isinstance(value, str) else value
+    return bool(names) and _is_list_of_names(names) and ALL.issuperset(names)
 
 
-def _keep_count(value: Any) -> Any:
-    if _keep_number(value) is None or not 0 <= value < _COUNT_LIMIT:
-        return None
-    return value if value == int(value) else None
+def _is_list_of_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _keep_filled_list(value: Any) -> Any:
-    return value if isinstance(value, list) and value else None
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < _NUMBER_LIMIT
 
 
-def _keep_positive(value: Any) -> Any:
-    return value if _keep_number(value) is not None and value > 0 else None
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and value > 0
 
 
-def _keep_dependencies(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return None
-    is_well_formed = all(_keep_names(names) is not None for names in value.values())
-    return value if is_well_formed else None
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and 0 <= value < _COUNT_LIMIT and value == int(value)
 
 
-def _keep_text(value: Any) -> Any:
-    return value if isinstance(value, str) else None
+def _is_filled_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
 
 
-def _keep_flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else None
+def _is_map(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
-_CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "type": _keep_type,
-    "required": _keep_names,
-    "enum": _keep_filled_list,
-    "multipleOf": _keep_positive,
-    "dependentRequired": _keep_dependencies,
-    **dict.fromkeys(_NUMBERS, _keep_number),
-    **dict.fromkeys(_COUNTS, _keep_count),
-    **dict.fromkeys(_TEXTS, _keep_text),
-    **dict.fromkeys(_FLAGS, _keep_flag),
+def _is_map_of_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_list_of_names, value.values()))
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, Mapping | bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "type": _is_type,
+    "required": _is_list_of_names,
+    "enum": _is_filled_list,
+    "multipleOf": _is_positive,
+    "dependentRequired": _is_map_of_names,
+    **dict.fromkeys(MAPS, _is_map),
+    **dict.fromkeys(LISTS, _is_filled_list),
+    **dict.fromkeys(SINGLES, _is_schema),
+    **dict.fromkeys(_NUMBERS, _is_number),
+    **dict.fromkeys(_COUNTS, _is_count),
+    **dict.fromkeys(_TEXTS, _is_text),
+    **dict.fromkeys(_FLAGS, _is_flag),
+    # These depend on how the schema was reached, which isn't known when it is adapted.
+    **dict.fromkeys(("$dynamicRef", "$recursiveRef"), lambda value: False),
 }
