@@ -234,6 +234,13 @@ def test_exactly_what_is_invalid_is_refused(schema: dict[str, Any], arguments: d
             held.check("s", arguments)
 
 
+def test_a_type_that_is_no_text_is_left_to_the_library() -> None:
+    plain = read_plain_schema({"properties": {"a": {"type": [{}]}, "b": {"type": "string"}}})
+    assert plain is not None
+    assert plain.fits({"b": "x"})
+    assert not plain.fits({"a": "x"})
+
+
 def test_plain_arguments_do_not_load_the_library() -> None:
     code = """
 import sys

@@ -315,6 +315,29 @@ def test_a_schema_that_contains_itself_ends_somewhere(provider: Provider) -> Non
         assert adapted.schema["properties"]["tree"]["properties"]["name"] == {"type": "string"}
 
 
+@pytest.mark.parametrize("provider", ["gemini", "ollama", "openai-strict"])
+def test_a_definition_that_nothing_refers_to_is_no_loss(provider: Provider) -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    schema = {**props(a={"type": "string"}), "additionalProperties": False, "$defs": {"node": node}}
+    adapted = adapt(schema, provider)
+    assert [loss for loss in adapted.losses if "contains itself" in loss.what] == []
+    assert (adapted.strict, adapted.reason) == (provider == "openai-strict", "")
+
+
+@pytest.mark.parametrize("first", [{"items": {"type": "string"}}, {"prefixItems": [{"type": "integer"}]}])
+def test_items_that_another_part_numbers_are_reported(first: dict[str, Any]) -> None:
+    both = {"items": {"type": "string"}, "prefixItems": [{"type": "integer"}]}
+    second = {key: value for key, value in both.items() if key not in first}
+    adapted = adapt(props(a={"type": "array", **first, "allOf": [second]}), "ollama")
+    assert [(loss.path, loss.what) for loss in adapted.losses] == [("a", "parts of it disagree about its items")]
+
+
+def test_the_arguments_as_a_whole_are_never_null_to_the_strict_form() -> None:
+    adapted = adapt({**props(a={"type": "string"}), "nullable": True}, "openai-strict")
+    assert adapted.strict
+    assert list(refused(adapted.schema, "openai-strict", strict=True)) == []
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_schema_that_doubles_at_every_step_is_adapted_in_time_and_bounds(provider: Provider) -> None:
     defs: dict[str, Any] = {"x0": {"type": "string"}}

@@ -124,7 +124,8 @@ def _convert_strictly(schema: Mapping[str, Any], provider: Provider, losses: Los
     flattener, made = _flatten(schema, provider, losses)
     if any("contains itself" in loss.what for loss in losses.found):
         raise NotExpressible("it contains itself")
-    made = StrictConverter(flattener, losses).convert(made, "")
+    # The arguments as a whole are never null, and to allow it would take an `anyOf` at the root.
+    made = StrictConverter(flattener, losses).convert(without(made, "nullable"), "")
     check_limits(made)
     return made
 

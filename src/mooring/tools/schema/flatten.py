@@ -49,8 +49,9 @@ class Flattener:
                 return part
             return self.flatten(part, path_to(path, key, name), opened, depth.under(key))
 
-        # Nothing refers to definitions any more.
-        return without(change_inner(top, flatten_inner), "$defs", "definitions")
+        # Definitions are written out wherever something refers to them. By themselves they restrict nothing, so
+        # whatever can't be said of them is no loss.
+        return change_inner(without(top, "$defs", "definitions"), flatten_inner)
 
     def flatten_top(self, schema: Any, path: str, opened: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """The schema without a reference, `allOf` and `oneOf` of its own, and the references that led into it."""
@@ -146,7 +147,7 @@ def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> b
     if "prefixItems" in one and "prefixItems" in other:
         return bool(one["prefixItems"] != other["prefixItems"])
     # `items` speaks of what comes after `prefixItems`: beside the other's prefix it would mean something else.
-    return "items" in one and "prefixItems" in other
+    return ("items" in one and "prefixItems" in other) or ("items" in other and "prefixItems" in one)
 
 
 def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
