@@ -1,4 +1,4 @@
-"""Arguments held to a tool's schema, and mended where there is no doubt."""
+"""Arguments checked against a tool's schema, and repaired where there is no doubt."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ ISSUE = tool(
         ({"title": "x", "sha": "xyz"}, "sha", "sha should be a string that matches ^[0-9a-f]+$, not the string 'xyz'."),
     ],
 )
-def test_a_misfit_is_one_sentence_with_its_place(arguments: dict[str, Any], parameter: str, reason: str) -> None:
+def test_a_mismatch_is_one_sentence_with_its_place(arguments: dict[str, Any], parameter: str, reason: str) -> None:
     with pytest.raises(BadArguments) as caught:
         check("github", ISSUE, arguments)
     assert str(caught.value).startswith("github.create was not called: ")
@@ -85,7 +85,7 @@ def test_a_misfit_is_one_sentence_with_its_place(arguments: dict[str, Any], para
     assert caught.value.parameter == parameter
 
 
-def test_a_misfit_never_shows_what_may_be_a_secret_nor_much_of_a_long_value() -> None:
+def test_a_mismatch_never_shows_what_may_be_a_secret_nor_much_of_a_long_value() -> None:
     with pytest.raises(BadArguments) as caught:
         check("s", ISSUE, {"title": "x", "api_key": "canary"})
     assert "canary" not in str(caught.value)
@@ -95,7 +95,7 @@ def test_a_misfit_never_shows_what_may_be_a_secret_nor_much_of_a_long_value() ->
     assert len(str(caught.value)) < 1200
 
 
-def test_a_misfit_cannot_steer_a_terminal() -> None:
+def test_a_mismatch_cannot_steer_a_terminal() -> None:
     hostile = {"a\x1b[2J": {"type": "string", "pattern": "^\x1bx$"}, "b": {"enum": ["\x1b[2J"]}}
     for arguments in ({"a\x1b[2J": "\x1b"}, {"b": "\x1b"}, {"\x1b": 1}):
         with pytest.raises(BadArguments) as caught:
@@ -270,7 +270,7 @@ def test_no_schema_however_odd_makes_a_check_or_a_repair_fail() -> None:
                 held.check("s", made)
 
 
-# --- mending ------------------------------------------------------------------------------------------------
+# --- repairing ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_an_empty_value_that_is_not_allowed_is_left_out_where_it_may_be(empty: A
 
 
 @given(some.dictionaries(some.sampled_from("abcd"), VALUES))
-def test_mending_twice_changes_nothing_more(arguments: dict[str, Any]) -> None:
+def test_repairing_twice_changes_nothing_more(arguments: dict[str, Any]) -> None:
     held = form(
         a={"type": "integer"},
         b={"type": "array", "items": {"type": "string"}},

@@ -41,7 +41,7 @@ def test_plain_names_are_joined_by_double_underscores(server: str, tool: str, na
         ("fs", "fs_", "mcp_fs_fs"),
     ],
 )
-def test_the_second_scheme_folds_as_its_seed_says(server: str, tool: str, name: str) -> None:
+def test_the_second_scheme_keeps_letters_alone_and_repeats_no_server(server: str, tool: str, name: str) -> None:
     assert one(server, tool, "mcp_server_tool") == name
 
 

@@ -21,6 +21,7 @@ class RunningCall:
         self._loop = asyncio.get_running_loop()
         self._patience = patience
         self._timer: asyncio.TimerHandle | None = None
+        # A future rather than an event: asyncio.wait takes it beside the task.
         self._left: asyncio.Future[None] = self._loop.create_future()
         self.background = False
         self.task = self._loop.create_task(work(self))

@@ -82,6 +82,7 @@ def _explain_missing(errors: "Sequence[ValidationError]", path: Path, given: Any
     known = shape.properties_at(path)
     given_names = list(given) if isinstance(given, Mapping) else []
     unknown = [name for name in given_names if name not in known]
+    # A name that is nearly right is the likeliest mistake, and the easiest to fix.
     for name in missing:
         if close := _find_similar(name, unknown):
             return f"{owner} needs {_show_name(name)}; did you mean that by {_show_name(close[0])}?", (*path, name)

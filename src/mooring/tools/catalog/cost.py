@@ -13,6 +13,7 @@ _BYTES_PER_TOKEN = 4
 
 def estimate_tokens(text: str | bytes) -> int:
     """About how many tokens a text is: a quarter of its bytes, rounded up, whatever the model."""
+    # JSON may hold lone surrogates, which UTF-8 can't encode.
     data = text.encode(errors="replace") if isinstance(text, str) else text
     return -(-len(data) // _BYTES_PER_TOKEN)
 

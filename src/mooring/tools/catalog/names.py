@@ -32,6 +32,7 @@ def name_tools(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> M
         if len(name) > MAX_LENGTH or _ENDS_IN_DIGEST.search(name):
             return False
         if scheme == "mcp__server__tool":
+            # Nothing was folded away, so no other pair can come to this name.
             return name == "mcp__{}__{}".format(*pair)
         return counts[name] == 1
 
@@ -62,6 +63,7 @@ _SCHEMES: Mapping[str, Callable[[str, str], str]] = {
 
 
 def _add_digest(name: str, pair: Pair) -> str:
+    # Names come from JSON, whose texts may hold lone surrogates.
     digest = sha256("\0".join(pair).encode(errors="surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
     kept = MAX_LENGTH - len(_DIGEST_MARK) - _DIGEST_LENGTH
     return f"{name[:kept]}{_DIGEST_MARK}{digest}"

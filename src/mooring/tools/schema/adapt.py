@@ -173,6 +173,7 @@ def _unite_alternatives(schema: dict[str, Any], flattener: Flattener, losses: Lo
     losses.add("", "its alternatives were put together into one object")
     made = without(schema, "anyOf")
     made["properties"] = {**_unite_properties(branches), **schema.get("properties", {})}
+    # What only some alternatives require stays optional: the tool's own schema is checked before the call anyway.
     required = [*schema.get("required", ()), *_shared_required(branches)]
     if required:
         made["required"] = list(dict.fromkeys(required))

@@ -63,6 +63,7 @@ class Flattener:
             return ({"not": {}} if schema is False else {}), opened
         made = without(schema, "$ref", "allOf")
         ref = schema.get("$ref")
+        # Keywords beside a reference apply as well, since 2019-09; older drafts ignored them.
         parts = [*self._follow_reference(ref, path, opened), *schema.get("allOf", ())]
         if parts and isinstance(ref, str):
             opened = opened | {ref}
@@ -151,6 +152,7 @@ def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> b
 
 
 def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
+    # Of two bounds the tighter one holds.
     if key in _LOWER:
         return max(one, other)
     if key in _UPPER:
@@ -232,6 +234,7 @@ _MERGERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "propertyNames": _require_both,
     "anyOf": _merge_alternatives,
     "uniqueItems": lambda one, other: one or other,
+    # Neither may be met, so not any of them.
     "not": lambda one, other: {"anyOf": [one, other]},
 }
 

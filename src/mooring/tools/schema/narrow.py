@@ -72,6 +72,7 @@ class NarrowConverter(ABC):
         parts, nullable = self._split(schema, path)
         descriptive = {key: schema[key] for key in DESCRIPTIVE if key in schema}
         if len(parts) == 1:
+            # With its own description, to which the notes on dropped keywords are added.
             leaf = self.convert_leaf({**parts[0], **descriptive}, path)
             return self.join([leaf], nullable, {}, path)
         leaves: list[dict[str, Any]] = []
@@ -161,6 +162,7 @@ class NarrowConverter(ABC):
         if types == ALL:
             return [made], nullable
         kinds = [kind for kind in _ORDER if kind in types]
+        # Every integer is a number.
         if "number" in kinds and "integer" in kinds:
             kinds.remove("integer")
         if len(kinds) != 1:
