@@ -15,7 +15,7 @@ from mooring.core.template import SecretPart, TextPart, VariablePart
 from mooring.core.where import Platform
 from mooring.discovery.choose import choose, rule
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.policy import reaches
+from mooring.discovery.policy import AddressPattern
 from mooring.discovery.scan import RankedDefinition, Scan, context, scan
 from support import Home
 
@@ -328,7 +328,7 @@ def test_a_projects_list_of_tools_leaves_the_persons_own_server_alone(home: Home
     ],
 )
 def test_an_address_fits_a_pattern_of_claudes_policies(url: str, pattern: str, fits: bool) -> None:
-    assert reaches(url, pattern) is fits
+    assert AddressPattern(pattern).matches(url) is fits
 
 
 def test_lists_of_what_is_allowed_are_one_list_and_hold_for_managed_servers(home: Home) -> None:

@@ -8,7 +8,7 @@ more than `WORK`, the answer is that it cannot be told.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -35,6 +35,14 @@ def folded(text: str) -> str:
 def literal(text: str) -> str:
     """The glob that matches this text alone."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in text)
+
+
+def star_glob(text: str) -> str:
+    """The glob for a pattern in which `*` alone is special.
+
+    Its pieces are plain texts, so that it is always told whether it matches.
+    """
+    return "*".join(map(literal, text.split("*")))
 
 
 class Glob:
@@ -73,6 +81,30 @@ class Glob:
                 return False
             at = found + piece.width
         return True
+
+
+class GlobSet:
+    """Several globs compiled together, for a filter that looks at many texts."""
+
+    __slots__ = ("_globs",)
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._globs = tuple(Glob(text) for text in texts)
+
+    def matches(self, *texts: str) -> Told:
+        """Whether one of the globs matches one of the texts.
+
+        `None` is neither yes nor no: a filter that denies has to take it for a yes, one that allows for a no.
+        """
+        in_doubt = False
+        for glob in self._globs:
+            for text in texts:
+                match = glob.matches(text)
+                if match:
+                    return True
+                if match is None:
+                    in_doubt = True
+        return None if in_doubt else False
 
 
 class _Piece(Struct, frozen=True):
@@ -154,14 +186,22 @@ def _split(text: str) -> list[list[_Element]]:
 
 def _elements(text: str) -> Iterator[tuple[bool, _Element]]:
     """Each element, and whether it is a star."""
+    # Without this a glob of brackets that never close would be searched to its end for each of them.
+    last_close = text.rfind("]")
     at = 0
     while at < len(text):
-        close = text.find("]", at + (3 if text[at + 1 : at + 2] == "!" else 2)) if text[at] == "[" else -1
+        close = _find_close(text, at) if text[at] == "[" and at < last_close else -1
         if close > 0:
             yield False, _class(text[at + 1 : close])
         else:
             yield text[at] == "*", None if text[at] == "?" else text[at]
         at = max(close, at) + 1
+
+
+def _find_close(text: str, at: int) -> int:
+    """The bracket that ends the class which opens here, -1 if none does; one that comes first is a member."""
+    first_member = at + 2 if text.startswith("!", at + 1) else at + 1
+    return text.find("]", first_member + 1)
 
 
 def _class(inside: str) -> _Element:

@@ -6,12 +6,12 @@ and what was decided about each. `servers`: a list of decisions about servers an
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from mooring.core.glob import Glob, star_glob
 from mooring.discovery.format import Says, ScanContext, Switch
 
 
@@ -36,8 +36,7 @@ def plain(switch: Switch, value: Any, context: ScanContext) -> tuple[Switch, Any
 def _is_on(rules: Any, cwd: str) -> bool:
     on, here = True, f"{cwd}/"
     for rule in _texts(_field(rules, "overrides")):
-        pattern = re.escape(rule.removeprefix("!")).replace(r"\*", ".*")
-        if re.fullmatch(pattern, here):
+        if Glob(star_glob(rule.removeprefix("!"))).matches(here):
             on = not rule.startswith("!")
     return on
 

@@ -1,111 +1,180 @@
-"""Which servers a policy in some other file lets start, going by name, command or address."""
+"""Which servers a policy in some other file lets start, by name, command or address.
+
+Claude Code keeps `allowedMcpServers` and `deniedMcpServers` in its settings, Amp keeps `amp.mcpPermissions`.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mooring.core.config import Http, ServerConfig, Stdio
+from msgspec import Struct
+
+from mooring.core.config import Connection, Http, ServerConfig, Stdio
+from mooring.core.glob import Glob, Told, star_glob
 from mooring.discovery.format import StartPolicy
 
 Rule: TypeAlias = Mapping[str, Any]
 
 
-def refused(config: ServerConfig, policies: Sequence[StartPolicy]) -> str | None:
-    """Where it is said that this server may not start; `None` where nothing stands against it.
+class StartPolicies:
+    """All policies of one tool, compiled once: there may be a thousand servers to judge."""
 
-    Lists of what is allowed are one list, wherever they stand. What a project's file denies are its own servers.
-    """
-    foreign = config.origin.scope == "project" and not config.origin.owned
-    for said in policies:
-        if said.scope == "project" and not foreign:
-            continue
-        if said.says == "denied" and any(_named(config, rule) or _started(config, rule) for rule in said.rules):
-            return said.where
-        if said.says == "rules" and _rejected(config, said.rules):
-            return said.where
-    allowed = [said for said in policies if said.says == "allowed"]
-    if not allowed or _allowed(config, tuple(rule for said in allowed for rule in said.rules)):
-        return None
-    return allowed[0].where
+    def __init__(self, policies: Sequence[StartPolicy]) -> None:
+        self._vetoes = [_compile_veto(policy) for policy in policies if policy.says != "allowed"]
+        # Claude Code takes all its lists of allowed servers for one list, whichever files they are in.
+        allowing = [policy for policy in policies if policy.says == "allowed"]
+        self._allowed = _ClaudeRules(rule for policy in allowing for rule in policy.rules)
+        self._allowed_in = allowing[0].where if allowing else None
 
-
-def _allowed(config: ServerConfig, rules: tuple[Rule, ...]) -> bool:
-    """A name counts only where no rule goes by what servers of this kind start or reach."""
-    key = "serverCommand" if isinstance(config.written or config.connection, Stdio) else "serverUrl"
-    if any(key in rule for rule in rules):
-        return any(_started(config, rule) for rule in rules)
-    return any(_named(config, rule) for rule in rules)
+    def find_refusal(self, config: ServerConfig) -> str | None:
+        """Where a file says that this server may not start; `None` if no file does."""
+        foreign = config.origin.scope == "project" and not config.origin.owned
+        for veto in self._vetoes:
+            # A project's file can deny the project's own servers, never the person's.
+            concerns = foreign or veto.scope != "project"
+            if concerns and veto.rules.reject(config):
+                return veto.where
+        if self._allowed_in is None or self._allowed.allow(config):
+            return None
+        return self._allowed_in
 
 
-def _named(config: ServerConfig, rule: Rule) -> bool:
-    return rule.get("serverName") == config.name
+class _Veto(Struct, frozen=True):
+    """The rules of one file that may keep a server from starting."""
+
+    rules: "_ClaudeRules | _AmpRules"
+    where: str
+    scope: str
 
 
-def _started(config: ServerConfig, rule: Rule) -> bool:
-    match config.written or config.connection:
-        case Stdio(command, args):
-            return rule.get("serverCommand") == [command.text, *(arg.text for arg in args)]
-        case Http(url):
-            return isinstance(pattern := rule.get("serverUrl"), str) and reaches(url.text, pattern)
+def _compile_veto(policy: StartPolicy) -> _Veto:
+    compiled = _AmpRules(policy.rules) if policy.says == "rules" else _ClaudeRules(policy.rules)
+    return _Veto(compiled, policy.where, policy.scope)
+
+
+def _target(config: ServerConfig) -> Connection:
+    """What the entry would start or reach as its tool reads it: `npx mcp-remote URL` is a program to Claude Code."""
+    return config.written or config.connection
+
+
+# --- Claude Code --------------------------------------------------------------------------------------------
+
+
+class _ClaudeRules:
+    """A list of rules, each with a `serverName`, a `serverCommand` (program and arguments) or a `serverUrl`."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        rules = tuple(rules)
+        self._names = [rule.get("serverName") for rule in rules]
+        self._commands = [rule["serverCommand"] for rule in rules if "serverCommand" in rule]
+        self._speaks_of_urls = any("serverUrl" in rule for rule in rules)
+        patterns = (rule.get("serverUrl") for rule in rules)
+        self._urls = [AddressPattern(pattern) for pattern in patterns if isinstance(pattern, str)]
+
+    def reject(self, config: ServerConfig) -> bool:
+        """Whether a list of denied servers holds this one, by name or by what it starts or reaches."""
+        return config.name in self._names or self._has_target(config)
+
+    def allow(self, config: ServerConfig) -> bool:
+        """Whether a list of allowed servers holds this one.
+
+        A name is enough only if no rule goes by what servers of this kind start or reach: anything may take a name.
+        """
+        is_program = isinstance(_target(config), Stdio)
+        names_are_not_enough = bool(self._commands) if is_program else self._speaks_of_urls
+        return self._has_target(config) if names_are_not_enough else config.name in self._names
+
+    def _has_target(self, config: ServerConfig) -> bool:
+        match _target(config):
+            case Stdio(command, args):
+                return [command.text, *(arg.text for arg in args)] in self._commands
+            case Http(url):
+                return any(pattern.matches(url.text) for pattern in self._urls)
 
 
 _ADDRESS = re.compile(r"(?P<scheme>[^:/]*)://(?:[^/?#@]*@)?(?P<host>[^/?#:]*)(?::(?P<port>[^/?#]*))?(?P<path>[^#]*)")
 _PORTS = {"http": "80", "https": "443"}
 
 
-def reaches(url: str, pattern: str) -> bool:
-    """Whether an address fits a pattern, by Claude Code's rules.
+class AddressPattern:
+    """A pattern for addresses, by Claude Code's rules.
 
-    `*` stands for anything in its part of the address; no path fits every path, and no port under a pattern of hosts
-    every port.
+    `*` stands for anything in its part of the address. A pattern without a path fits every path, and a pattern of
+    hosts without a port fits every port.
     """
-    if pattern == "*":
-        return True
-    given, wanted = _ADDRESS.match(url), _ADDRESS.match(pattern)
-    if given is None or wanted is None:
-        return False
-    if wanted["scheme"] not in ("*", given["scheme"]):
-        return False
-    if not _fit(given["host"].rstrip(".").lower(), wanted["host"].rstrip(".").lower()):
-        return False
-    any_port = wanted["port"] == "*" or (not wanted["port"] and "*" in wanted["host"])
-    usual = _PORTS.get(given["scheme"])
-    if not any_port and (given["port"] or usual) != (wanted["port"] or usual):
-        return False
-    return not wanted["path"] or _fit(given["path"] or "/", wanted["path"])
 
+    def __init__(self, text: str) -> None:
+        self._fits_all = text == "*"
+        self._parts = parts = _ADDRESS.match(text)
+        if parts is None:
+            return
+        self._host = Glob(star_glob(_normalize_host(parts["host"])))
+        self._path = Glob(star_glob(parts["path"])) if parts["path"] else None
+        self._any_port = parts["port"] == "*" or (not parts["port"] and "*" in parts["host"])
 
-def _fit(text: str, pattern: str) -> bool:
-    """`*` stands for anything. Takes each piece where it comes first, so that no pattern takes long."""
-    first, *pieces = pattern.split("*")
-    if not pieces:
-        return text == first
-    *pieces, last = pieces
-    end = len(text) - len(last)
-    if not (text.startswith(first) and text.endswith(last)):
-        return False
-    at = len(first)
-    for piece in pieces:
-        if (found := text.find(piece, at, end)) < 0:
+    def matches(self, url: str) -> bool:
+        """Whether an address fits. An address or a pattern that is none fits nothing."""
+        if self._fits_all:
+            return True
+        given, wanted = _ADDRESS.match(url), self._parts
+        if given is None or wanted is None:
             return False
-        at = found + len(piece)
-    return at <= end
+        if wanted["scheme"] not in ("*", given["scheme"]):
+            return False
+        if not self._host.matches(_normalize_host(given["host"])):
+            return False
+        usual = _PORTS.get(given["scheme"])
+        same_port = (given["port"] or usual) == (wanted["port"] or usual)
+        if not same_port and not self._any_port:
+            return False
+        return self._path is None or bool(self._path.matches(given["path"] or "/"))
 
 
-def _rejected(config: ServerConfig, rules: tuple[Rule, ...]) -> bool:
-    """The first rule whose patterns fit decides."""
-    return next((rule.get("action") == "reject" for rule in rules if _fits(config, rule.get("matches"))), False)
+def _normalize_host(host: str) -> str:
+    return host.rstrip(".").lower()
 
 
-def _fits(config: ServerConfig, patterns: Any) -> bool:
-    if not isinstance(patterns, Mapping) or not patterns:
+# --- Amp ----------------------------------------------------------------------------------------------------
+
+
+class _AmpRules:
+    """A list of rules, each with globs under `matches` and an `action`; the first rule that matches decides."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = [_AmpRule(_compile_globs(rule), rule.get("action") == "reject") for rule in rules]
+
+    def reject(self, config: ServerConfig) -> bool:
+        shown = _shown_to_amp(config)
+        for rule in self._rules:
+            match = rule.matches(shown)
+            # If it cannot be told whether a rule matches, one that rejects counts and one that allows does not.
+            if match or (match is None and rule.rejects):
+                return rule.rejects
         return False
-    return all(isinstance(p, str) and fnmatchcase(_shown(config).get(key, "\0"), p) for key, p in patterns.items())
 
 
-def _shown(config: ServerConfig) -> dict[str, str]:
-    match config.written or config.connection:
+class _AmpRule(Struct, frozen=True):
+    globs: Mapping[str, Glob]
+    rejects: bool
+
+    def matches(self, shown: Mapping[str, str]) -> Told:
+        """Whether every glob matches the field it is for; a rule without globs matches nothing."""
+        answers = [glob.matches(shown.get(field, "\0")) for field, glob in self.globs.items()]
+        if not answers or False in answers:
+            return False
+        return None if None in answers else True
+
+
+def _compile_globs(rule: Rule) -> dict[str, Glob]:
+    """The globs of a rule by the field they are for; none if one of them is no text, so that the rule says nothing."""
+    patterns = rule.get("matches")
+    if not isinstance(patterns, Mapping) or not all(isinstance(pattern, str) for pattern in patterns.values()):
+        return {}
+    return {field: Glob(pattern) for field, pattern in patterns.items()}
+
+
+def _shown_to_amp(config: ServerConfig) -> dict[str, str]:
+    match _target(config):
         case Stdio(command, args):
             return {"command": command.text, "args": " ".join(arg.text for arg in args)}
         case Http(url):

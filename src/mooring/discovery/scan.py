@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,9 @@ from mooring.discovery.dialect import Inputs
 from mooring.discovery.documents import Documents, dig, said, told
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.values import describe_kind
+
+if TYPE_CHECKING:
+    from mooring.discovery.policy import StartPolicies
 
 MOST_SERVERS = 1000
 SCOPES: tuple[Scope, ...] = ("cli", "managed", "project", "user")
@@ -86,7 +89,7 @@ def _definitions(
         format = replace(format, dialect=other)
     sheets = shelf.sheets(format)
     off, on = said(shelf, format.off), said(shelf, format.on)
-    policies = tuple(_policies(shelf, format.policies))
+    policies = _compile_policies(shelf, format)
     approved = said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
     trusted = said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
     owner = shelf.present(format.exclusive)
@@ -106,16 +109,23 @@ def _definitions(
                 scope, place = SCOPES.index("user"), entry.order + len(sheets)
             foreign = entry.origin.scope == "project" and not entry.origin.owned
             words = (approved.of(entry), trusted.of(entry)) if foreign else (None, None)
-            yield RankedDefinition(_under(policies, result.definition), (scope, order, place), *words)
+            yield RankedDefinition(_judge(policies, result.definition), (scope, order, place), *words)
     shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
 
 
-def _under(policies: tuple[StartPolicy, ...], config: ServerConfig | Broken) -> ServerConfig | Broken:
-    if not policies or isinstance(config, Broken) or not config.enabled:
+def _judge(policies: "StartPolicies | None", config: ServerConfig | Broken) -> ServerConfig | Broken:
+    if policies is None or isinstance(config, Broken) or not config.enabled:
         return config
-    from mooring.discovery.policy import refused  # only where a person or a machine has such rules
+    return replace(config, disabled_by=policies.find_refusal(config))
 
-    return replace(config, disabled_by=refused(config, policies))
+
+def _compile_policies(shelf: Documents, format: Format) -> "StartPolicies | None":
+    policies = tuple(_policies(shelf, format.policies))
+    if not policies:
+        return None
+    from mooring.discovery.policy import StartPolicies  # only where a person or a machine has such rules
+
+    return StartPolicies(policies)
 
 
 def _policies(shelf: Documents, switches: Iterable[Switch]) -> Iterator[StartPolicy]:

@@ -8,13 +8,13 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from mooring.core.call import Definition, ToolName
+from mooring.core.glob import GlobSet
 from mooring.core.result import Result
 from mooring.core.tool import Pair, Tool
 from mooring.errors import ProtocolError, UnknownTool
@@ -153,7 +153,7 @@ def _as_search_result(found: Definition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
 
 
-class ToolScope(Struct, frozen=True):
+class ToolScope(Struct, frozen=True, dict=True):
     """What an agent may use, by globs over `server.tool` or over the names that tools are shown by."""
 
     allow: tuple[str, ...] | None = None
@@ -168,16 +168,21 @@ class ToolScope(Struct, frozen=True):
 
     def allows_builtin(self, name: str) -> bool:
         """Whether one of Mooring's own tools is available. Only `deny` takes it away: `allow` is about servers."""
-        return not _named([name], self.deny)
+        return self._denied.matches(name) is False
 
     def _permits(self, *spelled: str) -> bool:
-        if _named(spelled, self.deny):
+        # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
+        if self._denied.matches(*spelled) is not False:
             return False
-        return self.allow is None or _named(spelled, self.allow)
+        return self._allowed is None or self._allowed.matches(*spelled) is True
 
+    @cached_property
+    def _allowed(self) -> GlobSet | None:
+        return None if self.allow is None else GlobSet(self.allow)
 
-def _named(spelled: Iterable[str], globs: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs for name in spelled)
+    @cached_property
+    def _denied(self) -> GlobSet:
+        return GlobSet(self.deny)
 
 
 def glob_for_server(server: str) -> str:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.glob import GlobSet
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mooring.tools.search.meaning import Meaning
 
 
-class ToolSource(Struct, frozen=True):
+class ToolSource(Struct, frozen=True, dict=True):
     """One server's tools, and the server object that they are bound to."""
 
     server: str
@@ -37,8 +37,18 @@ class ToolSource(Struct, frozen=True):
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
-        wanted = self.allow is None or any(fnmatchcase(tool, glob) for glob in self.allow)
-        return wanted and tool not in self.held and not any(fnmatchcase(tool, glob) for glob in self.deny)
+        if tool in self.held or self._denied.matches(tool) is not False:
+            return False
+        return self._allowed is None or self._allowed.matches(tool) is True
+
+    # Compiled once for all tools of a server: there may be a thousand of them.
+    @cached_property
+    def _allowed(self) -> GlobSet | None:
+        return None if self.allow is None else GlobSet(self.allow)
+
+    @cached_property
+    def _denied(self) -> GlobSet:
+        return GlobSet(self.deny)
 
 
 class CatalogEntry(Struct, frozen=True):

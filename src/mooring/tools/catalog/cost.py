@@ -1,9 +1,9 @@
 """What tools cost a model to read, and which of them it is shown from the start."""
 
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import TypeAlias
 
+from mooring.core.glob import GlobSet
 from mooring.core.tool import Pair, Tool
 
 Tools: TypeAlias = Mapping[Pair, Tool]
@@ -39,11 +39,7 @@ def defer(tools: Tools, budget: int, always: Iterable[str] = ()) -> tuple[Tools,
     ordered = {pair: tools[pair] for pair in sorted(tools)}
     if estimate_tools(ordered) <= budget:
         return ordered, {}
-    globs = tuple(always)
-    shown = {pair: tool for pair, tool in ordered.items() if _named(pair, globs)}
+    globs = GlobSet(always)
+    shown = {pair: tool for pair, tool in ordered.items() if globs.matches(".".join(pair))}
     deferred = {pair: tool for pair, tool in ordered.items() if pair not in shown}
     return shown, deferred
-
-
-def _named(pair: Pair, globs: Iterable[str]) -> bool:
-    return any(fnmatchcase(".".join(pair), glob) for glob in globs)

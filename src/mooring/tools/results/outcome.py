@@ -5,12 +5,13 @@ words, structured content is given once. Anything else that is binary becomes a 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct, json
 
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
+from mooring.core.glob import Glob
 from mooring.core.outcome import Part
 from mooring.core.raw import ABSENT, read
 from mooring.core.result import Reading, Result
@@ -80,7 +81,12 @@ def find_budget(setting: float | Mapping[str, float], server: str | None, tool: 
     if not isinstance(setting, Mapping):
         return int(setting)
     name = tool if server is None else f"{server}.{tool}"
-    return int(next((tokens for glob, tokens in setting.items() if fnmatchcase(name, glob)), DEFAULT_TOKENS))
+    return int(next((tokens for glob, tokens in setting.items() if _compile(glob).matches(name)), DEFAULT_TOKENS))
+
+
+@lru_cache(maxsize=256)
+def _compile(glob: str) -> Glob:
+    return Glob(glob)  # every result asks again for the same few globs of a setting
 
 
 # --- texts, and the two ends of long ones -------------------------------------------------------------------

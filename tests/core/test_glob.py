@@ -3,12 +3,13 @@
 import re
 import time
 import timeit
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.glob import Glob, folded, literal
+from mooring.core.glob import WORK, Glob, GlobSet, folded, literal, star_glob
 
 ELEMENTS = st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "[a-c]", "[*]", "[?]", "[[]", "[]]"])
 TEXTS = st.text(alphabet="abcA.*?[]", max_size=10)
@@ -26,6 +27,49 @@ def reference(elements: list[str], text: str) -> bool:
 def test_a_glob_matches_what_a_plain_reading_says(elements: list[str], texts: list[str]) -> None:
     glob = Glob("".join(elements))
     assert [glob.matches(text) for text in texts] == [reference(elements, text) for text in texts]
+
+
+@settings(max_examples=500, deadline=None)
+@given(glob=st.text(alphabet="abz-!^*?[].", max_size=10), texts=st.lists(TEXTS, min_size=5, max_size=5))
+def test_a_glob_matches_what_a_shell_would(glob: str, texts: list[str]) -> None:
+    ready = Glob(glob)
+    assert [ready.matches(text) for text in texts] == [fnmatchcase(text, glob) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "glob", ["github.*", "*.search_*", "?.list", "fs.[rw]*", "fs.[!r]*", "[*].a", "*", "fs.read", ""]
+)
+def test_filters_over_tools_match_what_they_did_by_the_standard_library(glob: str) -> None:
+    texts = ["github.search_code", "fs.read", "fs.write", "fs.list", "*.a", "a.list", "GitHub.x", "", "a\nb"]
+    assert [GlobSet([glob]).matches(text) for text in texts] == [fnmatchcase(text, glob) for text in texts]
+
+
+@settings(max_examples=300, deadline=None)
+@given(pattern=st.text(alphabet="ab*?[]!", max_size=8), text=TEXTS)
+def test_in_a_pattern_of_stars_nothing_else_is_special(pattern: str, text: str) -> None:
+    expected = re.fullmatch(re.escape(pattern).replace(r"\*", "(?s:.*)"), text) is not None
+    assert Glob(star_glob(pattern)).matches(text) is expected
+
+
+def test_a_set_of_globs_matches_where_one_of_them_matches_one_text() -> None:
+    globs = GlobSet(["a*", "*z"])
+    assert globs.matches("b", "z") is True
+    assert globs.matches("b", "c") is False
+    assert globs.matches() is False
+    assert GlobSet([]).matches("a") is False
+
+
+def test_a_set_of_globs_says_when_it_cannot_tell() -> None:
+    costly, long = "*" + "a?" * 50 + "*", "a" * WORK
+    assert Glob(costly).matches(long) is None
+    assert GlobSet(["b", costly]).matches(long) is None
+    assert GlobSet([costly, "a*"]).matches(long) is True
+
+
+def test_a_glob_of_brackets_that_never_close_is_compiled_at_once() -> None:
+    began = time.thread_time()
+    Glob("[" * 200_000)
+    assert time.thread_time() - began < 2
 
 
 @settings(max_examples=200, deadline=None)

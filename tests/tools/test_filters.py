@@ -1,0 +1,57 @@
+"""Filters over tools: every place that takes globs reads them alike, and what cannot be told is never let through."""
+
+import time
+import timeit
+from fnmatch import fnmatchcase
+
+import pytest
+from msgspec import Raw
+
+from mooring.core.tool import Tool
+from mooring.tools.catalog.catalog import ToolSource
+from mooring.tools.catalog.cost import defer
+from mooring.tools.deferral import Scope
+from mooring.tools.results.outcome import TOKENS, budget
+
+COSTLY = "*" + "a?" * 50 + "*"
+LONG = "a" * 200_000
+"""Whether `COSTLY` matches this would take too long to tell."""
+
+NAMES = ["search_code", "search", "read", "write", "a.b", "[x]", "READ", ""]
+GLOBS = ["*", "search*", "?ead", "[rw]*", "[!rw]*", "[[]x]", "read", "*.*", ""]
+
+
+def source(allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) -> ToolSource:
+    return ToolSource("server", (), None, allow, deny)
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+def test_an_ordinary_glob_filters_as_the_standard_library_would(glob: str) -> None:
+    expected = [fnmatchcase(name, glob) for name in NAMES]
+    assert [source(allow=(glob,)).offers(name) for name in NAMES] == expected
+    assert [not source(deny=(glob,)).offers(name) for name in NAMES] == expected
+    assert [not Scope(deny=(glob,)).own(name) for name in NAMES] == expected
+    assert [budget({glob: 1}, None, name) == 1 for name in NAMES] == expected
+
+
+def test_what_cannot_be_told_is_denied_and_not_allowed() -> None:
+    assert not source(allow=(COSTLY,)).offers(LONG)
+    assert not source(deny=(COSTLY,)).offers(LONG)
+    assert not Scope(allow=(COSTLY,)).server(LONG)
+    assert not Scope(deny=(COSTLY,)).server(LONG)
+    assert not Scope(deny=(COSTLY,)).own(LONG)
+
+
+def test_what_cannot_be_told_is_neither_always_shown_nor_given_more_room() -> None:
+    shown, deferred = defer({("server", LONG): Tool(LONG, Raw(b"{}"))}, 0, [COSTLY])
+    assert not shown
+    assert deferred
+    assert budget({COSTLY: 1}, None, LONG) == TOKENS
+
+
+def test_a_filter_is_compiled_once_for_all_tools() -> None:
+    globs = tuple(f"tool_{number}_[a-z]*" for number in range(300))
+    filtered = source(allow=globs)
+    names = [f"other_{number}" for number in range(1_000)]
+    taken = timeit.timeit(lambda: [filtered.offers(name) for name in names], timer=time.thread_time, number=1)
+    assert taken < 2  # compiling 300 globs for each of 1,000 tools takes more than ten times as long
