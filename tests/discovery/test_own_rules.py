@@ -371,6 +371,25 @@ def test_what_is_switched_on_for_a_session_is_on_unless_a_policy_refuses_it(
     assert home.inventory(switched_on=frozenset({"a"})).find("a").definition.config.enabled is enabled
 
 
+@pytest.mark.parametrize(
+    ("rules", "enabled"),
+    [
+        ([{"matches": {"url": "*"}, "action": "reject"}], {"program": True, "remote": False}),
+        ([{"matches": {"command": "*"}, "action": "reject"}], {"program": False, "remote": True}),
+        (
+            [{"matches": {"url": "*"}, "action": "allow"}, {"matches": {"command": "*"}, "action": "reject"}],
+            {"program": False, "remote": True},
+        ),
+    ],
+)
+def test_a_rule_of_amp_about_addresses_says_nothing_about_programs(
+    rules: list[Any], enabled: dict[str, bool], home: Home
+) -> None:
+    servers = {"program": {"command": "a"}, "remote": {"url": "https://a.example"}}
+    home.write("home/.config/amp/settings.json", {"amp.mcpServers": servers, "amp.mcpPermissions": rules})
+    assert {name: config(each).enabled for name, each in found(home).items()} == enabled
+
+
 def test_no_pattern_of_a_project_holds_up_a_scan(home: Home) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"a": {"type": "http", "url": "https://a.example/" + "a" * 60_000}}})
     rules = [{"serverUrl": "https://a.example/" + "*a" * 20_000 + "*b"}]

@@ -159,8 +159,11 @@ class _AmpRule(Struct, frozen=True):
 
     def matches(self, shown: Mapping[str, str]) -> Told:
         """Whether every glob matches the field it is for; a rule without globs matches nothing."""
-        answers = [glob.matches(shown.get(field, "\0")) for field, glob in self.globs.items()]
-        if not answers or False in answers:
+        # A rule about addresses says nothing about programs: `"url": "*"` is how Amp's manual blocks remote servers.
+        if not self.globs or not self.globs.keys() <= shown.keys():
+            return False
+        answers = [glob.matches(shown[field]) for field, glob in self.globs.items()]
+        if False in answers:
             return False
         return None if None in answers else True
 
