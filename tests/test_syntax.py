@@ -16,7 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mooring.errors import ParseError
-from mooring.syntax import Document, Kind, Path, parse
+from mooring.syntax.document import Document, Kind, Path
+from mooring.syntax.parse import parse
 
 MIB = 1024 * 1024
 CANARY = "cAnArY7q"
@@ -611,7 +612,7 @@ HOSTILE: dict[str, tuple[Kind, str, str, str]] = {
 TIMED = """
 import resource, sys, time, tomllib
 from mooring.errors import ParseError
-from mooring.syntax import parse
+from mooring.syntax.parse import parse
 data = sys.stdin.buffer.read()
 resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
 start = time.process_time()

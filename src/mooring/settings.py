@@ -9,7 +9,8 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import FileError, ParseError
-from mooring.syntax import Document, parse
+from mooring.syntax.document import Document
+from mooring.syntax.parse import parse
 
 Level: TypeAlias = Literal["managed", "user", "project", "default"]
 

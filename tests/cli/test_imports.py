@@ -21,7 +21,7 @@ OURS = [
     "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.template", "mooring.discovery.values",
     "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.inventory",
     "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.settings",
-    "mooring.syntax",
+    "mooring.syntax", "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse",
 ]  # fmt: skip
 
 CODE = """

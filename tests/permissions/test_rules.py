@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.permissions.insert import inserted
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow
 from mooring.permissions.verdict import Action, Mode, ProposedCall
 from mooring.settings import load
-from mooring.syntax import parse
+from mooring.syntax.edit import inserted
+from mooring.syntax.parse import parse
 from support import Home
 
 USER = "home/.config/mooring/settings.json"

@@ -25,7 +25,8 @@ from mooring.discovery.format import (
     locate,
 )
 from mooring.errors import FileError, ParseError
-from mooring.syntax import Document, parse
+from mooring.syntax.document import Document
+from mooring.syntax.parse import parse
 
 MOST_MATCHES = 256
 _NO_FOLDER = Folder()

@@ -11,7 +11,7 @@ from mooring.core.config import Origin, Scope, Transport
 from mooring.core.template import SecretPart
 from mooring.core.where import Platform, Where
 from mooring.discovery.dialect import CLAUDE, Dialect, Inputs
-from mooring.syntax import Document, Kind
+from mooring.syntax.document import Document, Kind
 
 PROJECT = "<project>"
 """In a key path: the current folder, or the nearest one above it that has an entry there."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
-from mooring.syntax import Document
+from mooring.syntax.document import Document
 
 MOST_VERSIONS = 64
 MOST_FILES = 32

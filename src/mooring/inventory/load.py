@@ -27,7 +27,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
-from mooring.syntax import parse
+from mooring.syntax.parse import parse
 
 
 class Inventory(Struct, frozen=True):

@@ -26,7 +26,7 @@ from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
 from mooring.permissions.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.settings import Settings
-from mooring.syntax import parse
+from mooring.syntax.parse import parse
 
 RuleLocation: TypeAlias = Literal["user", "project-local"]
 """Where a rule is saved: in the person's settings, or in their rules for this project."""
@@ -170,7 +170,7 @@ def _insert_rule(data: bytes, rule: Rule, server: ServerName, tool: str) -> byte
     rules = _parse_rules(text)
     if rule in rules:
         return None
-    from mooring.permissions.insert import inserted  # only when an answer is kept
+    from mooring.syntax.edit import inserted  # only when an answer is kept
 
     return mark + inserted(text, msgspec.to_builtins(rule), find_insertion_point(rules, server, tool)).encode()
 

@@ -11,7 +11,7 @@ from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet
 from mooring.discovery.formats import claude_plugins, codex_plugins, omp_plugins
 from mooring.discovery.scan import maps
 from mooring.discovery.values import EntryRefused, NoServer, as_map
-from mooring.syntax import Document
+from mooring.syntax.document import Document
 
 _SCHEMAS = "https://agent-plugins.org/schemas/"
 _SCHEMA = f"{_SCHEMAS}1.0.0/mcp.schema.json"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from mooring import files
 from mooring.core.template import SecretPart
 from mooring.errors import FileError, ParseError
-from mooring.syntax import parse
+from mooring.syntax.parse import parse
 
 
 def kept(secret: SecretPart, config: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.errors import ParseError
-from mooring.syntax import parse
+from mooring.syntax.parse import parse
 
 _TOKEN = r'(?s)"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|[{}\[\],:]'
 _REST_OF_LINE = r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)"

@@ -1,0 +1,46 @@
+"""JSONC, TOML, YAML and property lists into documents. No I/O, nothing executed."""
+
+from mooring.errors import ParseError
+from mooring.syntax.document import Document, Kind
+from mooring.syntax.jsonc import parse_json
+
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def parse(data: bytes, kind: Kind) -> Document:
+    """Read a file's bytes as its kind of text. A blank file is an empty object.
+
+    Raises:
+        ParseError: the bytes are not such a text; says why and on which line, and never quotes the text: it may hold
+            secrets.
+    """
+    # All but JSON is imported only when there is such a file: a listing without one must not pay for its parser.
+    if kind == "plist":
+        from mooring.syntax.plist import parse_plist
+
+        return parse_plist(data)
+    text = _decode(data)
+    if not text.strip():
+        return Document({}, text, kind)
+    match kind:
+        case "json":
+            return parse_json(text)
+        case "toml":
+            from mooring.syntax.toml import parse_toml
+
+            return parse_toml(text)
+        case "yaml":
+            from mooring.syntax.yaml import parse_yaml
+
+            return parse_yaml(text)
+
+
+def _decode(data: bytes) -> str:
+    # Editors on Windows save UTF-16, and UTF-8 with a mark at its beginning.
+    encoding = "utf-16" if data[:2] in _UTF_16_MARKS else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        bad = error.start
+    # Raised outside the `except` block, here and in every parser: an error in its context would hold the whole text.
+    raise ParseError("is not UTF-8 text", data.count(b"\n", 0, bad) + 1)

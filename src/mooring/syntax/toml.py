@@ -1,0 +1,82 @@
+"""TOML into documents."""
+
+import re
+import tomllib
+
+from mooring.errors import ParseError
+from mooring.syntax.document import Document, Offsets, Path, check_depth, lower_first
+
+KEY_PARTS = 32
+
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
+_KEY = rf"(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)"
+_LONG_STRING = r'"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}|\'\'\'(?:[^\']++|\'(?!\'\'))*+\'{0,5}'
+_LEXEME = rf"(?s){_LONG_STRING}|#[^\n]*|{_KEY}"
+_HEADER = rf"(?m)^[ \t]*+\[\[?[ \t]*+{_KEY}[ \t]*+\]"
+_ASSIGNMENT = rf"(?m)^[ \t]*+{_KEY}[ \t]*+="
+_AT_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
+_QUOTED_KEY = r"\(.*\)|(?<=key )['\"].*['\"]"
+
+
+def parse_toml(text: str) -> Document:
+    """Read a TOML text.
+
+    Raises:
+        ParseError: it is none; says why and on which line.
+    """
+    _refuse_long_keys(text)
+    try:
+        value = tomllib.loads(text.replace("\r\n", "\n"))
+        return Document(check_depth(value), text, "toml", find_offsets=find_offsets)
+    except tomllib.TOMLDecodeError as error:
+        reason, line = _explain(str(error))
+    except RecursionError:
+        reason, line = "is nested too deep", None
+    except ValueError:
+        reason, line = "holds a number or date that is out of range", None
+    raise ParseError(reason, line)
+
+
+def find_offsets(text: str) -> Offsets:
+    """Where each table and key begins."""
+    # Long strings and comments may hold lines that look like keys.
+    plain = re.sub(_LEXEME, _blank_unless_key, text)
+    headers = [(found.start("key"), _split_key(found["key"]), True) for found in re.finditer(_HEADER, plain)]
+    keys = [(found.start("key"), _split_key(found["key"]), False) for found in re.finditer(_ASSIGNMENT, plain)]
+    offsets: Offsets = {}
+    table: Path = ()
+    for offset, parts, is_header in sorted(headers + keys):
+        if is_header:
+            table = parts
+            offsets.setdefault(table, offset)
+        else:
+            offsets.setdefault((*table, *parts), offset)
+    return offsets
+
+
+def _explain(message: str) -> tuple[str, int | None]:
+    """What the parser says, and on which line; without the key that some of its messages quote."""
+    at = re.search(_AT_LINE, message)
+    line = int(at[1]) if at and at[1] else None
+    nameless = re.sub(_QUOTED_KEY, "a name", re.sub(_AT_LINE, "", message), flags=re.S)
+    return f"is not valid TOML: {lower_first(nameless)}", line
+
+
+def _refuse_long_keys(text: str) -> None:
+    """The standard parser takes quadratic time for one key of many parts: 100 KB of `a.a.a…` cost a minute."""
+    if all(line.count(".") < KEY_PARTS for line in text.split("\n")):
+        return
+    for lexeme in re.finditer(_LEXEME, text):
+        key = lexeme["key"] or ""
+        # Counting dots is cheap and splitting is not, so most keys are not split.
+        if key.count(".") >= KEY_PARTS and len(_split_key(key)) > KEY_PARTS:
+            line = text.count("\n", 0, lexeme.start()) + 1
+            raise ParseError(f"has a key of more than {KEY_PARTS} parts", line)
+
+
+def _blank_unless_key(found: re.Match[str]) -> str:
+    return found[0] if found["key"] else re.sub(r"[^\n]", " ", found[0])
+
+
+def _split_key(key: str) -> Path:
+    return tuple(part.strip("\"'") for part in re.findall(_PART, key))
