@@ -109,7 +109,8 @@ def _network(value: Any) -> bool:
 
 
 LONGEST_RULE = 1_000
-MODES = ("plan", "ask", "accept-reads", "bypass")
+MODES: tuple[Literal["plan", "ask", "accept-reads", "bypass"], ...] = ("plan", "ask", "accept-reads", "bypass")
+"""Permission modes, strictest first."""
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 from mooring.permissions import audit, values
-from mooring.permissions.policy import LEVELS, MODES, Policy, RuleLevel
+from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.permissions.verdict import ProposedCall, Rule
-from mooring.settings import SETTINGS
+from mooring.settings import MODES, SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
 

@@ -7,8 +7,9 @@ import timeit
 import pytest
 
 from mooring.core.tool import Hints
-from mooring.permissions.policy import LEVELS, MODES, Policy, RuleLevel
+from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule
+from mooring.settings import MODES
 
 READS = Hints(read_only_hint=True)
 

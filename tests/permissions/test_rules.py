@@ -13,7 +13,7 @@ from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow
 from mooring.permissions.verdict import Action, Mode, ProposedCall
 from mooring.settings import load
-from mooring.syntax.edit import inserted
+from mooring.syntax.edit import insert_rule
 from mooring.syntax.parse import parse
 from support import Home
 
@@ -194,7 +194,7 @@ def test_an_insertion_changes_nothing_else_in_any_text_or_is_refused(
     before = parse(text.encode(), "json").data
     at = data.draw(st.integers(0, count))
     try:
-        after = inserted(text, RULE, at)
+        after = insert_rule(text, RULE, at)
     except ParseError as error:
         assert "safely" in error.reason  # noqa: PT017  # either outcome is right, but no third
         return

@@ -30,8 +30,6 @@ from mooring.permissions.verdict import BYPASSED, Action, Level, Mode, ProposedC
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""
-MODES: tuple[Mode, ...] = ("plan", "ask", "accept-reads", "bypass")
-"""Strictest first."""
 MAX_REMEMBERED = 65_536
 
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")

@@ -21,11 +21,11 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.permissions.policy import MODES, Policy, RuleLevel
+from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
 from mooring.permissions.verdict import BYPASSED, Level, Mode, Rule, ServerName
-from mooring.settings import Settings
+from mooring.settings import MODES, Settings
 from mooring.syntax.parse import parse
 
 RuleLocation: TypeAlias = Literal["user", "project-local"]
@@ -170,9 +170,9 @@ def _insert_rule(data: bytes, rule: Rule, server: ServerName, tool: str) -> byte
     rules = _parse_rules(text)
     if rule in rules:
         return None
-    from mooring.syntax.edit import inserted  # only when an answer is kept
+    from mooring.syntax.edit import insert_rule  # only when an answer is kept
 
-    return mark + inserted(text, msgspec.to_builtins(rule), find_insertion_point(rules, server, tool)).encode()
+    return mark + insert_rule(text, msgspec.to_builtins(rule), find_insertion_point(rules, server, tool)).encode()
 
 
 def _parse_rules(text: str) -> list[Rule]:

@@ -1,9 +1,9 @@
-"""One more rule in the text of a settings file: text in, text out, comments and order kept. No I/O."""
+"""One more rule in the text of a settings file: text in, text out, every other byte kept. No I/O."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -15,94 +15,129 @@ _REST_OF_LINE = r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)"
 _INDENT = "  "
 
 
-def inserted(text: str, rule: Mapping[str, Any], at: int) -> str:
-    """The text with the rule at a place among its `permissions`, which are made if there are none.
+def insert_rule(text: str, rule: Mapping[str, Any], at: int) -> str:
+    """The text with the rule at an index of its `permissions`, which are made if there are none.
 
     Raises:
         ParseError: the text is not understood well enough to be changed by anyone but its owner.
     """
-    before = _data(text)
-    made = _made(text, _line(rule), at)
-    wanted = {**before, "permissions": [*before.get("permissions", [])]}
-    wanted["permissions"].insert(at, dict(rule))
-    if _data(made) != wanted:
+    before = _read_settings(text)
+    made = _insert(text, _dump(rule), at)
+    rules = list(before.get("permissions", []))
+    rules.insert(at, dict(rule))
+    # The new text is read again: a file laid out in some way that this module does not know stays untouched.
+    if _read_settings(made) != {**before, "permissions": rules}:
         raise ParseError("cannot be changed safely")
     return made
 
 
-class _Spot(Struct):
-    """Where things stand in the text: the ends of the outermost brace, of the list's bracket and of each rule."""
+def _read_settings(text: str) -> dict[str, Any]:
+    document = parse(text.encode(), "json")
+    rules = document.data.get("permissions", []) if isinstance(document.data, dict) else None
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise ParseError("does not hold settings")
+    # Which of two lists would the new rule belong to?
+    if document.duplicates:
+        raise ParseError("names something twice")
+    return dict(document.data)
 
-    brace: int = -1
-    bracket: int = -1
-    rules: list[int] = []
+
+def _dump(rule: Mapping[str, Any]) -> str:
+    """The rule on one line, its letters as they are unless one of them cannot be seen."""
+    text = json.dumps(rule, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(rule)
 
 
-def _made(text: str, line: str, at: int) -> str:
+def _insert(text: str, line: str, at: int) -> str:
     if not text.strip():
         return f'{{\n{_INDENT}"permissions": [\n{_INDENT * 2}{line}\n{_INDENT}]\n}}\n'
-    spot = _spot(text)
-    if spot.bracket < 0:
-        return _first_key(text, spot.brace, line)
-    if not spot.rules:
-        return _behind(text, spot.bracket, line)
+    landmarks = _find_landmarks(text)
+    if landmarks.list_start < 0:
+        comma = "," if _read_settings(text) else ""
+        return _insert_after(text, landmarks.object_start, f'"permissions": [{line}]{comma}')
+    if not landmarks.rule_ends:
+        return _insert_after(text, landmarks.list_start, line)
     if at == 0:
-        return _behind(text, spot.bracket, f"{line},")
-    return _after(text, spot.rules[at - 1], line, last=at == len(spot.rules))
+        return _insert_after(text, landmarks.list_start, f"{line},")
+    is_last = at == len(landmarks.rule_ends)
+    return _insert_after_rule(text, landmarks.rule_ends[at - 1], line, is_last)
 
 
-def _first_key(text: str, brace: int, line: str) -> str:
-    comma = "," if _data(text) else ""
-    return _behind(text, brace, f'"permissions": [{line}]{comma}')
-
-
-def _after(text: str, end: int, line: str, last: bool) -> str:
-    """Behind a rule; it gets a comma where it had none, and keeps what is remarked about it on its line."""
+def _insert_after_rule(text: str, end: int, line: str, is_last: bool) -> str:
+    """Behind a rule, which gets a comma if it had none and keeps a comment on its own line."""
     comma = re.compile(r"\s*,").match(text, end)
-    if comma is None:
-        return _behind(f"{text[:end]},{text[end:]}", end + 1, line) if last else text
-    return _behind(text, comma.end(), f"{line},")
+    if comma is not None:
+        return _insert_after(text, comma.end(), f"{line},")
+    if not is_last:
+        return text  # a comment hides the comma; the caller finds that nothing was inserted, and refuses
+    return _insert_after(f"{text[:end]},{text[end:]}", end + 1, line)
 
 
-def _behind(text: str, at: int, what: str) -> str:
-    """On a line of its own where the text has lines of their own there."""
+def _insert_after(text: str, at: int, line: str) -> str:
+    """On a line of its own if the text breaks its lines there, else on the same line."""
     rest = re.compile(_REST_OF_LINE).match(text, at)
     if rest is None:
-        before, after = " " * (text[at - 1] == ","), " " * (text[at - 1] != "," and what.endswith(","))
-        return f"{text[:at]}{before}{what}{after}{text[at:]}"
-    break_ = "\r\n" if text.startswith("\r\n", rest.end()) else "\n"
-    indent = re.compile(r"\s*?([ \t]*)(?=\S)").match(text, rest.end())
-    deep = indent[1] if indent and text[indent.end()] not in "}]" else _own_indent(text, at)
-    return f"{text[: rest.end()]}{break_}{deep}{what}{text[rest.end() :]}"
+        return _insert_on_same_line(text, at, line)
+    end = rest.end()
+    line_break = "\r\n" if text.startswith("\r\n", end) else "\n"
+    return f"{text[:end]}{line_break}{_find_indent(text, at, end)}{line}{text[end:]}"
 
 
-def _own_indent(text: str, at: int) -> str:
-    start = text.rfind("\n", 0, at) + 1
-    inner = _INDENT if text[at - 1] in "{[" else ""
-    return text[start : start + len(text[start:]) - len(text[start:].lstrip(" \t"))] + inner
+def _insert_on_same_line(text: str, at: int, line: str) -> str:
+    if text[at - 1] == ",":
+        return f"{text[:at]} {line}{text[at:]}"
+    space = " " if line.endswith(",") else ""
+    return f"{text[:at]}{line}{space}{text[at:]}"
 
 
-def _spot(text: str) -> _Spot:
-    spot, depth, key = _Spot(), 0, ""
-    for kind, token, end in _tokens(text):
-        if kind == "open":
-            depth += 1
-            if depth == 1:
-                spot.brace = end
-            elif depth == 2 and key == "permissions" and token == "[":
-                spot.bracket = end
-        elif kind == "close":
-            depth -= 1
-            if depth == 2 and key == "permissions":
-                spot.rules.append(end)
-        elif depth == 1:
-            key = token
-    return spot
+def _find_indent(text: str, at: int, end_of_line: int) -> str:
+    """How far the next line is indented; where that closes a bracket, the line of `at`, deeper behind an open one."""
+    following = re.compile(r"\s*?([ \t]*)(?=\S)").match(text, end_of_line)
+    if following is not None and text[following.end()] not in "}]":
+        return following[1]
+    start_of_line = text.rfind("\n", 0, at) + 1
+    own = re.compile(r"[ \t]*").match(text, start_of_line)
+    deeper = _INDENT if text[at - 1] in "{[" else ""
+    return (own[0] if own else "") + deeper
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Brackets as they open and close, and texts that are keys, with where they end."""
-    last: tuple[str, int] | None = None
+# --- where things are in the text ---------------------------------------------------------------------------
+
+
+class _Landmarks(Struct):
+    """Where the outermost object and its list of permissions begin, and where each rule ends; -1 if there is none."""
+
+    object_start: int = -1
+    list_start: int = -1
+    rule_ends: list[int] = []
+
+
+def _find_landmarks(text: str) -> _Landmarks:
+    landmarks, depth, key = _Landmarks(), 0, ""
+    for kind, token, end in _tokenize(text):
+        match kind:
+            case "open":
+                depth += 1
+                if depth == 1:
+                    landmarks.object_start = end
+                elif depth == 2 and key == "permissions" and token == "[":
+                    landmarks.list_start = end
+            case "close":
+                depth -= 1
+                if depth == 2 and key == "permissions":
+                    landmarks.rule_ends.append(end)
+            case "key":
+                if depth == 1:
+                    key = token
+    return landmarks
+
+
+_TokenKind: TypeAlias = Literal["open", "close", "key"]
+
+
+def _tokenize(text: str) -> Iterator[tuple[_TokenKind, str, int]]:
+    """Brackets as they open and close, and strings that are keys, each with where it ends."""
+    last_string: tuple[str, int] | None = None
     for found in re.finditer(_TOKEN, text):
         token = found[0]
         match token[0]:
@@ -110,24 +145,9 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
                 yield "open", token, found.end()
             case "}" | "]":
                 yield "close", token, found.end()
-            case ":" if last:
-                yield "key", last[0], last[1]
+            case ":" if last_string:
+                yield "key", *last_string
             case '"':
-                last = (json.loads(token, strict=False), found.end())
+                last_string = (json.loads(token, strict=False), found.end())
             case _:
                 pass
-
-
-def _line(rule: Mapping[str, Any]) -> str:
-    text = json.dumps(rule, ensure_ascii=False)
-    return text if text.isprintable() else json.dumps(rule)
-
-
-def _data(text: str) -> dict[str, Any]:
-    document = parse(text.encode(), "json")
-    rules = document.data.get("permissions", []) if isinstance(document.data, dict) else None
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise ParseError("does not hold settings")
-    if document.duplicates:
-        raise ParseError("names something twice")
-    return dict(document.data)
