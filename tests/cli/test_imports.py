@@ -18,7 +18,7 @@ OURS = [
     "mooring.core.secret", "mooring.core.template",
     "mooring.core.where", "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect",
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
-    "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.template", "mooring.discovery.values",
+    "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.sheets", "mooring.discovery.template", "mooring.discovery.values",
     "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.inventory",
     "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.settings",
     "mooring.syntax", "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse",

@@ -9,7 +9,7 @@ from mooring.core.approved import Standing
 from mooring.core.config import Broken, Http, Origin, Scope, ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.template import Template, TextPart, VariablePart, literal
-from mooring.discovery.choose import Choice, choose, rule
+from mooring.discovery.choose import Choice, choose, explain
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.scan import SCOPES, RankedDefinition
 
@@ -156,4 +156,4 @@ def test_choices_are_sorted_by_name_without_regard_to_case() -> None:
     ],
 )
 def test_the_rule_that_decided_is_said_in_words(winner: Given, loser: Given, words: str) -> None:
-    assert words in rule(define(winner, 0), define(loser, 1), loser.standing)
+    assert words in explain(define(winner, 0), define(loser, 1), loser.standing)

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.core.template import SecretPart, TextPart, VariablePart
 from mooring.core.where import Platform
-from mooring.discovery.choose import choose, rule
+from mooring.discovery.choose import choose, explain
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.policy import AddressPattern
-from mooring.discovery.scan import RankedDefinition, Scan, context, scan
+from mooring.discovery.scan import RankedDefinition, Scan, make_context, scan
 from support import Home
 
 
 def find(home: Home, platform: Platform = "linux", **env: str) -> Scan:
     where = replace(home.where, platform=platform, env={**home.env, **env})
-    return scan(context(where, str(home.cwd)), FORMATS)
+    return scan(make_context(where, str(home.cwd)), FORMATS)
 
 
 def found(home: Home, platform: Platform = "linux", **env: str) -> dict[str, RankedDefinition]:
@@ -272,7 +272,7 @@ def test_what_lies_in_a_plugin_that_is_off_keeps_nothing_out(home: Home) -> None
     home.write("home/.kiro/settings/mcp.json", {"mcpServers": {"a": {"command": "mine"}}})
     (choice,) = choose(find(home).definitions, lambda definition: "own")
     assert choice.definition.origin.tool == "kiro"
-    assert rule(choice.definition, choice.shadowed[0], "own") == "the plugin it lies in is switched off"
+    assert explain(choice.definition, choice.shadowed[0], "own") == "the plugin it lies in is switched off"
 
 
 @pytest.mark.parametrize(

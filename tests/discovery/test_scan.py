@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from mooring.core.config import Broken, ServerConfig
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.scan import Scan, context, scan
+from mooring.discovery.scan import Scan, make_context, scan
 from support import Home
 
 GOOD = {"command": "good", "args": ["a"]}
 
 
 def find(home: Home) -> Scan:
-    return scan(context(home.where, str(home.cwd)), FORMATS)
+    return scan(make_context(home.where, str(home.cwd)), FORMATS)
 
 
 def names(found: Scan) -> dict[str, ServerConfig | Broken]:
@@ -174,7 +174,7 @@ def test_arguments_beyond_reason_break_the_entry(value: list[str], home: Home) -
 def test_a_person_standing_at_home_has_no_project_there(home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"mine": GOOD}})
     home.write("home/.copilot/mcp-config.json", {"mcpServers": {"also": GOOD}})
-    found = scan(context(home.where, str(home.home)), FORMATS)
+    found = scan(make_context(home.where, str(home.home)), FORMATS)
     assert [definition.origin.scope for definition in found.definitions] == ["user", "user"]
 
 
@@ -183,7 +183,7 @@ def test_the_project_ends_at_the_nearest_git_folder(home: Home) -> None:
     deep.mkdir(parents=True)
     for folder in (deep, home.project, home.folder):
         (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {folder.name: GOOD}}))
-    found = scan(context(home.where, str(deep)), FORMATS)
+    found = scan(make_context(home.where, str(deep)), FORMATS)
     assert [definition.name for definition in found.definitions] == ["b", "project"]
 
 
@@ -192,7 +192,7 @@ def test_without_git_the_project_is_the_folder_alone(tmp_path: Path, home: Home)
     outer.mkdir(parents=True)
     (outer.parent / ".mcp.json").write_text(json.dumps({"mcpServers": {"outer": GOOD}}))
     (outer / ".mcp.json").write_text(json.dumps({"mcpServers": {"inner": GOOD}}))
-    found = scan(context(home.where, str(outer)), FORMATS)
+    found = scan(make_context(home.where, str(outer)), FORMATS)
     assert list(names(found)) == ["inner"]
 
 
@@ -219,7 +219,7 @@ def test_editors_keep_their_files_where_the_platform_says(
     home.write(expected, {"servers": {"x": GOOD}})
     values = {key: value.format(home=home.home) for key, value in env.items()}
     where = replace(home.where, platform=platform, env=values)
-    assert list(names(scan(context(where, str(home.cwd)), FORMATS))) == ["x"]
+    assert list(names(scan(make_context(where, str(home.cwd)), FORMATS))) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_tools_own_variables_move_its_files(variable: str, value: str, file: s
     body = '[mcp_servers.x]\ncommand = "good"\n' if file.endswith("toml") else json.dumps({container: {"x": GOOD}})
     home.write(file, body)
     where = replace(home.where, env={variable: value.format(home=home.home)})
-    assert list(names(scan(context(where, str(home.cwd)), FORMATS))) == ["x"]
+    assert list(names(scan(make_context(where, str(home.cwd)), FORMATS))) == ["x"]
 
 
 def test_a_relative_variable_does_not_move_our_own_folders(home: Home) -> None:
@@ -289,7 +289,7 @@ def test_claudes_project_is_found_through_a_link(home: Home) -> None:
     link = home.folder / "link"
     link.symlink_to(home.project)
     home.write("home/.claude.json", {"projects": {str(home.project): {"mcpServers": {"db": GOOD}}}})
-    assert list(names(scan(context(home.where, str(link)), FORMATS))) == ["db"]
+    assert list(names(scan(make_context(home.where, str(link)), FORMATS))) == ["db"]
 
 
 def test_a_linked_home_is_still_no_project(home: Home) -> None:
@@ -300,7 +300,7 @@ def test_a_linked_home_is_still_no_project(home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"mine": GOOD}})
     home.write("home/.claude/.mcp.json", {"mcpServers": {"also": GOOD}})
     for where in (replace(home.where, home=str(link)), replace(home.where, env={"CLAUDE_CONFIG_DIR": "/elsewhere"})):
-        found = scan(context(where, str(home.home)), FORMATS)
+        found = scan(make_context(where, str(home.home)), FORMATS)
         assert [d.origin.scope for d in found.definitions if d.origin.scope == "project"] == []
 
 
@@ -341,7 +341,7 @@ def test_opencode_leaves_projects_out_when_told_to(home: Home) -> None:
 
     home.write("project/opencode.json", {"mcp": {"x": {"type": "local", "command": ["y"]}}})
     where = replace(home.where, env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"})
-    assert scan(context(where, str(home.cwd)), FORMATS).definitions == ()
+    assert scan(make_context(where, str(home.cwd)), FORMATS).definitions == ()
 
 
 def found_on(home: Home, platform: Any, env: dict[str, str], file: str, content: Any, tool: str) -> list[str]:
@@ -349,7 +349,7 @@ def found_on(home: Home, platform: Any, env: dict[str, str], file: str, content:
 
     home.write(file, content)
     where = replace(home.where, platform=platform, env={k: v.format(home=home.home) for k, v in env.items()})
-    found = scan(context(where, str(home.cwd)), FORMATS)
+    found = scan(make_context(where, str(home.cwd)), FORMATS)
     return [definition.name for definition in found.definitions if definition.origin.tool == tool]
 
 
@@ -414,7 +414,7 @@ def test_opencode_takes_a_last_layer_and_a_timeout_for_all_from_its_variables_an
     home.write("home/.config/opencode/opencode.json", {"experimental": {"mcp_timeout": 7000}, "mcp": {"x": GOOD}})
     layer = json.dumps({"mcp": {"x": {"environment": {"A": "b"}}, "y": {**GOOD, "timeout": 1000}}})
     where = replace(home.where, env={"OPENCODE_CONFIG_CONTENT": layer})
-    found = scan(context(where, str(home.cwd)), FORMATS)
+    found = scan(make_context(where, str(home.cwd)), FORMATS)
     assert {d.name: d.config.call_timeout for d in found.definitions} == {"x": 7.0, "y": 1.0}  # type: ignore[union-attr]
     assert {d.origin.path for d in found.definitions} == {"$OPENCODE_CONFIG_CONTENT"}
     assert found.files == (f"{home.home}/.config/opencode/opencode.json",)

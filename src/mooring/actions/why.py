@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from mooring.actions.list import RowSource, source
 from mooring.core.config import Broken
-from mooring.discovery.choose import rule
+from mooring.discovery.choose import explain
 from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory
 
@@ -41,7 +41,7 @@ def why(inventory: Inventory, name: str) -> Reasons:
 def _candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
     standing = inventory.standing(definition)
     wins = definition is winner
-    reason = _state(definition) if wins else rule(winner, definition, standing)
+    reason = _state(definition) if wins else explain(winner, definition, standing)
     return Candidate(source(definition.origin), definition.origin.key, wins, standing, reason)
 
 

@@ -7,7 +7,7 @@ import click
 
 from mooring.cli.base import Command, current, print_json
 from mooring.core.secret import HIDDEN
-from mooring.discovery.scan import context
+from mooring.discovery.scan import make_context
 from mooring.display.text import columns, problem_line, safe, short_path
 from mooring.errors import ConfigError
 from mooring.settings import SETTINGS, SettingValue, load
@@ -24,7 +24,7 @@ def command(ctx: click.Context, key: str | None) -> None:
     """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
     options = current(ctx)
     request = options.request()
-    root = context(request.where, request.cwd).root if request.project else None
+    root = make_context(request.where, request.cwd).root if request.project else None
     settings = load(request.where, root)
     if key is not None and key not in settings.values:
         raise ConfigError(f"{key} is no setting. The settings are: {', '.join(SETTINGS)}.")

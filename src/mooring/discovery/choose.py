@@ -1,13 +1,13 @@
-"""Pure: definitions and how each stands, into the one that counts for each name, and what it keeps out.
+"""Pure: definitions and their standing into the one that wins each name, and those it keeps out.
 
 No entries are merged between tools: one definition wins, the others are shadowed and stay visible. A winner
 that is disabled or broken still owns its name. A project's definition that is not approved displaces nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.approved import Standing, in_force
 from mooring.core.config import Http, ServerConfig, Stdio
@@ -15,7 +15,7 @@ from mooring.discovery.scan import DORMANT, RankedDefinition
 
 
 class Choice(Struct, frozen=True):
-    """One name: the definition that counts, how it stands, and the others."""
+    """One name: the definition that wins, its standing, and the others."""
 
     definition: RankedDefinition
     standing: Standing
@@ -38,29 +38,30 @@ def choose(
     definitions: Iterable[RankedDefinition], standing: Callable[[RankedDefinition], Standing]
 ) -> tuple[Choice, ...]:
     """One choice for each name, sorted by name; `definitions` come highest rank first."""
-    names: dict[str, list[RankedDefinition]] = {}
+    by_name: dict[str, list[RankedDefinition]] = {}
     for definition in definitions:
-        names.setdefault(definition.name, []).append(definition)
-    choices = [_choice(candidates, standing) for candidates in names.values()]
-    return tuple(sorted(_with_aliases(choices), key=lambda choice: (choice.name.casefold(), choice.name)))
+        by_name.setdefault(definition.name, []).append(definition)
+    choices = [_choose_one(candidates, standing) for candidates in by_name.values()]
+    return tuple(sorted(_add_aliases(choices), key=lambda choice: (choice.name.casefold(), choice.name)))
 
 
-def rule(winner: RankedDefinition, loser: RankedDefinition, loser_standing: Standing) -> str:
-    """Why the one counts and the other does not, in words."""
+def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: Standing) -> str:
+    """Why one definition wins over another, in words."""
     if not in_force(loser_standing) and loser.rank < winner.rank:
-        return {
-            "rejected": "you rejected it for this project",
-            "changed": "it changed since you decided about it",
-        }.get(loser_standing, "it comes from the project and is not approved")
+        return _NOT_IN_FORCE.get(loser_standing, "it comes from the project and is not approved")
     if loser.rank[0] == DORMANT:
         return "the plugin it lies in is switched off"
     if winner.rank[0] != loser.rank[0]:
         return f"{_SCOPES[winner.origin.scope]} counts before {_SCOPES[loser.origin.scope]}"
     if winner.rank[1] != loser.rank[1]:
-        return f"{_named(winner)} counts before {_named(loser)}"
+        return f"{_source_name(winner)} counts before {_source_name(loser)}"
     return "of one tool's files, this one counts first"
 
 
+_NOT_IN_FORCE: dict[Standing, str] = {
+    "rejected": "you rejected it for this project",
+    "changed": "it changed since you decided about it",
+}
 _SCOPES = {
     "cli": "the command line",
     "managed": "the machine's managed configuration",
@@ -69,43 +70,53 @@ _SCOPES = {
 }
 
 
-def _named(definition: RankedDefinition) -> str:
+def _source_name(definition: RankedDefinition) -> str:
+    # `.mcp.json` is read by many tools and ranks behind Claude Code's own files, though it is one of them.
     tool, path = definition.origin.tool, definition.origin.path or ""
     return ".mcp.json" if tool == "claude-code" and path.endswith("/.mcp.json") else tool
 
 
-def _choice(candidates: Sequence[RankedDefinition], standing: Callable[[RankedDefinition], Standing]) -> Choice:
-    stands = [(definition, standing(definition)) for definition in candidates]
-    winner, how = (
-        next((pair for pair in stands if in_force(pair[1])), None)
-        or next((pair for pair in stands if pair[1] != "rejected"), None)
-        or stands[0]
-    )
-    proposed = next(
-        (d for d, s in stands if in_force(how) and s in ("unseen", "changed") and d.rank < winner.rank), None
-    )
-    shadowed = tuple(d for d in candidates if d is not winner and d is not proposed)
-    return Choice(winner, how, shadowed, proposed)
+def _choose_one(candidates: Sequence[RankedDefinition], standing: Callable[[RankedDefinition], Standing]) -> Choice:
+    judged = [(definition, standing(definition)) for definition in candidates]
+    winner, winner_standing = _find_winner(judged)
+    proposed = _find_proposed(judged, winner) if in_force(winner_standing) else None
+    shadowed = tuple(each for each in candidates if each is not winner and each is not proposed)
+    return Choice(winner, winner_standing, shadowed, proposed)
 
 
-def _with_aliases(choices: list[Choice]) -> Iterable[Choice]:
-    twins: dict[Any, list[str]] = {}
-    for choice in choices:
-        if (key := _connection_key(choice)) is not None:
+def _find_winner(judged: list[tuple[RankedDefinition, Standing]]) -> tuple[RankedDefinition, Standing]:
+    """The highest that is in force; else the highest that may still be approved; else the highest of all."""
+    for definition, standing in judged:
+        if in_force(standing):
+            return definition, standing
+    for definition, standing in judged:
+        if standing != "rejected":
+            return definition, standing
+    return judged[0]
+
+
+def _find_proposed(
+    judged: list[tuple[RankedDefinition, Standing]], winner: RankedDefinition
+) -> RankedDefinition | None:
+    for definition, standing in judged:
+        if standing in ("unseen", "changed") and definition.rank < winner.rank:
+            return definition
+    return None
+
+
+def _add_aliases(choices: list[Choice]) -> Iterable[Choice]:
+    twins: dict[Hashable, list[str]] = {}
+    keys = [_connection_key(choice) for choice in choices]
+    for choice, key in zip(choices, keys, strict=True):
+        if key is not None:
             twins.setdefault(key, []).append(choice.name)
-    for choice in choices:
-        same = twins.get(_connection_key(choice), [])
-        yield Choice(
-            choice.definition,
-            choice.standing,
-            choice.shadowed,
-            choice.proposed,
-            tuple(name for name in sorted(same) if name != choice.name),
-        )
+    for choice, key in zip(choices, keys, strict=True):
+        names = sorted(twins.get(key, []))
+        yield replace(choice, aliases=tuple(name for name in names if name != choice.name))
 
 
-def _connection_key(choice: Choice) -> Any:
-    """What would be started or reached, by meaning; `None` where nothing would."""
+def _connection_key(choice: Choice) -> Hashable:
+    """What would be started or reached, by meaning; `None` if nothing would."""
     config = choice.definition.config
     if not isinstance(config, ServerConfig) or not config.enabled:
         return None

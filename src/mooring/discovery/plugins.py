@@ -1,4 +1,4 @@
-"""The folders of installed plugins: where each tool's registry says they are, and where in them servers stand."""
+"""The folders of installed plugins: where each tool's registry says they are, and where in them servers are."""
 
 import os
 import re
@@ -19,153 +19,195 @@ MOST_FILES = 32
 BUNDLES = (".mcpb", ".dxt")
 
 
-class Elsewhere(Struct, frozen=True):
+class ManifestFile(Struct, frozen=True):
     """A file that a plugin's manifest names."""
 
     path: str
     place: Place
 
 
-def named(whose: str, value: Any, path: str, context: ScanContext) -> Iterable[Folder]:
-    """The folders that a registry names, from what it says and where it stands."""
-    return _REGISTRIES[whose](value, path, context)
+def find_folders(tool: str, value: Any, path: str, context: ScanContext) -> Iterable[Folder]:
+    """The folders that a tool's registry names, from what it holds and the path it is at."""
+    return _REGISTRIES[tool](value, path, context)
 
 
-def _claude(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+# --- registries ---------------------------------------------------------------------------------------------
+
+
+def _read_claude(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
-    for id, install in _installed(value, context):
-        own = f"{home}/data/{re.sub('[^A-Za-z0-9_-]', '-', id)}"
-        fixed = dict.fromkeys(("CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"), own) | {"CLAUDE_PROJECT_DIR": context.root}
-        yield Folder(install["installPath"], id, f"plugin:{id.rpartition('@')[0] or id}:", fixed)
+    for id, install in _installs(value, context):
+        data = f"{home}/data/{re.sub('[^A-Za-z0-9_-]', '-', id)}"
+        fixed = _claude_data(data) | {"CLAUDE_PROJECT_DIR": context.root}
+        name = id.rpartition("@")[0] or id
+        # Claude Code shows a plugin's server as `plugin:<plugin>:<server>`.
+        yield Folder(install["installPath"], id, f"plugin:{name}:", fixed)
 
 
-def _installed(plugins: Any, context: ScanContext) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The ids of the plugins that concern this person or this project, and the last install of each."""
-    for id, listed in plugins.items() if isinstance(plugins, Mapping) else ():
-        for install in reversed(listed) if isinstance(listed, list) else (listed,):
-            match install:
-                case {"installPath": str()} if install.get("projectPath") in (None, *context.folders):
-                    yield id, install
-                    break
-
-
-def _omp(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+def _read_omp(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
-    for id, install in _installed(value, context):
-        name, scope = id.rpartition("@")[0], "user" if install.get("scope", "user") == "user" else "project"
-        own = f"{home}/data/{name}-{sha256(f'{id}#{scope}'.encode()).hexdigest()[:16]}"
-        yield Folder(install["installPath"], id, f"{name}:", {"PLUGIN_DATA": own}, _off(install, path))
+    for id, install in _installs(value, context):
+        name = id.rpartition("@")[0]
+        scope = "user" if install.get("scope", "user") == "user" else "project"
+        # oh-my-pi tells two installs of one plugin apart by a digest, in the name of the folder for its data.
+        digest = sha256(f"{id}#{scope}".encode()).hexdigest()[:16]
+        data = f"{home}/data/{name}-{digest}"
+        yield Folder(install["installPath"], id, f"{name}:", {"PLUGIN_DATA": data}, _find_off(install, path))
 
 
-def _codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+def _read_codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
-    for id, said in value.items() if isinstance(value, Mapping) else ():
+    plugins = value if isinstance(value, Mapping) else {}
+    for id, plugin in plugins.items():
         name, _, market = id.rpartition("@")
-        if name and isinstance(said, Mapping):
-            own = dict.fromkeys(("CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"), f"{home}/plugins/data/{name}-{market}")
-            yield Folder(f"{home}/plugins/cache/{market}/{name}/*", id, variables=own, disabled_by=_off(said, path))
+        if not name or not isinstance(plugin, Mapping):
+            continue
+        fixed = _claude_data(f"{home}/plugins/data/{name}-{market}")
+        # The registry names no version; each is a folder of its own.
+        yield Folder(
+            f"{home}/plugins/cache/{market}/{name}/*", id, variables=fixed, disabled_by=_find_off(plugin, path)
+        )
 
 
-def _copilot(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+def _read_copilot(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
     for install in value if isinstance(value, list) else ():
-        if isinstance(install, Mapping) and isinstance(name := install.get("name"), str):
-            market = str(install.get("marketplace") or "")
-            below = f"{market or '_direct'}/{name}"
-            own = dict.fromkeys(("CLAUDE_PLUGIN_DATA", "COPILOT_PLUGIN_DATA"), f"{home}/plugin-data/{below}")
-            folder = str(install.get("cache_path") or f"{home}/installed-plugins/{below}")
-            yield Folder(folder, f"{name}@{market}" if market else "", "", own, _off(install, path))
+        name = _field(install, "name")
+        if not isinstance(name, str):
+            continue
+        market = str(install.get("marketplace") or "")
+        below = f"{market or '_direct'}/{name}"
+        fixed = dict.fromkeys(("CLAUDE_PLUGIN_DATA", "COPILOT_PLUGIN_DATA"), f"{home}/plugin-data/{below}")
+        folder = str(install.get("cache_path") or f"{home}/installed-plugins/{below}")
+        id = f"{name}@{market}" if market else ""
+        yield Folder(folder, id, "", fixed, _find_off(install, path))
 
 
-def _factory(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
-    return (Folder(install["installPath"], id) for id, install in _installed(value, context))
+def _read_factory(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+    for id, install in _installs(value, context):
+        yield Folder(install["installPath"], id)
 
 
-def _roo(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
-    yield from [Folder(value)] if isinstance(value, str) and value else []
-
-
-def _off(install: Mapping[str, Any], path: str) -> str | None:
-    return f"`enabled` in {path}" if install.get("enabled") is False else None
+def _read_roo(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
+    """Roo's `customStoragePath`: one folder, and no plugin's."""
+    if isinstance(value, str) and value:
+        yield Folder(value)
 
 
 _REGISTRIES: dict[str, Callable[[Any, str, ScanContext], Iterator[Folder]]] = {
-    "claude-code": _claude,
-    "omp": _omp,
-    "codex": _codex,
-    "copilot-cli": _copilot,
-    "factory": _factory,
-    "roo": _roo,
+    "claude-code": _read_claude,
+    "omp": _read_omp,
+    "codex": _read_codex,
+    "copilot-cli": _read_copilot,
+    "factory": _read_factory,
+    "roo": _read_roo,
 }
 
 
-def settled(folder: Folder, off: str | None, answers: Iterable[Any]) -> Folder | None:
-    """A folder with its newest version, what the person answered to its questions, and where it is switched off."""
-    path = _newest(folder.path) if folder.path.endswith("/*") else folder.path
+def _installs(plugins: Any, context: ScanContext) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The ids of the plugins that concern this person or this project, and the last install of each."""
+    if not isinstance(plugins, Mapping):
+        return
+    for id, listed in plugins.items():
+        installs = listed if isinstance(listed, list) else [listed]
+        concerned = [install for install in installs if _concerns(install, context)]
+        if concerned:
+            yield id, concerned[-1]
+
+
+def _concerns(install: Any, context: ScanContext) -> bool:
+    if not isinstance(_field(install, "installPath"), str):
+        return False
+    return install.get("projectPath") in (None, *context.folders)
+
+
+def _claude_data(folder: str) -> dict[str, str]:
+    """The folder for a plugin's data under both of its names: Codex sets Claude Code's variable too."""
+    return dict.fromkeys(("CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"), folder)
+
+
+def _find_off(install: Mapping[str, Any], path: str) -> str | None:
+    return f"`enabled` in {path}" if install.get("enabled") is False else None
+
+
+# --- folders ------------------------------------------------------------------------------------------------
+
+
+def resolve(folder: Folder, off: str | None, answers: Iterable[Any]) -> Folder | None:
+    """A folder at its newest version, with the person's answers to its questions and where it is switched off.
+
+    `None` if there is no version of it, or no full path: a relative one could lead into a repository.
+    """
+    path = _find_newest(folder.path) if folder.path.endswith("/*") else folder.path
     if path is None or not os.path.isabs(path):
         return None
-    path = os.path.normpath(path)
-    return replace(
-        folder, path=path, disabled_by=off, variables={**folder.variables, **dict(_answers(folder.id, answers))}
-    )
+    fixed = {**folder.variables, **_read_answers(folder.id, answers)}
+    return replace(folder, path=os.path.normpath(path), disabled_by=off, variables=fixed)
 
 
-def _newest(pattern: str) -> str | None:
+def _find_newest(pattern: str) -> str | None:
     """Of several versions the one called `local`, else the highest."""
     found = [path for path in files.matches(pattern, MOST_VERSIONS) if os.path.isdir(path)]
-    return max(found, key=lambda path: (path.endswith("/local"), _version(path)), default=None)
+    return max(found, key=lambda path: (path.endswith("/local"), _version_key(path)), default=None)
 
 
-def _version(path: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", os.path.basename(path))]
+def _version_key(path: str) -> list[tuple[int, str]]:
+    """Numbers are compared as numbers, so that 1.10 is higher than 1.9."""
+    parts = re.split(r"(\d+)", os.path.basename(path))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _answers(id: str, given: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    for each in given:
-        match each:
-            case Mapping() if isinstance(config := each.get(id), Mapping) and isinstance(
-                config.get("options"), Mapping
-            ):
-                for name, value in config["options"].items():
-                    if isinstance(value, str | int | float):
-                        yield f"user_config.{name}", str(value).lower() if isinstance(value, bool) else str(value)
-            case _:
-                pass
+def _read_answers(id: str, answers: Iterable[Any]) -> dict[str, str]:
+    """What the person answered to this plugin's questions, as the variables that stand for it."""
+    found: dict[str, str] = {}
+    for each in answers:
+        options = _field(_field(each, id), "options")
+        for name, value in options.items() if isinstance(options, Mapping) else ():
+            if isinstance(value, str | int | float):
+                text = str(value)
+                # JSON's words for the truth, not Python's.
+                found[f"user_config.{name}"] = text.lower() if isinstance(value, bool) else text
+    return found
 
 
-def parts(sheet: Sheet) -> Iterator[Sheet | Elsewhere | Problem]:
-    """What a manifest says of servers: itself where it holds them, the files that it names, and what is neither."""
-    value = _under(sheet.document.data, sheet.place.key or ())
+# --- manifests ----------------------------------------------------------------------------------------------
+
+
+def read_manifest(sheet: Sheet) -> Iterator[Sheet | ManifestFile | Problem]:
+    """What a manifest says about servers: itself if it holds them, the files it names, and notes on what is neither."""
+    value: Any = sheet.document.data
+    for step in sheet.place.key or ():
+        value = _field(value, step)
     if not isinstance(value, str | list):
         yield sheet
         return
-    for item in value[:MOST_FILES] if isinstance(value, list) else (value,):
+    items = value[:MOST_FILES] if isinstance(value, list) else [value]
+    for item in items:
         match item:
             case str():
-                yield _named(sheet, item)
+                yield _check_file(sheet, item)
             case Mapping():
-                yield replace(sheet, place=replace(sheet.place, key=None), document=Document({"mcpServers": item}))
+                inline = Document({"mcpServers": item})
+                yield replace(sheet, place=replace(sheet.place, key=None), document=inline)
             case _:
-                yield _problem(sheet, "names something that is neither a file nor a map of servers")
+                yield _make_note(sheet, "names something that is neither a file nor a map of servers")
 
 
-def _named(sheet: Sheet, path: str) -> Elsewhere | Problem:
+def _check_file(sheet: Sheet, path: str) -> ManifestFile | Problem:
     folder = sheet.folder.path
     target = os.path.normpath(os.path.join(folder, path))
     if path.endswith(BUNDLES):
-        return _problem(sheet, "names a bundle, which its tool unpacks for itself, so the server in it is not read")
+        return _make_note(sheet, "names a bundle, which its tool unpacks for itself, so the server in it is not read")
     if not target.startswith(folder + os.sep):
-        return _problem(sheet, "names a file outside the plugin, which is not read")
-    return Elsewhere(target, replace(sheet.place, key=None))
+        return _make_note(sheet, "names a file outside the plugin, which is not read")
+    return ManifestFile(target, replace(sheet.place, key=None))
 
 
-def _problem(sheet: Sheet, message: str) -> Problem:
+def _make_note(sheet: Sheet, message: str) -> Problem:
     key = sheet.place.key or ()
     line = sheet.document.line(key)
     return Problem(sheet.path, f"`{'.'.join(key)}` {message}", "nothing to do; it is left out", line=line, level="note")
 
 
-def _under(data: Any, key: tuple[str, ...]) -> Any:
-    for step in key:
-        data = data.get(step) if isinstance(data, Mapping) else None
-    return data
+def _field(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None

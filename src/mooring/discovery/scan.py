@@ -1,4 +1,4 @@
-"""Every definition found, and every problem: reads files by each tool's own rules, and nothing else."""
+"""Every definition found, and every problem: reads files by each tool's own rules, and does nothing else."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +13,10 @@ from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
-from mooring.discovery.documents import Documents, dig, said, told
+from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
+from mooring.discovery.mentions import find_mentions, read_switch
+from mooring.discovery.sheets import SheetFinder
 from mooring.discovery.values import describe_kind
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 MOST_SERVERS = 1000
 SCOPES: tuple[Scope, ...] = ("cli", "managed", "project", "user")
 DORMANT = len(SCOPES)
-"""The rank of what lies in a plugin that is switched off: it keeps nothing out."""
+"""The rank of everything in a plugin that is switched off: it keeps nothing out."""
 
 
 class RankedDefinition(Struct, frozen=True):
@@ -33,7 +35,7 @@ class RankedDefinition(Struct, frozen=True):
     rank: tuple[int, int, int]
     """Scope, tool, and place inside the tool."""
     vouched_by: str | None = None
-    """The person's own file in which the tool recorded that they approved of this server."""
+    """The person's own file in which the tool recorded that they approved this server."""
     marked_by: str | None = None
     """The person's own file in which the tool calls this whole project trusted: information, never a grant."""
 
@@ -56,7 +58,7 @@ class Scan(Struct, frozen=True):
     """Everywhere a file was looked for, found or not: whatever changes there may change what is configured."""
 
 
-def context(where: Where, cwd: str, with_project: bool = True) -> ScanContext:
+def make_context(where: Where, cwd: str, with_project: bool = True) -> ScanContext:
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
         return ScanContext(where, cwd, ())
@@ -69,58 +71,92 @@ def scan(
 ) -> Scan:
     """Read every format's files. Never raises for what a file holds, never expands, runs or follows anything in it.
 
-    With `keep`, programs that only lead to an address stay programs. What files say of being off does not count for
-    servers that are `switched_on`.
+    With `keep`, programs that only lead to an address stay programs. Servers in `switched_on` are on whatever files
+    say, unless a policy refuses them.
     """
-    shelf = Documents(context, formats)
+    documents = Documents(context, formats)
+    finder = SheetFinder(documents, formats)
     found: list[RankedDefinition] = []
     for order, format in enumerate(formats):
-        found.extend(_definitions(shelf, format, order, keep, switched_on))
+        found.extend(_FormatScan(documents, finder, format, order).run(keep, switched_on))
         for program in format.unreadable:
-            shelf.problems.extend(_out_of_reach(shelf, program))
+            documents.problems.extend(_report_unreadable(documents, program))
     found.sort(key=lambda definition: definition.rank)
-    return Scan(tuple(found), tuple(shelf.problems), tuple(shelf.seen), tuple(shelf.looked))
+    return Scan(tuple(found), tuple(documents.problems), tuple(documents.seen), tuple(documents.looked))
 
 
-def _definitions(
-    shelf: Documents, format: Format, order: int, keep: bool, switched_on: Collection[str]
-) -> Iterator[RankedDefinition]:
-    if shelf.context.where.platform == "win32" and (other := format.dialect.on_windows):
-        format = replace(format, dialect=other)
-    sheets = shelf.sheets(format)
-    off, on = said(shelf, format.off), said(shelf, format.on)
-    policies = _compile_policies(shelf, format)
-    approved = said(shelf, [switch for switch in format.approved_in if switch.place.scope == "user"])
-    trusted = said(shelf, [switch for switch in format.trust_marks if switch.place.scope == "user"])
-    owner = shelf.present(format.exclusive)
-    found = tuple((format.gather or maps)(format, sheets, shelf.context))
-    mine = {entry.name for entry in found if entry.origin.scope == "user"} if format.user_first else frozenset()
-    for entry in found:
-        blocked = f"{owner} has exclusive control" if owner and entry.origin.scope != "managed" else None
-        wanted = entry.name in switched_on
-        disabled_by = blocked or (None if wanted else off.of(entry)) or entry.disabled_by
-        result = entries.read_entry(
-            entry, format, disabled_by, keep_mcp_remote=keep, force_on=wanted or on.of(entry) is not None
-        )
-        shelf.problems.extend(result.problems)
-        if result.definition is not None:
-            scope, place = DORMANT if entry.disabled_by else SCOPES.index(entry.origin.scope), entry.order
-            if entry.origin.scope == "project" and entry.name in mine:
-                scope, place = SCOPES.index("user"), entry.order + len(sheets)
-            foreign = entry.origin.scope == "project" and not entry.origin.owned
-            words = (approved.of(entry), trusted.of(entry)) if foreign else (None, None)
-            yield RankedDefinition(_judge(policies, result.definition), (scope, order, place), *words)
-    shelf.problems.extend(problem for sheet in sheets for problem in _misplaced(format, sheet, shelf.context))
+class _FormatScan:
+    """The files of one format, and what other files say about the servers in them."""
+
+    def __init__(self, documents: Documents, finder: SheetFinder, format: Format, order: int) -> None:
+        self._documents = documents
+        self._format = format = _for_platform(format, documents.context)
+        self._order = order
+        self._sheets = finder.find(format)
+        self._off = find_mentions(documents, format.off)
+        self._on = find_mentions(documents, format.on)
+        self._policies = _compile_policies(documents, format)
+        self._approved = find_mentions(documents, _by_person(format.approved_in))
+        self._trusted = find_mentions(documents, _by_person(format.trust_marks))
+        self._exclusive = documents.find_present(format.exclusive)
+        self._entries = tuple((format.gather or gather_entries)(format, self._sheets, documents.context))
+        self._user_names = {entry.name for entry in self._entries if entry.origin.scope == "user"}
+
+    def run(self, keep: bool, switched_on: Collection[str]) -> Iterator[RankedDefinition]:
+        """The definitions of the format; what is wrong goes to the problems of the documents."""
+        for entry in self._entries:
+            wanted = entry.name in switched_on
+            forced = wanted or self._on.find(entry) is not None
+            disabled_by = self._find_off(entry, wanted)
+            result = entries.read_entry(entry, self._format, disabled_by, keep_mcp_remote=keep, force_on=forced)
+            self._documents.problems.extend(result.problems)
+            if result.definition is not None:
+                yield self._rank_definition(entry, self._judge(result.definition))
+        for sheet in self._sheets:
+            self._documents.problems.extend(_report_shape(self._format, sheet, self._documents.context))
+
+    def _find_off(self, entry: RawEntry, wanted: bool) -> str | None:
+        # A managed file of Claude Code that exists is the only one whose servers may start.
+        if self._exclusive and entry.origin.scope != "managed":
+            return f"{self._exclusive} has exclusive control"
+        switched_off = None if wanted else self._off.find(entry)
+        return switched_off or entry.disabled_by
+
+    def _judge(self, config: ServerConfig | Broken) -> ServerConfig | Broken:
+        if self._policies is None or isinstance(config, Broken) or not config.enabled:
+            return config
+        return replace(config, disabled_by=self._policies.find_refusal(config))
+
+    def _rank_definition(self, entry: RawEntry, config: ServerConfig | Broken) -> RankedDefinition:
+        rank = self._rank(entry)
+        foreign = entry.origin.scope == "project" and not entry.origin.owned
+        if not foreign:
+            return RankedDefinition(config, rank)
+        return RankedDefinition(config, rank, self._approved.find(entry), self._trusted.find(entry))
+
+    def _rank(self, entry: RawEntry) -> tuple[int, int, int]:
+        """Scope before tool before place inside the tool: a project wins over the person's own, whichever tools."""
+        scope = entry.origin.scope
+        # In Factory the person's own entry wins over a project's of the same name, which then ranks behind it.
+        if self._format.user_first and scope == "project" and entry.name in self._user_names:
+            return SCOPES.index("user"), self._order, entry.order + len(self._sheets)
+        return DORMANT if entry.disabled_by else SCOPES.index(scope), self._order, entry.order
 
 
-def _judge(policies: "StartPolicies | None", config: ServerConfig | Broken) -> ServerConfig | Broken:
-    if policies is None or isinstance(config, Broken) or not config.enabled:
-        return config
-    return replace(config, disabled_by=policies.find_refusal(config))
+def _for_platform(format: Format, context: ScanContext) -> Format:
+    windows = format.dialect.on_windows
+    if context.where.platform != "win32" or windows is None:
+        return format
+    return replace(format, dialect=windows)
 
 
-def _compile_policies(shelf: Documents, format: Format) -> "StartPolicies | None":
-    policies = tuple(_policies(shelf, format.policies))
+def _by_person(switches: Iterable[Switch]) -> list[Switch]:
+    """Those in the person's own files: no project vouches for itself."""
+    return [switch for switch in switches if switch.place.scope == "user"]
+
+
+def _compile_policies(documents: Documents, format: Format) -> "StartPolicies | None":
+    policies = tuple(_read_policies(documents, format.policies))
     if not policies:
         return None
     from mooring.discovery.policy import StartPolicies  # only where a person or a machine has such rules
@@ -128,107 +164,150 @@ def _compile_policies(shelf: Documents, format: Format) -> "StartPolicies | None
     return StartPolicies(policies)
 
 
-def _policies(shelf: Documents, switches: Iterable[Switch]) -> Iterator[StartPolicy]:
+def _read_policies(documents: Documents, switches: Iterable[Switch]) -> Iterator[StartPolicy]:
+    # Claude Code's `allowManagedMcpServersOnly` comes before the lists: only the machine's own may allow then.
     managed_only = False
     for switch in switches:
         managed = switch.place.scope == "managed"
-        for path, value in told(shelf, switch):
-            managed_only = managed_only or (switch.says == "true" and managed and value is True)
-            if switch.says != "true" and not (switch.says == "allowed" and managed_only and not managed):
-                # What is no list allows nothing, as in Claude Code.
-                rules = tuple(rule for rule in value if isinstance(rule, Mapping)) if isinstance(value, list) else ()
-                yield StartPolicy(switch.says, rules, f"`{switch.key[-1]}` in {path}", switch.place.scope)
+        for path, value in read_switch(documents, switch):
+            if switch.says == "true":
+                managed_only = managed_only or (managed and value is True)
+                continue
+            if switch.says == "allowed" and managed_only and not managed:
+                continue
+            where = f"`{switch.key[-1]}` in {path}"
+            yield StartPolicy(switch.says, _read_rules(value), where, switch.place.scope)
 
 
-def _out_of_reach(shelf: Documents, program: Unreadable) -> Iterator[Problem]:
-    for path in shelf.paths(program.place):
-        text = shelf.text(program.place, path)
+def _read_rules(value: Any) -> tuple[Mapping[str, Any], ...]:
+    # Anything but a list allows nothing, as in Claude Code.
+    if not isinstance(value, list):
+        return ()
+    return tuple(rule for rule in value if isinstance(rule, Mapping))
+
+
+def _report_unreadable(documents: Documents, program: Unreadable) -> Iterator[Problem]:
+    """Notes on servers that are out of reach: magenta.nvim's are set up in Lua, Crush's in a shell script."""
+    for place, path in documents.paths((program.place,)):
+        text = documents.read_program(place, path)
         if text is not None and all(word in text for word in program.words):
             yield Problem(path, program.message, program.hint, level="note")
 
 
-def maps(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
+# --- entries ------------------------------------------------------------------------------------------------
+
+
+def gather_entries(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     """The usual way to collect entries: a map of names under the format's key, in each file."""
     for order, sheet in enumerate(sheets):
-        data = sheet.document.data
-        for key, container in _containers(format, sheet, context):
+        for key, container in _find_containers(format, sheet, context):
             if isinstance(container, Mapping):
-                yield from _map(format, sheet, key, container, order)
+                yield from _read_map(format, sheet, key, container, order)
             elif isinstance(container, list) and format.as_list:
-                yield from _list(format, sheet, key, container, order)
-        if format.bare_map and _is_bare(data):
-            bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
-            yield from _map(format, sheet, (), bare, order)
-        if format.single_entry and isinstance(data, Mapping) and {"command", "url"} & data.keys():
-            yield _entry(format, sheet, (), os.path.basename(sheet.path).partition(".")[0], data, order)
+                yield from _read_list(format, sheet, key, container, order)
+        yield from _read_whole(format, sheet, order)
 
 
-def _containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key in (sheet.place.key,) if sheet.place.key else (format.key, *format.other_keys):
+def _find_containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
+    keys = (sheet.place.key,) if sheet.place.key else (format.key, *format.other_keys)
+    for key in keys:
         yield from dig(sheet.document.data, key, context)
 
 
-def _map(
+def _read_map(
     format: Format, sheet: Sheet, key: tuple[str, ...], container: Mapping[str, Any], order: int
 ) -> Iterator[RawEntry]:
     for name, raw in list(container.items())[:MOST_SERVERS]:
         if name:
-            yield _entry(format, sheet, (*key, name), name, raw, order)
+            yield _make_entry(format, sheet, (*key, name), name, raw, order)
 
 
-def _list(format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int) -> Iterator[RawEntry]:
+def _read_list(
+    format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int
+) -> Iterator[RawEntry]:
     for index, raw in enumerate(container[:MOST_SERVERS]):
-        name = raw.get("name") if isinstance(raw, Mapping) else None
-        if isinstance(name, str) and name:
-            yield _entry(format, sheet, (*key, index), name, raw, order)
+        name = _own_name(raw)
+        if name:
+            yield _make_entry(format, sheet, (*key, index), name, raw, order)
 
 
-_GIVEN = ("PLUGIN_ROOT", "PLUGIN_DATA")
+def _own_name(raw: Any) -> str | None:
+    """The name that an entry of a list gives itself, as Continue's do."""
+    name = raw.get("name") if isinstance(raw, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
-def _entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> RawEntry:
-    origin = Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned)
+def _read_whole(format: Format, sheet: Sheet, order: int) -> Iterator[RawEntry]:
+    """A file that is itself the map of servers, or one server named after its file."""
+    data = sheet.document.data
+    if format.bare_map and _is_bare(data):
+        bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
+        yield from _read_map(format, sheet, (), bare, order)
+    if format.single_entry and isinstance(data, Mapping) and {"command", "url"} & data.keys():
+        name = os.path.basename(sheet.path).partition(".")[0]
+        yield _make_entry(format, sheet, (), name, data, order)
+
+
+_GIVEN_TO_PROGRAMS = ("PLUGIN_ROOT", "PLUGIN_DATA")
+
+
+def _make_entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: str, raw: Any, order: int) -> RawEntry:
     folder = sheet.folder
     base = folder.path or os.path.dirname(sheet.path)
     fixed = {**dict.fromkeys(sheet.place.folder_variables, base), **folder.variables}
-    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN)} if sheet.place.folders else {}
-    inputs = _inputs(sheet.document.data, key)
     return RawEntry(
-        folder.prefix + name, raw, origin, sheet.document, order, inputs, fixed, folder.disabled_by, given,
-        base if format.relative_paths else "", folder.id, sheet.place.prepare,
-    )  # fmt: skip
+        folder.prefix + name,
+        raw,
+        Origin(format.tool, sheet.place.scope, sheet.path, key, sheet.place.owned),
+        sheet.document,
+        order,
+        inputs=_find_inputs(sheet.document.data, key),
+        variables=fixed,
+        disabled_by=folder.disabled_by,
+        plugin_env=_given_to_programs(fixed) if sheet.place.folders else {},
+        base=base if format.relative_paths else "",
+        keeper=folder.id,
+        prepare=sheet.place.prepare,
+    )
 
 
-def _inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
-    """The questions defined beside the map of servers, by their ids."""
+def _given_to_programs(fixed: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fixed.items() if name.endswith(_GIVEN_TO_PROGRAMS)}
+
+
+def _find_inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
+    """The questions that VS Code keeps beside the map of servers, by their ids."""
     for step in key[:-2]:
         data = data.get(step) if isinstance(data, Mapping) else None
     listed = data.get("inputs") if isinstance(data, Mapping) else None
-    asked = listed if isinstance(listed, list) else []
-    return {item["id"]: item for item in asked if isinstance(item, Mapping) and isinstance(item.get("id"), str)}
+    if not isinstance(listed, list):
+        return {}
+    questions = [item for item in listed if isinstance(item, Mapping)]
+    return {item["id"]: item for item in questions if isinstance(item.get("id"), str)}
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
 
 
-def _misplaced(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[Problem]:
-    data, key = sheet.document.data, sheet.place.key or format.key
+def _report_shape(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[Problem]:
+    """What is wrong with a file as a whole."""
+    data = sheet.document.data
     if not isinstance(data, Mapping):
         yield Problem(sheet.path, f"The file should hold an object, but holds {describe_kind(data)}", "mend it", line=1)
         return
-    for path, container in dig(data, key, context):
-        if (complaint := _complaint(format, path, container)) is not None:
+    for path, container in dig(data, sheet.place.key or format.key, context):
+        complaint = _complain(format, path, container)
+        if complaint is not None:
             message, hint = complaint
             yield Problem(sheet.path, message, hint, line=sheet.document.line(path) or 1)
-    yield from _wrong_container(format, sheet)
+    yield from _report_foreign_key(format, sheet)
 
 
-def _complaint(format: Format, path: tuple[str, ...], container: Any) -> tuple[str, str] | None:
+def _complain(format: Format, path: tuple[str, ...], container: Any) -> tuple[str, str] | None:
+    """What is wrong with a map or list of servers, and what to do."""
     key = ".".join(path) or "the file"
     if format.as_list and isinstance(container, list):
-        nameless = any(not (isinstance(raw, Mapping) and isinstance(raw.get("name"), str)) for raw in container)
-        hint = "name it, or move what a hub keeps into the file"
-        return ("A server in the list has no name of its own and is left out", hint) if nameless else None
+        return _complain_of_list(container)
     if not isinstance(container, Mapping):
         return (
             f"`{key}` should be an object, but is {describe_kind(container)}",
@@ -241,26 +320,36 @@ def _complaint(format: Format, path: tuple[str, ...], container: Any) -> tuple[s
     return None
 
 
+def _complain_of_list(container: list[Any]) -> tuple[str, str] | None:
+    if all(_own_name(raw) is not None for raw in container):
+        return None
+    hint = "name it, or move what a hub keeps into the file"
+    return "A server in the list has no name of its own and is left out", hint
+
+
 CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "context_servers", "mcp"})
 
 
-def _wrong_container(format: Format, sheet: Sheet) -> Iterator[Problem]:
+def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
     """Another tool's word for the map, where this tool's own is missing."""
-    if sheet.place.key or not format.key or format.single_entry or format.key[0] in sheet.document.data:
+    data = sheet.document.data
+    if sheet.place.key or not format.key or format.single_entry or format.key[0] in data:
         return
     others = CONTAINERS - {key[0] for key in format.other_keys}
-    for word in sorted(others & sheet.document.data.keys()):
-        if _holds_entries(sheet.document.data[word]):
+    for word in sorted(others & data.keys()):
+        if _holds_entries(data[word]):
             message, line = f"The key `{word}` is not read here", sheet.document.line((word,))
             yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
 
 
 def _is_bare(data: Any) -> bool:
-    """A file that is itself the map: some of its values say what to start or where to connect."""
+    """Whether a file is itself the map: some of its values say what to start or where to connect."""
     return isinstance(data, Mapping) and not CONTAINERS & data.keys() and _holds_entries(data)
 
 
 def _holds_entries(data: Any) -> bool:
-    return isinstance(data, Mapping) and any(
-        isinstance(raw, Mapping) and ("command" in raw or "url" in raw) for raw in data.values()
-    )
+    return isinstance(data, Mapping) and any(map(_is_entry, data.values()))
+
+
+def _is_entry(raw: Any) -> bool:
+    return isinstance(raw, Mapping) and ("command" in raw or "url" in raw)

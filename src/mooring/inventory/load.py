@@ -22,7 +22,7 @@ from mooring.discovery.entry import read_entry as understood
 from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.scan import RankedDefinition, Scan, context, maps, scan
+from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions import trust
 from mooring.settings import Settings
@@ -76,7 +76,7 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     Raises:
         ConfigError: a file named on the command line does not exist.
     """
-    place = context(request.where, request.cwd, request.project)
+    place = make_context(request.where, request.cwd, request.project)
     settings = load_settings(request.where, place.root if request.project else None)
     formats = [*_command_line_formats(request), *_enabled_formats(settings)]
     found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=request.switched_on)
@@ -123,7 +123,7 @@ def _parse_given(
     except (TypeError, ValueError, ParseError) as error:
         raise ConfigError(f"The servers given cannot be understood: {error}.") from None
     format = replace(OWN, places=(place,))
-    entries = maps(format, (Sheet(place, "", document),), context(request.where, request.cwd, False))
+    entries = gather_entries(format, (Sheet(place, "", document),), make_context(request.where, request.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]
     problems = tuple(problem for one in read for problem in one.problems)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.discovery.dialect import AGENT_PLUGINS
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet, fields
 from mooring.discovery.formats import claude_plugins, codex_plugins, omp_plugins
-from mooring.discovery.scan import maps
+from mooring.discovery.scan import gather_entries
 from mooring.discovery.values import EntryRefused, NoServer, as_map
 from mooring.syntax.document import Document
 
@@ -31,7 +31,7 @@ _SAFE_ADDRESS = (
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     # Other plugins have an mcp.json, too; only the schema tells them apart.
     ours = tuple(sheet for sheet in sheets if _schema(sheet.document).startswith(_SCHEMAS))
-    for entry in maps(format, ours, context):
+    for entry in gather_entries(format, ours, context):
         if _schema(entry.document) == _SCHEMA:
             yield entry
         else:

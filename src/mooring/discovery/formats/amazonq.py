@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from mooring.discovery.dialect import CLINE
 from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project_file, user_file
-from mooring.discovery.scan import maps
+from mooring.discovery.scan import gather_entries
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     """The usual maps; an agent's file also lists the tools it may use, of all its servers together."""
-    for entry in maps(format, sheets, context):
+    for entry in gather_entries(format, sheets, context):
         tools = entry.document.data.get("tools")
         if isinstance(tools, list) and isinstance(entry.raw, Mapping):
             yield replace(entry, raw={**entry.raw, **_offered_tools(entry.name, tools)})

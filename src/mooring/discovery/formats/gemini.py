@@ -23,7 +23,7 @@ from mooring.discovery.format import (
     system_files,
     user_file,
 )
-from mooring.discovery.scan import maps
+from mooring.discovery.scan import gather_entries
 from mooring.discovery.values import NoServer
 
 # Qwen Code is a fork: what both have takes the names and folders that differ.
@@ -65,7 +65,7 @@ def off_switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:
 
 def gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
     """The usual maps, and the older `mcp.serverCommand`: one command line for one server."""
-    yield from maps(format, sheets, context)
+    yield from gather_entries(format, sheets, context)
     for order, sheet in enumerate(sheets):
         for key, line in dig(sheet.document.data, ("mcp", "serverCommand"), context):
             if not isinstance(line, str) or not line.split():

@@ -1,0 +1,102 @@
+"""The files that hold a format's servers: its own, those in the folders of plugins, and those that a manifest names."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from mooring.core.problem import Problem
+from mooring.discovery.documents import Documents
+from mooring.discovery.format import Folder, Folders, Format, Place, Sheet
+from mooring.discovery.mentions import find_mentions, read_switch
+
+_Spot: TypeAlias = tuple[Place, str, Folder]
+"""A place, the path it is at, and the folder that this path is in."""
+_NO_FOLDER = Folder()
+
+
+class SheetFinder:
+    """Finds the sheets of formats, and the folders of plugins that several formats share only once."""
+
+    def __init__(self, documents: Documents, formats: Sequence[Format]) -> None:
+        self._documents = documents
+        self._tools = frozenset(format.tool for format in formats)
+        self._folders: dict[int, tuple[Folder, ...]] = {}
+
+    def find(self, format: Format) -> tuple[Sheet, ...]:
+        """The files of a format that exist and can be read, highest first."""
+        sheets: list[Sheet] = []
+        for place, path, folder in self._spots(format):
+            document = self._documents.read(place, path)
+            if document is None:
+                continue
+            sheet = Sheet(place, path, document, folder)
+            if place.may_name_files:
+                sheets.extend(self._read_manifest(sheet))
+            else:
+                sheets.append(sheet)
+        return tuple(sheets)
+
+    def _spots(self, format: Format) -> list[_Spot]:
+        plain = [place for place in format.places if place.folders is None]
+        own = self._plain_spots(plain)
+        if len(plain) == len(format.places):
+            return own
+        inside = [spot for place in format.places if place.folders for spot in self._spots_inside(place, place.folders)]
+        return inside + own if format.places[0].folders else own + inside
+
+    def _plain_spots(self, places: Sequence[Place]) -> list[_Spot]:
+        # Two places may lead to one file: ATOMIC_CODING_AGENT_DIR replaces both of Atomic's folders. It counts once,
+        # in the rank of the last.
+        once: dict[tuple[str, tuple[str, ...] | None, str], Place] = {}
+        for place, path in self._documents.paths(places):
+            key = (place.scope, place.key, path)
+            once[key] = once.pop(key, place)
+        return [(place, path, self._surrounding_folder(place, path)) for (*_, path), place in once.items()]
+
+    def _surrounding_folder(self, place: Place, path: str) -> Folder:
+        """The folder of a file, where folders are switched off by name as Gemini CLI's extensions are."""
+        if not place.off or not os.path.lexists(path):
+            return _NO_FOLDER
+        name = os.path.basename(os.path.dirname(path))
+        return Folder(disabled_by=find_mentions(self._documents, place.off).find_name(name))
+
+    def _spots_inside(self, place: Place, folders: Folders) -> Iterator[_Spot]:
+        """A place in each of the folders that another file names."""
+        if id(folders) not in self._folders:
+            self._folders[id(folders)] = self._find_folders(folders)
+        for folder in self._folders[id(folders)]:
+            yield place, place.path.replace("{each}", folder.path, 1), folder
+
+    def _find_folders(self, folders: Folders) -> tuple[Folder, ...]:
+        # A tool that is switched off as a source is not asked for its plugins either.
+        if folders.tool not in self._tools:
+            return ()
+        listed = [row for switch in folders.registries for row in read_switch(self._documents, switch)]
+        if not listed:
+            return ()
+        from mooring.discovery.plugins import find_folders, resolve  # only where plugins are installed
+
+        off = find_mentions(self._documents, folders.off)
+        answers = [value for switch in folders.answers for _, value in read_switch(self._documents, switch)]
+        found: list[Folder] = []
+        for path, value in listed:
+            for folder in find_folders(folders.tool, value, path, self._documents.context):
+                switched_off = off.find_name(folder.id) if folder.id else None
+                resolved = resolve(folder, switched_off or folder.disabled_by, answers)
+                if resolved is not None:
+                    found.append(resolved)
+        return tuple(found)
+
+    def _read_manifest(self, sheet: Sheet) -> Iterator[Sheet]:
+        from mooring.discovery.plugins import ManifestFile, read_manifest  # only where plugins are installed
+
+        for part in read_manifest(sheet):
+            match part:
+                case Sheet():
+                    yield part
+                case Problem():
+                    self._documents.problems.append(part)
+                case ManifestFile(path, place):
+                    document = self._documents.read(place, path)
+                    if document is not None:
+                        yield Sheet(place, path, document, sheet.folder)
