@@ -671,8 +671,8 @@ def test_a_command_that_stands_for_nothing_is_none(command: str) -> None:
 def test_a_star_stands_for_file_names_in_order(tmp_path: Path) -> None:
     for name in ("b.json", "a.json", "c.txt", "json"):
         (tmp_path / name).touch()
-    assert files.matches(f"{tmp_path}/*.json", 10) == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
-    assert files.matches(f"{tmp_path}/*", 10) == [str(tmp_path / name) for name in names(tmp_path)]
+    assert files.match_paths(f"{tmp_path}/*.json", 10) == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    assert files.match_paths(f"{tmp_path}/*", 10) == [str(tmp_path / name) for name in names(tmp_path)]
 
 
 def test_a_star_stands_for_folder_names(tmp_path: Path) -> None:
@@ -680,29 +680,29 @@ def test_a_star_stands_for_folder_names(tmp_path: Path) -> None:
         (tmp_path / name / "sub").mkdir(parents=True)
         (tmp_path / name / "sub" / "mcp.json").touch()
     found = [str(tmp_path / name / "sub" / "mcp.json") for name in ("a", "b", "c.d")]
-    assert files.matches(f"{tmp_path}/*/sub/mcp.json", 10) == found
-    assert files.matches(f"{tmp_path}/*.d/sub/mcp.json", 10) == found[2:]
+    assert files.match_paths(f"{tmp_path}/*/sub/mcp.json", 10) == found
+    assert files.match_paths(f"{tmp_path}/*.d/sub/mcp.json", 10) == found[2:]
 
 
 def test_at_most_so_many_matches_are_given(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.json").touch()
-    assert files.matches(f"{tmp_path}/*.json", 3) == [str(tmp_path / f"{number}.json") for number in range(3)]
-    assert files.matches(f"{tmp_path}/*.json", 0) == []
+    assert files.match_paths(f"{tmp_path}/*.json", 3) == [str(tmp_path / f"{number}.json") for number in range(3)]
+    assert files.match_paths(f"{tmp_path}/*.json", 0) == []
 
 
 def test_folders_without_the_file_neither_match_nor_take_the_place_of_those_with_it(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
     (tmp_path / "c" / "mcp.json").touch()
-    assert files.matches(f"{tmp_path}/*/mcp.json", 10) == [str(tmp_path / "c" / "mcp.json")]
-    assert files.matches(f"{tmp_path}/*/mcp.json", 1) == [str(tmp_path / "c" / "mcp.json")]
+    assert files.match_paths(f"{tmp_path}/*/mcp.json", 10) == [str(tmp_path / "c" / "mcp.json")]
+    assert files.match_paths(f"{tmp_path}/*/mcp.json", 1) == [str(tmp_path / "c" / "mcp.json")]
 
 
 @pytest.mark.parametrize("folder", ["missing", "file", "a\0b"])
 def test_a_pattern_below_no_folder_matches_nothing(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
-    assert files.matches(f"{tmp_path}/{folder}/*.json", 10) == []
+    assert files.match_paths(f"{tmp_path}/{folder}/*.json", 10) == []
 
 
 def test_a_file_that_grows_is_moved_aside_and_the_oldest_is_given_up(tmp_path: Path) -> None:

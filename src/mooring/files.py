@@ -20,6 +20,7 @@ LIMIT = MIB
 LOCK_SECONDS = 10.0
 STALE_SECONDS = 3600.0
 
+# Not every platform has every flag. Without O_NONBLOCK the opening of a named pipe would wait for its other end.
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | getattr(os, "O_BINARY", 0)
@@ -46,20 +47,22 @@ def read(path: str, limit: int = LIMIT) -> bytes | None:
         os.close(handle)
 
 
-def matches(pattern: str, most: int) -> list[str]:
+def match_paths(pattern: str, most: int) -> list[str]:
     """The existing paths a pattern with one `*` in a folder's or a file's name stands for, sorted, at most `most`."""
     before, _, after = pattern.partition("*")
     folder, _, prefix = before.rpartition("/")
     suffix, _, below = after.partition("/")
     try:
-        names = sorted(name for name in os.listdir(folder) if name.startswith(prefix) and name.endswith(suffix))
+        names = sorted(os.listdir(folder))
     except (OSError, ValueError):
         return []
-    paths = (os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in names)
-    return list(islice((path for path in paths if os.path.lexists(path)), most))
+    fitting = (name for name in names if name.startswith(prefix) and name.endswith(suffix))
+    paths = (os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in fitting)
+    # Counted last, so that folders without the file do not take the place of those that have it.
+    return list(islice(filter(os.path.lexists, paths), most))
 
 
-def upwards(cwd: str) -> list[str]:
+def project_folders(cwd: str) -> list[str]:
     """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does."""
     folders = [cwd]
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
@@ -75,8 +78,13 @@ def which(command: str, path: str, cwd: str) -> str | None:
     if os.path.dirname(command):
         candidates = [os.path.join(cwd, os.path.expanduser(command))]
     else:
-        candidates = [os.path.join(cwd, folder, command) for folder in path.split(os.pathsep) if folder]
-    return next((found for found in candidates if os.path.isfile(found) and os.access(found, os.X_OK)), None)
+        # An empty part of the path would mean the working folder, in which a repository could plant a program.
+        folders = filter(None, path.split(os.pathsep))
+        candidates = [os.path.join(cwd, folder, command) for folder in folders]
+    for candidate in candidates:
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
 
 
 def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
@@ -88,7 +96,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
     Raises:
         FileError: the file cannot be written.
     """
-    try:
+    with _errors_of(path):
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -96,8 +104,6 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
         if durable:
             _sweep(folder, os.path.basename(target))
         _replace(target, folder, data, mode, durable)
-    except (OSError, ValueError) as error:
-        raise FileError(path, _reason(error)) from None
 
 
 def append(path: str, data: bytes, most: int, kept: int) -> None:
@@ -108,17 +114,14 @@ def append(path: str, data: bytes, most: int, kept: int) -> None:
     Raises:
         FileError: the file cannot be written, or is no regular file.
     """
-    with locked(path):
+    with locked(path), _errors_of(path):
+        if _length(path) + len(data) > most:
+            _rotate(path, kept)
+        handle = os.open(path, _APPEND, 0o600)
         try:
-            if _length(path) + len(data) > most:
-                _rotate(path, kept)
-            handle = os.open(path, _APPEND, 0o600)
-            try:
-                _append(handle, path, data)
-            finally:
-                os.close(handle)
-        except (OSError, ValueError) as error:
-            raise FileError(path, _reason(error)) from None
+            _append(handle, path, data)
+        finally:
+            os.close(handle)
 
 
 def create(path: str, parts: Iterable[bytes]) -> int:
@@ -127,11 +130,9 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     Raises:
         FileError: it cannot be written; nothing is left of it then.
     """
-    try:
+    with _errors_of(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         handle = os.open(path, _WRITE, 0o600)
-    except (OSError, ValueError) as error:
-        raise FileError(path, _reason(error)) from None
     written = 0
     try:
         for part in parts:
@@ -140,6 +141,7 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(path)
+        # What else the parts raise is the caller's own.
         if isinstance(error, OSError):
             raise FileError(path, _reason(error)) from None
         raise
@@ -148,42 +150,39 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     return written
 
 
-def portion(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
+def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
     """Some bytes of a regular file and how many it has in all; `None` where there is no such file.
 
     Raises:
         FileError: it is no regular file, or cannot be read.
     """
-    try:
-        handle = os.open(path, _READ | _NOFOLLOW)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise FileError(path, _reason(error)) from None
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
-        os.lseek(handle, offset, os.SEEK_SET)
-        return os.read(handle, most), status.st_size
-    except OSError as error:
-        raise FileError(path, _reason(error)) from None
-    finally:
-        os.close(handle)
+    with _errors_of(path):
+        try:
+            handle = os.open(path, _READ | _NOFOLLOW)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            size = _check_regular(handle, path).st_size
+            os.lseek(handle, offset, os.SEEK_SET)
+            return os.read(handle, most), size
+        finally:
+            os.close(handle)
 
 
-def thin(folder: str, most: int, age: float, keep: str) -> None:
+def trim_folder(folder: str, most: int, age: float, keep: str) -> None:
     """Remove the oldest files of a folder until it holds at most `most` bytes and none is older than `age` seconds.
 
     The file named `keep` stays. What cannot be removed is left.
     """
     with suppress(OSError):
-        found = [(entry.stat(follow_symlinks=False), entry) for entry in os.scandir(folder) if entry.name != keep]
+        others = [entry for entry in os.scandir(folder) if entry.name != keep]
+        found = [(entry.stat(follow_symlinks=False), entry) for entry in others]
         found.sort(key=lambda each: each[0].st_mtime, reverse=True)
-        left, now = most - _length(os.path.join(folder, keep)), time.time()
+        room = most - _length(os.path.join(folder, keep))
+        oldest = time.time() - age
         for status, entry in found:
-            left -= status.st_size
-            if left < 0 or now - status.st_mtime > age:
+            room -= status.st_size
+            if room < 0 or status.st_mtime < oldest:
                 with suppress(OSError):
                     os.unlink(entry.path)
 
@@ -195,12 +194,11 @@ def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
-    try:
+    with _errors_of(path):
+        # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
         name = _beside(os.path.realpath(path), "lock")
         os.makedirs(os.path.dirname(name), mode=0o700, exist_ok=True)
         handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
-    except (OSError, ValueError) as error:
-        raise FileError(path, _reason(error)) from None
     try:
         _acquire(handle, path, seconds)
         yield
@@ -208,12 +206,27 @@ def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         os.close(handle)
 
 
-def _read_regular(handle: int, path: str, limit: int) -> bytes:
+@contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    """Turn what the system says into a `FileError` that names the file."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise FileError(path, _reason(error)) from None
+
+
+def _check_regular(handle: int, path: str) -> os.stat_result:
+    # Checked on the open file: what has that name may be replaced between a look at it and its opening.
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
-    if status.st_size > limit:
+    return status
+
+
+def _read_regular(handle: int, path: str, limit: int) -> bytes:
+    if _check_regular(handle, path).st_size > limit:
         raise FileError(path, f"is larger than {_size(limit)}")
+    # The size is no promise: the file may grow while it is read, and some in /proc have none.
     chunks, total = [], 0
     while chunk := os.read(handle, min(limit + 1 - total, MIB)):
         chunks.append(chunk)
@@ -231,6 +244,7 @@ def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) ->
             _write_all(handle, data)
             if hasattr(os, "fchmod"):
                 os.fchmod(handle, _mode(target, mode))
+            # Before the rename, which may otherwise reach the disk first and leave an empty file after a power cut.
             if durable:
                 os.fsync(handle)
         finally:
@@ -265,11 +279,11 @@ def _rotate(path: str, kept: int) -> None:
 
 
 def _append(handle: int, path: str, data: bytes) -> None:
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        raise FileError(path, f"is {_kind(status.st_mode)}, not a file")
-    if status.st_size and os.lseek(handle, -1, os.SEEK_END) >= 0 and os.read(handle, 1) != b"\n":
-        data = b"\n" + data  # the last writer was cut short; its line is lost, this one is not
+    size = _check_regular(handle, path).st_size
+    if size:
+        os.lseek(handle, -1, os.SEEK_END)
+        if os.read(handle, 1) != b"\n":
+            data = b"\n" + data  # the last writer was cut short; its line is lost, this one is not
     _write_all(handle, data)
 
 
@@ -284,6 +298,7 @@ def _mode(target: str, mode: int) -> int:
 
 
 def _sync_folder(folder: str) -> None:
+    """Make a rename last: it is a change of the folder, not of the file."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -295,11 +310,14 @@ def _sync_folder(folder: str) -> None:
 
 def _sweep(folder: str, name: str) -> None:
     """Remove what a killed writer left behind long ago."""
+    oldest = time.time() - STALE_SECONDS
     for entry in os.scandir(folder):
-        if entry.name.startswith(f".{name}.") and entry.name.endswith(".tmp"):
-            with suppress(OSError):
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
-                    os.unlink(entry.path)
+        is_temporary = entry.name.startswith(f".{name}.") and entry.name.endswith(".tmp")
+        if not is_temporary:
+            continue
+        with suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)
 
 
 def _beside(target: str, suffix: str) -> str:
@@ -319,6 +337,7 @@ def _try_lock(handle: int, path: str) -> bool:
     try:
         _lock(handle)
     except OSError as error:
+        # Windows says EACCES or EDEADLK of a lock that another process holds.
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
             return False
         raise FileError(path, f"cannot be locked: {_reason(error)}") from None

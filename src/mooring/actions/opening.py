@@ -173,7 +173,7 @@ def _in_project(admitted: Admitted, request: Viewpoint) -> Admitted:
     """A server that a person names inside a project is still called by the project's rules."""
     if not request.project:
         return admitted
-    root = files.upwards(request.cwd)[-1]
+    root = files.project_folders(request.cwd)[-1]
     return replace(admitted, root=root, settings=load(request.where, root))
 
 

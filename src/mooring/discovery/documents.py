@@ -93,7 +93,7 @@ class Documents:
             self.looked.add(path)
             return (path,)
         self.looked.add(os.path.dirname(path.partition("*")[0]))
-        return files.matches(path, MOST_MATCHES)
+        return files.match_paths(path, MOST_MATCHES)
 
     def _open(self, place: Place, path: str) -> Document | None:
         try:

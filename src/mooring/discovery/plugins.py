@@ -147,7 +147,7 @@ def resolve(folder: Folder, off: str | None, answers: Iterable[Any]) -> Folder |
 
 def _find_newest(pattern: str) -> str | None:
     """Of several versions the one called `local`, else the highest."""
-    found = [path for path in files.matches(pattern, MOST_VERSIONS) if os.path.isdir(path)]
+    found = [path for path in files.match_paths(pattern, MOST_VERSIONS) if os.path.isdir(path)]
     return max(found, key=lambda path: (path.endswith("/local"), _version_key(path)), default=None)
 
 

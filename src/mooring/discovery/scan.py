@@ -62,7 +62,7 @@ def make_context(where: Where, cwd: str, with_project: bool = True) -> ScanConte
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
         return ScanContext(where, cwd, ())
-    folders = files.upwards(cwd)
+    folders = files.project_folders(cwd)
     return ScanContext(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 

@@ -162,7 +162,7 @@ class Cache:
             # A disk that is full for one server may have room for a smaller one.
             with suppress(FileError, OSError):
                 _write_file(self._path(key), secret, key, record)
-        files.thin(self._folder, self._most, LIFE, keep="")
+        files.trim_folder(self._folder, self._most, LIFE, keep="")
 
 
 def recall(servers: Iterable[Approved], where: Where) -> dict[str, Offer]:

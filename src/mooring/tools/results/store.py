@@ -73,7 +73,7 @@ class ResultStore:
         if not (id.isascii() and id.isalnum()):
             raise ConfigError(f"No result is kept as {id!r}.")
         offset = max(0, offset)
-        found = files.portion(os.path.join(self._folder, f"{id}.txt"), offset, max(_MIN_PORTION, limit))
+        found = files.read_part(os.path.join(self._folder, f"{id}.txt"), offset, max(_MIN_PORTION, limit))
         if found is None:
             days = self._max_age / 86400
             raise ConfigError(f"No result is kept as {id!r}; results are given up after {days:g} days.")
@@ -90,7 +90,7 @@ class ResultStore:
         name = f"{id}.{extension}"
         path = os.path.join(self._folder, name)
         size = files.create(path, chunks)
-        files.thin(self._folder, self._max_bytes, self._max_age, name)
+        files.trim_folder(self._folder, self._max_bytes, self._max_age, name)
         return StoredFile(id, path, size)
 
 
