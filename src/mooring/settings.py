@@ -1,4 +1,4 @@
-"""Settings, each value with its origin. A repository may propose; it may not grant, and the person's own word wins."""
+"""Settings, each value with its origin. A repository may propose but not grant, and the person's own files win."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ Level: TypeAlias = Literal["managed", "user", "project", "default"]
 
 
 class Setting(Struct, frozen=True):
-    """What can be set, what it is when nobody says, and whether a project's file may say it."""
+    """What can be set, its default, and whether a project's file may set it."""
 
     default: Any
     expects: str
@@ -26,7 +26,7 @@ class Setting(Struct, frozen=True):
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting's value and the file that said so."""
+    """A setting's value and the file that holds it."""
 
     value: Any
     level: Level
@@ -49,77 +49,83 @@ class Settings(Struct, frozen=True):
         return self.values[key].value
 
     def __repr__(self) -> str:
-        said = ", ".join(key for key, value in self.values.items() if value.path is not None)
-        return f"<Settings: {said or 'as they come'}>"
+        given = ", ".join(key for key, value in self.values.items() if value.path is not None)
+        return f"<Settings: {given or 'as they come'}>"
 
     def every(self, key: str) -> tuple[SettingValue, ...]:
         """What each level says of a setting, highest first."""
         return tuple(layer[key] for layer in self.layers if key in layer)
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _switches(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(on, bool) for on in value.values())
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
-
-
-def _rules(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_rule, value))
-
-
-def _rule(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and value.keys() <= {"tool", "pattern", "action"}
-        and isinstance(value.get("tool"), str)
-        and 0 < len(value["tool"]) <= LONGEST_RULE
-        and isinstance(value.get("pattern", ""), str)
-        and len(value.get("pattern", "")) <= LONGEST_RULE
-        and value.get("action") in ("allow", "deny", "ask")
-    )
-
-
-def _amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
-
-
-def _percent(value: Any) -> bool:
-    return _amount(value) and value <= 100
-
-
-def _amounts(value: Any) -> bool:
-    return _amount(value) or (isinstance(value, Mapping) and all(map(_amount, value.values())))
-
-
+LONGEST_RULE = 1_000
 NETWORK = ("proxy", "ca", "certificate", "key")
 
 
-def _network(value: Any) -> bool:
-    return _texts(value) and set(value) <= set(NETWORK)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
-LONGEST_RULE = 1_000
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_switches(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_switch, value.values()))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, value.values()))
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_rules(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_rule, value))
+
+
+def _is_rule(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value.keys() <= {"tool", "pattern", "action"}:
+        return False
+    tool, pattern = value.get("tool"), value.get("pattern", "")
+    if not isinstance(tool, str) or not isinstance(pattern, str):
+        return False
+    if not tool or max(len(tool), len(pattern)) > LONGEST_RULE:
+        return False
+    return value.get("action") in ("allow", "deny", "ask")
+
+
+def _is_amount(value: Any) -> bool:
+    # To Python `true` is a number, to a person who wrote it in a settings file it is not.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < float("inf")
+
+
+def _is_percentage(value: Any) -> bool:
+    return _is_amount(value) and value <= 100
+
+
+def _are_amounts(value: Any) -> bool:
+    """One amount for everything, or a map of globs to amounts."""
+    return _is_amount(value) or (isinstance(value, Mapping) and all(map(_is_amount, value.values())))
+
+
+def _is_network(value: Any) -> bool:
+    return _are_texts(value) and set(value) <= set(NETWORK)
+
+
 MODES: tuple[Literal["plan", "ask", "accept-reads", "bypass"], ...] = ("plan", "ask", "accept-reads", "bypass")
 """Permission modes, strictest first."""
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
     "sources": Setting(
-        {}, "an object of tool ids and true or false", _switches, False,
+        {}, "an object of tool ids and true or false", _are_switches, False,
         'which tools\' files are read: {"cursor": false} leaves one out',
     ),
     "permissions": Setting(
-        [], 'a list of {"tool", "pattern", "action"}', _rules, True,
+        [], 'a list of {"tool", "pattern", "action"}', _are_rules, True,
         "what tools may do; a project's rules can only deny or ask",
     ),
     "permissionMode": Setting(
@@ -127,35 +133,36 @@ SETTINGS: Mapping[str, Setting] = {
         "what becomes of tools that no rule speaks of",
     ),
     "trustedServers": Setting(
-        [], "a list of names", _names, False, "servers that are believed when they say that a tool only reads",
+        [], "a list of names", _are_names, False, "servers that are believed when they say that a tool only reads",
     ),
-    "model": Setting(None, "text", _text, True, "the model the chat speaks to"),
-    "backend": Setting(None, "text", _text, True, "the agent behind the chat"),
+    "model": Setting(None, "text", _is_text, True, "the model the chat speaks to"),
+    "backend": Setting(None, "text", _is_text, True, "the agent behind the chat"),
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
     ),
     "toolBudget": Setting(
-        10, "a number from 0 to 100", _percent, True,
+        10, "a number from 0 to 100", _is_percentage, True,
         "how much of a model's context tools may take, in percent, before it has to search for them",
     ),
     "alwaysLoad": Setting(
-        [], "a list of globs over server.tool", _names, True, "tools that a model is always shown, whatever they cost",
+        [], "a list of globs over server.tool", _are_names, True,
+        "tools that a model is always shown, whatever they cost",
     ),
     "searchByMeaning": Setting(
-        True, "true or false", lambda value: isinstance(value, bool), True,
+        True, "true or false", _is_switch, True,
         "whether tools are searched by what they mean too, where `mooring[search]` is installed",
     ),
     "resultTokens": Setting(
-        25_000, "a number, or an object of globs over server.tool and numbers", _amounts, False,
+        25_000, "a number, or an object of globs over server.tool and numbers", _are_amounts, False,
         "how much of a result a model is given at once; the whole is kept in a file",
     ),
     "backgroundAfter": Setting(
-        120, "a number of seconds", _amount, False,
+        120, "a number of seconds", _is_amount, False,
         "after how long a call goes on in the background; 0 waits for every call to end",
     ),
     "network": Setting(
-        {}, "an object of " + ", ".join(NETWORK), _network, False,
+        {}, "an object of " + ", ".join(NETWORK), _is_network, False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
     ),
     "mcpRemote": Setting(
@@ -163,10 +170,10 @@ SETTINGS: Mapping[str, Setting] = {
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
     "startWindow": Setting(
-        250, "a number of milliseconds, 0 or more", _amount, True,
+        250, "a number of milliseconds, 0 or more", _is_amount, True,
         "how long the chat waits for servers that are not known yet before it offers what there is",
     ),
-    "env": Setting({}, "an object of names and texts", _texts, False, "environment for what mooring starts"),
+    "env": Setting({}, "an object of names and texts", _are_texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 
 
@@ -176,26 +183,19 @@ def load(where: Where, root: str | None) -> Settings:
     doubts: list[str] = []
     values = {key: SettingValue(setting.default, "default", None) for key, setting in SETTINGS.items()}
     layers: list[Mapping[str, SettingValue]] = []
-    places = _layers(where, root)
+    places = _find_layers(where, root)
     for level, path in places:
-        before = len(problems)
-        document = _read(path, problems)
-        unread = len(problems) > before
-        accepted = {} if document is None else _accepted(document, level, path, problems)
-        if level != "project" and (unread or (document is not None and not _rules_kept(document, accepted))):
+        layer = _read_layer(level, path)
+        problems.extend(layer.problems)
+        # A project's rules can only deny or ask, so that what is lost of them lets nothing through.
+        if level != "project" and not layer.has_all_rules:
             doubts.append(path)
-        values |= accepted
-        layers.insert(0, accepted)
+        values |= layer.accepted
+        layers.insert(0, layer.accepted)
     return Settings(values, tuple(problems), tuple(layers), tuple(doubts), tuple(path for _, path in places))
 
 
-def _rules_kept(document: Document, accepted: Mapping[str, SettingValue]) -> bool:
-    """Whether every rule in the file counts."""
-    kept = accepted["permissions"].value if "permissions" in accepted else []
-    return bool(document.data.get("permissions", []) == kept) and ("permissions",) not in document.duplicates
-
-
-def _layers(where: Where, root: str | None) -> list[tuple[Level, str]]:
+def _find_layers(where: Where, root: str | None) -> list[tuple[Level, str]]:
     """The files, lowest first."""
     project: list[tuple[Level, str]] = [("project", f"{root}/.mooring/settings.json")] if root else []
     return [
@@ -205,54 +205,84 @@ def _layers(where: Where, root: str | None) -> list[tuple[Level, str]]:
     ]
 
 
-def _read(path: str, problems: list[Problem]) -> Document | None:
+class _Layer(Struct, frozen=True):
+    """What one file sets, what is wrong with it, and whether every rule in it is in force."""
+
+    accepted: Mapping[str, SettingValue] = {}
+    problems: tuple[Problem, ...] = ()
+    has_all_rules: bool = True
+
+
+def _read_layer(level: Level, path: str) -> _Layer:
+    document = _read(path)
+    if document is None:
+        return _Layer()
+    if isinstance(document, Problem):
+        return _Layer(problems=(document,), has_all_rules=False)
+    problems: list[Problem] = []
+    accepted = _accept(document, level, path, problems)
+    return _Layer(accepted, tuple(problems), _has_all_rules(document, accepted))
+
+
+def _read(path: str) -> Document | Problem | None:
     try:
         data = files.read(path)
         document = None if data is None else parse(data, "json")
     except FileError as error:
-        problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
-        return None
+        return Problem(path, f"The file {error.reason}", "mend or remove it")
     except ParseError as error:
-        problems.append(Problem(path, f"The file {error.reason}", "mend it; it is left out", line=error.line))
-        return None
+        return Problem(path, f"The file {error.reason}", "mend it; it is left out", line=error.line)
     if document is not None and not isinstance(document.data, Mapping):
-        problems.append(Problem(path, "The file should hold an object", "mend it; it is left out", line=1))
-        return None
+        return Problem(path, "The file should hold an object", "mend it; it is left out", line=1)
     return document
 
 
-def _accepted(document: Document, level: Level, path: str, problems: list[Problem]) -> dict[str, SettingValue]:
+def _has_all_rules(document: Document, accepted: Mapping[str, SettingValue]) -> bool:
+    written = document.data.get("permissions", [])
+    kept = accepted["permissions"].value if "permissions" in accepted else []
+    # Of two lists the parser keeps the last, and the first may have held a deny.
+    is_single = ("permissions",) not in document.duplicates
+    return is_single and bool(written == kept)
+
+
+def _accept(document: Document, level: Level, path: str, problems: list[Problem]) -> dict[str, SettingValue]:
     accepted = {}
     for key, value in document.data.items():
         if key == "$schema":
             continue
-        complaint = _complaint(key, value, level)
+        complaint = _complain(key, value, level)
         if complaint is None:
             accepted[key] = SettingValue(value, level, path)
             continue
         message, hint = complaint
         problems.append(Problem(path, message, hint, line=document.line((key,)), level="warning"))
-        if key == "permissions" and (rules := _sound(value, level)):
+        if key == "permissions" and (rules := _keep_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
 
 
-def _sound(value: Any, level: Level) -> list[Any]:
-    """The rules that can count though others cannot: a slip in one must not undo a deny in the next."""
-    rules = filter(_rule, value) if isinstance(value, list) else ()
+def _keep_rules(value: Any, level: Level) -> list[Any]:
+    """The rules that are sound though others are not: a slip in one must not undo a deny in the next."""
+    if not isinstance(value, list):
+        return []
+    rules = filter(_is_rule, value)
     return [rule for rule in rules if level != "project" or rule["action"] != "allow"]
 
 
-def _complaint(key: str, value: Any, level: Level) -> tuple[str, str] | None:
+def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
+    """What is wrong with a setting in a file, and what to do."""
     setting = SETTINGS.get(key)
     if setting is None:
         return f"`{key}` is no setting", f"the settings are: {', '.join(SETTINGS)}"
-    if key == "permissions" and isinstance(value, list) and any(map(_rule, value)) and not all(map(_rule, value)):
-        return f"`{key}` should be {setting.expects}; what is not is ignored", "mend it there; until then all is asked"
     if not setting.fits(value):
+        if key == "permissions" and _keep_rules(value, "user"):
+            ignored = f"`{key}` should be {setting.expects}; what is not is ignored"
+            return ignored, "mend it there; until then all is asked"
         return f"`{key}` should be {setting.expects}; it is ignored", "mend it there"
-    if level == "project" and not setting.project:
+    if level != "project":
+        return None
+    if not setting.project:
         return f"`{key}` cannot be set by a project; it is ignored", "set it in your own settings.json"
-    if level == "project" and key == "permissions" and any(rule["action"] == "allow" for rule in value):
+    if key == "permissions" and any(rule["action"] == "allow" for rule in value):
         return "A project's permissions can only deny or ask; what they allow is ignored", "remove its allow rules"
     return None

@@ -2,22 +2,24 @@
 
 `*` stands for any text, `?` for one character, `[abc]`, `[a-z]` and `[!a]` for one of some; `[*]` is the star itself.
 A glob is cut at its stars and the pieces, each of a fixed width, are looked for from left to right, so that nothing is
-ever tried twice. A piece with `?` or a class in it costs its width for each place of the text; where that would be
+ever tried twice. A piece with `?` or a class in it costs its width for each position in the text; if that would be
 more than `WORK`, the answer is that it cannot be told.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TypeAlias
 
 from msgspec import Struct
 
 WORK = 200_000
 
-Told: TypeAlias = bool | None
-"""Whether it matches; `None` where that would take too long to tell."""
+Matched: TypeAlias = bool | None
+"""Whether it matches; `None` if that would take too long to tell."""
 
+# Characters that are not shown: joiners, marks of direction, variation selectors, fillers.
 _INVISIBLE = (
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
@@ -29,6 +31,7 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = re.sub(_INVISIBLE, "", unicodedata.normalize("NFKC", text)).casefold()
+    # Folding the case may put characters side by side that have a composed form again.
     return unicodedata.normalize("NFKC", plain)
 
 
@@ -46,7 +49,7 @@ def star_glob(text: str) -> str:
 
 
 class Glob:
-    """A glob made ready; `loosely` compares folded texts, and then expects them folded."""
+    """A compiled glob. With `loosely` it matches what may look the same, and expects the texts folded."""
 
     __slots__ = ("_first", "_last", "_middle", "needle", "text", "weight")
 
@@ -57,24 +60,26 @@ class Glob:
         self._middle = pieces[1:-1]
         self._last = pieces[-1] if len(pieces) > 1 else None
         self.needle = max((piece.needle for piece in pieces), key=len)
-        """Stands in every text that matches."""
+        """Every text that matches contains it."""
         self.weight = max((piece.width for piece in self._middle if piece.regex), default=0)
-        """What each character of a text costs beyond a plain search."""
+        """The cost of each character of a text beyond a plain search."""
 
     @property
     def plain(self) -> bool:
-        """It looks at the ends of a text only, so that what lies between does not matter."""
+        """Whether it looks at the ends of a text only, so that everything between does not matter."""
         return not any(piece.width for piece in self._middle)
 
-    def matches(self, text: str) -> Told:
+    def matches(self, text: str) -> Matched:
+        """Whether it matches the whole text."""
         first, last = self._first, self._last
         if last is None:
-            return len(text) == first.width and first.stands(text, 0)
+            return len(text) == first.width and first.is_at(text, 0)
         at, end = first.width, len(text) - last.width
-        if at > end or not first.stands(text, 0) or not last.stands(text, end):
+        if at > end or not first.is_at(text, 0) or not last.is_at(text, end):
             return False
         if self.weight * len(text) > WORK:
             return None
+        # The first place where a piece fits is the best one: it leaves the most of the text to those that follow.
         for piece in self._middle:
             found = piece.find(text, at, end)
             if found < 0:
@@ -91,7 +96,7 @@ class GlobSet:
     def __init__(self, texts: Iterable[str]) -> None:
         self._globs = tuple(Glob(text) for text in texts)
 
-    def matches(self, *texts: str) -> Told:
+    def matches(self, *texts: str) -> Matched:
         """Whether one of the globs matches one of the texts.
 
         `None` is neither yes nor no: a filter that denies has to take it for a yes, one that allows for a no.
@@ -108,20 +113,20 @@ class GlobSet:
 
 
 class _Piece(Struct, frozen=True):
-    """What stands between two stars: a plain text, or a pattern of a fixed width without any repetition."""
+    """What is between two stars: a plain text, or a pattern of a fixed width without any repetition."""
 
     width: int
     needle: str
-    """The longest of its plain texts; the whole of it where there is no pattern."""
+    """The longest of its plain texts; the whole of it if there is no pattern."""
     regex: re.Pattern[str] | None = None
 
-    def stands(self, text: str, at: int) -> bool:
+    def is_at(self, text: str, at: int) -> bool:
         if self.regex is None:
             return text.startswith(self.needle, at)
         return self.regex.match(text, at) is not None
 
     def find(self, text: str, start: int, end: int) -> int:
-        """The first place where it stands, -1 where there is none."""
+        """The first position where it is, -1 if there is none."""
         if self.regex is None:
             return text.find(self.needle, start, end)
         found = self.regex.search(text, start, end)
@@ -135,12 +140,16 @@ class _OneOf(Struct, frozen=True):
     negated: bool
 
     def pattern(self, loosely: bool) -> str:
+        """The regular expression for one character of the class."""
+        # Loosely, a letter that is left out could stand for one in the other case that is not.
         if loosely and self.negated:
-            return "."  # a letter that is left out could stand for one in the other case that is not
+            return "."
         inside = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in self.ranges if low <= high)
         if not inside:
             return "." if self.negated else r"(?!)."
-        return f"(?i:[{inside}])" if loosely else f"[{'^' if self.negated else ''}{inside}]"
+        if loosely:
+            return f"(?i:[{inside}])"
+        return f"[^{inside}]" if self.negated else f"[{inside}]"
 
 
 _Element: TypeAlias = str | _OneOf | None
@@ -148,28 +157,33 @@ _Element: TypeAlias = str | _OneOf | None
 
 
 def _piece(elements: list[_Element], loosely: bool) -> _Piece:
-    runs = list(_runs(elements, loosely))
+    runs = list(_join_characters(elements, loosely))
     texts = [run for run in runs if isinstance(run, str)]
     needle = max(texts, key=len, default="")
-    width = sum(len(run) if isinstance(run, str) else 1 for run in runs)
+    width = sum(map(len, texts)) + len(runs) - len(texts)
     if width == len(needle):
         return _Piece(width, needle)
-    pattern = "".join(re.escape(run) if isinstance(run, str) else run.pattern(loosely) if run else "." for run in runs)
+    pattern = "".join(_run_pattern(run, loosely) for run in runs)
     return _Piece(width, needle, re.compile(pattern, re.DOTALL))
 
 
-def _runs(elements: list[_Element], loosely: bool) -> Iterator[_Element]:
-    """The same with its characters joined to texts."""
-    text = ""
-    for element in elements:
-        if isinstance(element, str):
-            text += element
+def _run_pattern(run: _Element, loosely: bool) -> str:
+    match run:
+        case None:
+            return "."
+        case str():
+            return re.escape(run)
+        case _OneOf():
+            return run.pattern(loosely)
+
+
+def _join_characters(elements: list[_Element], loosely: bool) -> Iterator[_Element]:
+    """The same elements, with characters in a row joined to texts."""
+    for is_text, group in groupby(elements, key=lambda element: isinstance(element, str)):
+        if not is_text:
+            yield from group
             continue
-        if text:
-            yield folded(text) if loosely else text
-            text = ""
-        yield element
-    if text:
+        text = "".join(map(str, group))
         yield folded(text) if loosely else text
 
 
@@ -205,13 +219,15 @@ def _find_close(text: str, at: int) -> int:
 
 
 def _class(inside: str) -> _Element:
+    """What is between two brackets: `[*]` is a character like any other, the rest are ranges."""
     if len(inside) == 1:
         return inside
     negated = inside[0] == "!"
-    inside = inside[negated:]
+    members = inside[negated:]
     ranges, at = [], 0
-    while at < len(inside):
-        wide = inside[at + 1 : at + 2] == "-" and at + 2 < len(inside)
-        ranges.append((inside[at], inside[at + 2 if wide else at]))
-        at += 3 if wide else 1
+    while at < len(members):
+        is_range = members[at + 1 : at + 2] == "-" and at + 2 < len(members)
+        last = at + 2 if is_range else at
+        ranges.append((members[at], members[last]))
+        at = last + 1
     return _OneOf(tuple(ranges), negated)

@@ -1,4 +1,4 @@
-"""Where things live on this machine: a value, so that tests and other platforms can be described, not patched."""
+"""Where things are on this machine: a value, so that a test or another platform is described rather than patched."""
 
 import os
 import posixpath
@@ -20,7 +20,7 @@ class Where(Struct, frozen=True):
     env: Mapping[str, str] = {}
     platform: Platform = "linux"
     system: str = ""
-    """Stands before the machine's own files (`/etc/…`), so that a test can describe a managed machine."""
+    """Put before the machine's own paths (`/etc/…`), so that a test can describe a managed machine."""
 
     @property
     def xdg_config(self) -> str:
@@ -61,12 +61,12 @@ class Where(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """Mooring's memory of decisions and sessions."""
+        """Where Mooring keeps decisions and sessions."""
         return self._own("XDG_STATE_HOME", ".local/state", "state")
 
     @property
     def cache(self) -> str:
-        """What Mooring can make anew."""
+        """Where Mooring keeps what it can make again."""
         return self._own("XDG_CACHE_HOME", ".cache", "cache")
 
     def _own(self, variable: str, fallback: str, kind: str) -> str:
@@ -75,9 +75,9 @@ class Where(Struct, frozen=True):
         return f"{self._folder(variable, fallback)}/mooring"
 
     def _folder(self, variable: str, fallback: str) -> str:
-        given = self.env.get(variable, "")
-        # A relative value would let the folder one happens to stand in choose where decisions are kept.
-        return given if posixpath.isabs(given) else f"{self.home}/{fallback}"
+        value = self.env.get(variable, "")
+        # A relative value would let the working folder, a repository perhaps, choose where decisions are kept.
+        return value if posixpath.isabs(value) else f"{self.home}/{fallback}"
 
 
 def here(env: Mapping[str, str]) -> Where:
@@ -86,6 +86,7 @@ def here(env: Mapping[str, str]) -> Where:
     Raises:
         ConfigError: the home folder is not known. A relative one would make a repository's files the person's own.
     """
+    # USERPROFILE is where Windows keeps it; neither is set for some services, whose account is asked then.
     home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     if not os.path.isabs(home):
         raise ConfigError("Your home folder is not known; set HOME to its full path.")
@@ -101,6 +102,6 @@ class Viewpoint(Struct, frozen=True):
     project: bool = True
     demo: bool = False
     configs: tuple[str, ...] = ()
-    """Files in the common shape that count before everything else."""
+    """Files in the common shape that win over everything else."""
     switched_on: frozenset[str] = frozenset()
-    """Servers that count as switched on whatever their files say; what a policy refuses stays refused."""
+    """Servers that are on whatever their files say; one that a policy refuses stays refused."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
-from mooring.core.glob import Glob, Told, star_glob
+from mooring.core.glob import Glob, Matched, star_glob
 from mooring.discovery.format import StartPolicy
 
 Rule: TypeAlias = Mapping[str, Any]
@@ -157,7 +157,7 @@ class _AmpRule(Struct, frozen=True):
     globs: Mapping[str, Glob]
     rejects: bool
 
-    def matches(self, shown: Mapping[str, str]) -> Told:
+    def matches(self, shown: Mapping[str, str]) -> Matched:
         """Whether every glob matches the field it is for; a rule without globs matches nothing."""
         # A rule about addresses says nothing about programs: `"url": "*"` is how Amp's manual blocks remote servers.
         if not self.globs or not self.globs.keys() <= shown.keys():
