@@ -7,7 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.discovery.documents import Documents, dig
-from mooring.discovery.format import PROJECT, RawEntry, Switch
+from mooring.discovery.format import PROJECT, RawEntry, ScanContext, Switch
+from mooring.discovery.untyped import as_mapping, as_texts
 
 
 class AllowList(Struct, frozen=True):
@@ -61,13 +62,17 @@ def find_mentions(documents: Documents, switches: Iterable[Switch]) -> Mentions:
     mentions = _NONE
     for switch in switches:
         for path, value in read_switch(documents, switch):
-            common, plain_value = switch, value
-            if switch.says in _RARE:
-                from mooring.discovery.marks import simplify  # only where a tool says it in such a way
-
-                common, plain_value = simplify(switch, value, documents.context)
-            mentions = _add(replace(mentions, fold=switch.fold), common, plain_value, _describe(switch, path))
+            common, common_value = _simplify(switch, value, documents.context)
+            mentions = _add(replace(mentions, fold=switch.fold), common, common_value, _describe(switch, path))
     return mentions
+
+
+def _simplify(switch: Switch, value: Any, context: ScanContext) -> tuple[Switch, Any]:
+    if switch.says not in _RARE:
+        return switch, value
+    from mooring.discovery.marks import simplify  # only where a tool says it in such a way
+
+    return simplify(switch, value, context)
 
 
 def read_switch(documents: Documents, switch: Switch) -> Iterator[tuple[str, Any]]:
@@ -110,22 +115,14 @@ def _add_all(mentions: Mentions, where: str) -> Mentions:
 
 
 def _read_names(switch: Switch, value: Any) -> list[str]:
-    names = _switched_off(value) if switch.says == "states" else _texts(value)
+    names = _switched_off(value) if switch.says == "states" else as_texts(value)
     return [name.casefold() for name in names] if switch.fold else names
 
 
 def _switched_off(states: Any) -> list[str]:
     """The names that are mapped to false or to `{"enabled": false}`."""
-    if not isinstance(states, Mapping):
-        return []
-    return [name for name, state in states.items() if state is False or _is_disabled(state)]
+    return [name for name, state in as_mapping(states).items() if _is_off(state)]
 
 
-def _is_disabled(state: Any) -> bool:
-    return isinstance(state, Mapping) and state.get("enabled") is False
-
-
-def _texts(value: Any) -> list[str]:
-    if not isinstance(value, list):
-        return []
-    return [name for name in value if isinstance(name, str)]
+def _is_off(state: Any) -> bool:
+    return state is False or as_mapping(state).get("enabled") is False

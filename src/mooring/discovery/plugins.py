@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
+from mooring.discovery.untyped import as_mapping, as_mappings
 from mooring.syntax.document import Document
 
 MOST_VERSIONS = 64
@@ -57,8 +58,7 @@ def _read_omp(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
 
 def _read_codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
-    plugins = value if isinstance(value, Mapping) else {}
-    for id, plugin in plugins.items():
+    for id, plugin in as_mapping(value).items():
         name, _, market = id.rpartition("@")
         if not name or not isinstance(plugin, Mapping):
             continue
@@ -71,8 +71,8 @@ def _read_codex(value: Any, path: str, context: ScanContext) -> Iterator[Folder]
 
 def _read_copilot(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     home = os.path.dirname(path)
-    for install in value if isinstance(value, list) else ():
-        name = _field(install, "name")
+    for install in as_mappings(value):
+        name = install.get("name")
         if not isinstance(name, str):
             continue
         market = str(install.get("marketplace") or "")
@@ -106,19 +106,16 @@ _REGISTRIES: dict[str, Callable[[Any, str, ScanContext], Iterator[Folder]]] = {
 
 def _installs(plugins: Any, context: ScanContext) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The ids of the plugins that concern this person or this project, and the last install of each."""
-    if not isinstance(plugins, Mapping):
-        return
-    for id, listed in plugins.items():
-        installs = listed if isinstance(listed, list) else [listed]
+    for id, listed in as_mapping(plugins).items():
+        installs = as_mappings(listed if isinstance(listed, list) else [listed])
         concerned = [install for install in installs if _concerns(install, context)]
         if concerned:
             yield id, concerned[-1]
 
 
-def _concerns(install: Any, context: ScanContext) -> bool:
-    if not isinstance(_field(install, "installPath"), str):
-        return False
-    return install.get("projectPath") in (None, *context.folders)
+def _concerns(install: Mapping[str, Any], context: ScanContext) -> bool:
+    is_installed = isinstance(install.get("installPath"), str)
+    return is_installed and install.get("projectPath") in (None, *context.folders)
 
 
 def _claude_data(folder: str) -> dict[str, str]:
@@ -161,13 +158,16 @@ def _read_answers(id: str, answers: Iterable[Any]) -> dict[str, str]:
     """What the person answered to this plugin's questions, as the variables that stand for it."""
     found: dict[str, str] = {}
     for each in answers:
-        options = _field(_field(each, id), "options")
-        for name, value in options.items() if isinstance(options, Mapping) else ():
+        plugin = as_mapping(as_mapping(each).get(id))
+        for name, value in as_mapping(plugin.get("options")).items():
             if isinstance(value, str | int | float):
-                text = str(value)
-                # JSON's words for the truth, not Python's.
-                found[f"user_config.{name}"] = text.lower() if isinstance(value, bool) else text
+                found[f"user_config.{name}"] = _write_answer(value)
     return found
+
+
+def _write_answer(value: str | int | float) -> str:
+    # JSON's words for the truth, not Python's.
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # --- manifests ----------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def read_manifest(sheet: Sheet) -> Iterator[Sheet | ManifestFile | Problem]:
     """What a manifest says about servers: itself if it holds them, the files it names, and notes on what is neither."""
     value: Any = sheet.document.data
     for step in sheet.place.key or ():
-        value = _field(value, step)
+        value = as_mapping(value).get(step)
     if not isinstance(value, str | list):
         yield sheet
         return
@@ -207,7 +207,3 @@ def _make_note(sheet: Sheet, message: str) -> Problem:
     key = sheet.place.key or ()
     line = sheet.document.line(key)
     return Problem(sheet.path, f"`{'.'.join(key)}` {message}", "nothing to do; it is left out", line=line, level="note")
-
-
-def _field(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None

@@ -12,6 +12,7 @@ from msgspec import Struct
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
 from mooring.core.glob import Glob, Matched, star_glob
 from mooring.discovery.format import StartPolicy
+from mooring.discovery.untyped import as_mapping
 
 Rule: TypeAlias = Mapping[str, Any]
 
@@ -67,7 +68,7 @@ class _ClaudeRules:
         rules = tuple(rules)
         self._names = [rule.get("serverName") for rule in rules]
         self._commands = [rule["serverCommand"] for rule in rules if "serverCommand" in rule]
-        self._speaks_of_urls = any("serverUrl" in rule for rule in rules)
+        self._has_url_rules = any("serverUrl" in rule for rule in rules)
         patterns = (rule.get("serverUrl") for rule in rules)
         self._urls = [AddressPattern(pattern) for pattern in patterns if isinstance(pattern, str)]
 
@@ -81,8 +82,10 @@ class _ClaudeRules:
         A name is enough only if no rule goes by what servers of this kind start or reach: anything may take a name.
         """
         is_program = isinstance(_target(config), Stdio)
-        names_are_not_enough = bool(self._commands) if is_program else self._speaks_of_urls
-        return self._has_target(config) if names_are_not_enough else config.name in self._names
+        goes_by_target = self._commands if is_program else self._has_url_rules
+        if goes_by_target:
+            return self._has_target(config)
+        return config.name in self._names
 
     def _has_target(self, config: ServerConfig) -> bool:
         match _target(config):
@@ -170,10 +173,9 @@ class _AmpRule(Struct, frozen=True):
 
 def _compile_globs(rule: Rule) -> dict[str, Glob]:
     """The globs of a rule by the field they are for; none if one of them is no text, so that the rule says nothing."""
-    patterns = rule.get("matches")
-    if not isinstance(patterns, Mapping) or not all(isinstance(pattern, str) for pattern in patterns.values()):
-        return {}
-    return {field: Glob(pattern) for field, pattern in patterns.items()}
+    patterns = as_mapping(rule.get("matches"))
+    globs = {field: Glob(pattern) for field, pattern in patterns.items() if isinstance(pattern, str)}
+    return globs if len(globs) == len(patterns) else {}
 
 
 def _shown_to_amp(config: ServerConfig) -> dict[str, str]:

@@ -17,6 +17,7 @@ from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.sheets import SheetFinder
+from mooring.discovery.untyped import as_mapping, as_mappings
 from mooring.discovery.values import describe_kind
 
 if TYPE_CHECKING:
@@ -176,14 +177,8 @@ def _read_policies(documents: Documents, switches: Iterable[Switch]) -> Iterator
             if switch.says == "allowed" and managed_only and not managed:
                 continue
             where = f"`{switch.key[-1]}` in {path}"
-            yield StartPolicy(switch.says, _read_rules(value), where, switch.place.scope)
-
-
-def _read_rules(value: Any) -> tuple[Mapping[str, Any], ...]:
-    # Anything but a list allows nothing, as in Claude Code.
-    if not isinstance(value, list):
-        return ()
-    return tuple(rule for rule in value if isinstance(rule, Mapping))
+            # Anything but a list holds no rule, and so allows nothing, as in Claude Code.
+            yield StartPolicy(switch.says, tuple(as_mappings(value)), where, switch.place.scope)
 
 
 def _report_unreadable(documents: Documents, program: Unreadable) -> Iterator[Problem]:
@@ -233,17 +228,17 @@ def _read_list(
 
 def _own_name(raw: Any) -> str | None:
     """The name that an entry of a list gives itself, as Continue's do."""
-    name = raw.get("name") if isinstance(raw, Mapping) else None
+    name = as_mapping(raw).get("name")
     return name if isinstance(name, str) else None
 
 
 def _read_whole(format: Format, sheet: Sheet, order: int) -> Iterator[RawEntry]:
     """A file that is itself the map of servers, or one server named after its file."""
-    data = sheet.document.data
+    data = as_mapping(sheet.document.data)
     if format.bare_map and _is_bare(data):
         bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
         yield from _read_map(format, sheet, (), bare, order)
-    if format.single_entry and isinstance(data, Mapping) and {"command", "url"} & data.keys():
+    if format.single_entry and _is_entry(data):
         name = os.path.basename(sheet.path).partition(".")[0]
         yield _make_entry(format, sheet, (), name, data, order)
 
@@ -278,11 +273,8 @@ def _given_to_programs(fixed: Mapping[str, str]) -> dict[str, str]:
 def _find_inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
     """The questions that VS Code keeps beside the map of servers, by their ids."""
     for step in key[:-2]:
-        data = data.get(step) if isinstance(data, Mapping) else None
-    listed = data.get("inputs") if isinstance(data, Mapping) else None
-    if not isinstance(listed, list):
-        return {}
-    questions = [item for item in listed if isinstance(item, Mapping)]
+        data = as_mapping(data).get(step)
+    questions = as_mappings(as_mapping(data).get("inputs"))
     return {item["id"]: item for item in questions if isinstance(item.get("id"), str)}
 
 
@@ -342,14 +334,14 @@ def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
             yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
 
 
-def _is_bare(data: Any) -> bool:
+def _is_bare(data: Mapping[str, Any]) -> bool:
     """Whether a file is itself the map: some of its values say what to start or where to connect."""
-    return isinstance(data, Mapping) and not CONTAINERS & data.keys() and _holds_entries(data)
+    return not CONTAINERS & data.keys() and _holds_entries(data)
 
 
 def _holds_entries(data: Any) -> bool:
-    return isinstance(data, Mapping) and any(map(_is_entry, data.values()))
+    return any(map(_is_entry, as_mapping(data).values()))
 
 
 def _is_entry(raw: Any) -> bool:
-    return isinstance(raw, Mapping) and ("command" in raw or "url" in raw)
+    return not as_mapping(raw).keys().isdisjoint(("command", "url"))

@@ -1,0 +1,22 @@
+"""Values from files that may have any shape, taken as the shape that is expected, and as empty if they have another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def as_mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_texts(value: Any) -> list[str]:
+    """The texts in a list."""
+    return [item for item in as_list(value) if isinstance(item, str)]
+
+
+def as_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The mappings in a list."""
+    return [item for item in as_list(value) if isinstance(item, Mapping)]
