@@ -13,7 +13,7 @@ from msgspec import Struct
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem, Severity
 from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
-from mooring.discovery import values
+from mooring.discovery import untyped, values
 from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
 from mooring.discovery.rewrite import replace_mcp_remote, starts_mooring
@@ -427,21 +427,21 @@ class _EntryReader:
 
     def _make_oauth(self, settings: Mapping[str, Any]) -> OAuth:
         secret = settings.get("clientsecret")
-        redirect_uri = values.text_or_none(settings.get("redirecturi"))
+        redirect_uri = untyped.text_or_none(settings.get("redirecturi"))
         port = settings.get("callbackport", settings.get("redirectport"))
         # Amazon Q and Kiro write host:port where others write a URI.
         if redirect_uri and (host_and_port := re.fullmatch(r"[^/]*:(\d{1,5})", redirect_uri)):
             redirect_uri, port = None, int(host_and_port[1])
         return OAuth(
             enabled=settings.get("enabled") is not False,
-            client_id=values.text_or_none(settings.get("clientid")),
+            client_id=untyped.text_or_none(settings.get("clientid")),
             client_secret=self._template(secret, "oauth") if isinstance(secret, str) else None,
-            callback_port=values.int_or_none(port),
+            callback_port=untyped.int_or_none(port),
             redirect_uri=redirect_uri,
             scopes=values.read_scopes(settings.get("scopes", settings.get("scope"))),
-            metadata_url=values.text_or_none(settings.get("authservermetadataurl")),
-            resource=values.text_or_none(settings.get("resource")),
-            grant=values.text_or_none(settings.get("granttype")),
+            metadata_url=untyped.text_or_none(settings.get("authservermetadataurl")),
+            resource=untyped.text_or_none(settings.get("resource")),
+            grant=untyped.text_or_none(settings.get("granttype")),
         )
 
 
@@ -456,5 +456,5 @@ def _tools_under(policies: Mapping[str, str], wanted: str) -> tuple[str, ...]:
 
 def _look_up_path(data: Any, path: tuple[str, ...]) -> Any:
     for key in path:
-        data = values.as_map(data).get(key)
+        data = untyped.as_mapping(data).get(key)
     return data

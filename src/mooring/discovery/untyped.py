@@ -20,3 +20,12 @@ def as_texts(value: Any) -> list[str]:
 def as_mappings(value: Any) -> list[Mapping[str, Any]]:
     """The mappings in a list."""
     return [item for item in as_list(value) if isinstance(item, Mapping)]
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def int_or_none(value: Any) -> int | None:
+    # In Python, true and false are ints.
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -14,6 +14,8 @@ BOOLEAN_WORDS = {
     "false": False, "no": False, "off": False, "0": False,
 }  # fmt: skip
 
+from mooring.discovery.untyped import as_mapping
+
 T = TypeVar("T")
 
 _UNITS = {1.0: "seconds", 0.001: "milliseconds", 60.0: "minutes"}
@@ -49,25 +51,6 @@ def describe_kind(value: Any) -> str:
             return words
     # Only TOML and YAML have these.
     return "a date or time"
-
-
-def as_map(value: Any) -> Mapping[str, Any]:
-    """The value, or an empty map if it is something else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value, or an empty list if it is something else."""
-    return value if isinstance(value, list) else []
-
-
-def text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def int_or_none(value: Any) -> int | None:
-    # In Python, true and false are ints.
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def read_text(value: Any) -> str:
@@ -172,7 +155,7 @@ def read_approvals(value: Any) -> tuple[str, ...]:
 
 def read_policies(value: Any) -> Mapping[str, str]:
     """Claude Code's `tools`: a permission policy for each tool it names."""
-    items = map(as_map, _expect(value, list, "a list"))
+    items = map(as_mapping, _expect(value, list, "a list"))
     return {str(item["name"]): str(item.get("permission_policy")) for item in items if "name" in item}
 
 

@@ -10,7 +10,8 @@ from mooring.discovery.dialect import AGENT_PLUGINS
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet, fields
 from mooring.discovery.formats import claude_plugins, codex_plugins, omp_plugins
 from mooring.discovery.scan import gather_entries
-from mooring.discovery.values import EntryRefused, NoServer, as_map
+from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import EntryRefused, NoServer
 from mooring.syntax.document import Document
 
 _SCHEMAS = "https://agent-plugins.org/schemas/"
@@ -39,7 +40,7 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> 
 
 
 def _schema(document: Document) -> str:
-    return str(as_map(document.data).get("$schema"))
+    return str(as_mapping(document.data).get("$schema"))
 
 
 def _refuse_version(raw: Mapping[str, Any]) -> NoReturn:
@@ -88,7 +89,7 @@ def _check_stays_inside(path: str, key: str) -> None:
 
 
 def _check_env(env: Any) -> None:
-    reserved = _RESERVED_VARIABLES & as_map(env).keys()
+    reserved = _RESERVED_VARIABLES & as_mapping(env).keys()
     if reserved:
         raise EntryRefused(f"sets {min(reserved)}, which is not its own to set", "remove it", "env")
 

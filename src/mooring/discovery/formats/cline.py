@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.discovery.dialect import CLINE
 from mooring.discovery.format import SECONDS, Field, Format, common_without, fields, user_file
-from mooring.discovery.values import as_map
+from mooring.discovery.untyped import as_mapping
 
 _NAME = "cline_mcp_settings.json"
 # Cline clamps times, because people write milliseconds.
@@ -14,7 +14,7 @@ TIMEOUT = Field("call_timeout", SECONDS, (1, 3600))
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take the keys of a nested `transport` out of it, so that both shapes are one."""
-    return {**raw, **as_map(raw.get("transport"))}
+    return {**raw, **as_mapping(raw.get("transport"))}
 
 
 FORMAT = Format(

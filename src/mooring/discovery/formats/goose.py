@@ -6,7 +6,8 @@ from typing import Any
 from mooring.core.template import SecretPart
 from mooring.discovery.dialect import GOOSE
 from mooring.discovery.format import SECONDS, Field, Format, Place, fields, system_files, user_file
-from mooring.discovery.values import EntryRefused, as_list, as_map, read_text_map, read_variable_names
+from mooring.discovery.untyped import as_list, as_mapping
+from mooring.discovery.values import EntryRefused, read_text_map, read_variable_names
 
 _ROOT = "GOOSE_PATH_ROOT"
 
@@ -32,7 +33,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_variables(envs: Any) -> None:
-    forbidden = sorted(name for name in as_map(envs) if str(name).upper() in _FORBIDDEN_VARIABLES)
+    forbidden = sorted(name for name in as_mapping(envs) if str(name).upper() in _FORBIDDEN_VARIABLES)
     if forbidden:
         raise EntryRefused(f"sets {forbidden[0]}, which Goose lets no extension set", "remove it", "envs")
 
@@ -54,7 +55,7 @@ def _entry_variables(raw: Mapping[str, Any]) -> Mapping[str, str | SecretPart]:
         return {}
     names = read_variable_names(as_list(raw.get("env_keys")))
     secrets = {name: SecretPart(name, "goose", variable=True) for name in names}
-    return {**secrets, **read_text_map(as_map(raw.get("envs")))}
+    return {**secrets, **read_text_map(as_mapping(raw.get("envs")))}
 
 
 _FIELDS = fields(

@@ -21,7 +21,7 @@ from mooring.discovery.format import (
     system_files,
     user_file,
 )
-from mooring.discovery.values import as_list, as_map
+from mooring.discovery.untyped import as_list, as_mapping
 
 
 def _json_and_jsonc(make: Callable[[str], Place], stem: str) -> tuple[Place, Place]:
@@ -109,16 +109,16 @@ def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
 
 
 def _read_layer(sheet: Sheet) -> _Layer:
-    data = as_map(sheet.document.data)
+    data = as_mapping(sheet.document.data)
     key, servers = _find_servers(sheet)
     # `tools` is the older word for `permission`.
-    tools = {**as_map(data.get("tools")), **as_map(data.get("permission"))}
-    return _Layer(sheet, key, servers, tools, as_map(data.get("experimental")))
+    tools = {**as_mapping(data.get("tools")), **as_mapping(data.get("permission"))}
+    return _Layer(sheet, key, servers, tools, as_mapping(data.get("experimental")))
 
 
 def _find_servers(sheet: Sheet) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     """The map of servers and the keys that lead to it, in version 1 or 2 of the file's shape."""
-    mcp = as_map(as_map(sheet.document.data).get("mcp"))
+    mcp = as_mapping(as_mapping(sheet.document.data).get("mcp"))
     if "{file:" in sheet.document.text and os.path.isabs(sheet.path):
         mcp = _root_files(mcp, os.path.dirname(sheet.path))
     servers = mcp.get("servers")
