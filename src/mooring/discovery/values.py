@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard, TypeVar
 
+from mooring.discovery.untyped import as_mapping
+
 MOST_ARGS = 256
 LONGEST_TEXT = 64 * 1024
 LONGEST_TIME = 1e12
@@ -14,7 +16,6 @@ BOOLEAN_WORDS = {
     "false": False, "no": False, "off": False, "0": False,
 }  # fmt: skip
 
-from mooring.discovery.untyped import as_mapping
 
 T = TypeVar("T")
 
