@@ -148,7 +148,7 @@ def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> b
     if "prefixItems" in one and "prefixItems" in other:
         return bool(one["prefixItems"] != other["prefixItems"])
     # `items` speaks of what comes after `prefixItems`: beside the other's prefix it would mean something else.
-    return ("items" in one and "prefixItems" in other) or ("items" in other and "prefixItems" in one)
+    return any("items" in first and "prefixItems" in second for first, second in ((one, other), (other, one)))
 
 
 def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
