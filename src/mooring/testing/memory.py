@@ -112,7 +112,7 @@ class MemoryServer:
     def die(self, ending: Ending | None = None) -> None:
         """End the connection from the server's side."""
         if self._receiver is not None:
-            asyncio.get_running_loop().call_soon(self._receiver.closed, ending or Ending("it ended"))
+            asyncio.get_running_loop().call_soon(self._receiver.end, ending or Ending("it ended"))
         self.close()
 
     def open(self, receiver: Receiver) -> None:
@@ -140,7 +140,7 @@ class MemoryServer:
 
     def _deliver(self, line: bytes) -> None:
         if self._receiver is not None:
-            self._receiver.received([line])
+            self._receiver.receive([line])
 
     def _begin(self, key: Any, method: str, params: dict[str, Any]) -> None:
         if method not in self._methods:
@@ -206,7 +206,7 @@ class Wire:
         self._open = False
         self._server.close()
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         """There is nothing to wait for."""
 
 

@@ -1,1 +1,1 @@
-"""Talking to one server: bytes go in and out, tools, results and typed errors come of it."""
+"""Talking to one server: bytes go in and out; tools, results and typed errors come out."""

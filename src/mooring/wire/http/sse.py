@@ -14,8 +14,9 @@ from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.events import TOO_LARGE, Event, Events
 from mooring.wire.http.web import EVENTS, Body, Web
-from mooring.wire.rpc.message import Message, Notification, Request, claim, encode
+from mooring.wire.rpc.message import Message, Notification, Request, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.rpc.unreadable import identify
 
 _HEAR: Final = {"Accept": EVENTS}
 _SPEAK: Final = {"Accept": "*/*"}
@@ -116,7 +117,7 @@ class SseTransport:
             self._stream.response.close()
         self._farewell = self._loop.create_task(self._web.close())
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         if self._farewell is not None:
             await asyncio.shield(self._farewell)
 
@@ -160,7 +161,7 @@ class SseTransport:
             self._loop.call_exception_handler({"message": "An HTTP request failed oddly", "exception": error})
             error = ServerDied(self._server, "a message", may_have_run=True, cause=type(error).__name__)
         if key > 0:
-            self._receiver.failed(key, error)
+            self._receiver.fail_request(key, error)
 
     async def _hear(self, stream: _Stream) -> None:
         cause = "it closed its stream"
@@ -172,11 +173,11 @@ class SseTransport:
             cause = str(error)
         if not self._closed:
             self.close()
-            self._receiver.closed(Ending(cause))
+            self._receiver.end(Ending(cause))
 
     def _take(self, events: list[Event]) -> None:
         for event in events:
             if event.kind == TOO_LARGE:
-                self._receiver.lost(claim(event.data, b""), self._limits.event)
+                self._receiver.lose_message(identify(event.data, b""), self._limits.event)
             elif event.kind == "message" and event.data:
-                self._receiver.received([event.data])
+                self._receiver.receive([event.data])

@@ -122,7 +122,7 @@ class HttpTransport:
                 task.cancel()
         self._farewell = self._loop.create_task(self._part())
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         if self._farewell is not None:
             await asyncio.shield(self._farewell)
 
@@ -167,7 +167,7 @@ class HttpTransport:
         elif isinstance(error, ServerDied):
             error = ServerDied(self._server, post.method, may_have_run=error.may_have_run, cause=error.cause)
         if post.is_request:
-            self._receiver.failed(post.key, error)
+            self._receiver.fail_request(post.key, error)
 
     async def _carry(self, post: Post) -> None:
         try:
@@ -238,16 +238,16 @@ class HttpTransport:
             return None
         if error.status != 429 and (error.status != 503 or post.method == "tools/call"):
             return None
-        due = self._receiver.due(post.key)
+        due = self._receiver.deadline_of(post.key)
         enough = due is not None and self._loop.time() + error.retry_after < due
         return max(error.retry_after, _PAUSE) if enough else None
 
     def _refused(self, post: Post, error: ServerError, response: ClientResponse, words: bytes) -> None:
         told = response.content_type == JSON and b'"jsonrpc"' in words and isinstance(error, HttpError)
         if told and post.method != INITIALIZE:
-            self._receiver.answered(post.key, words)
+            self._receiver.receive_answer(post.key, words)
         else:
-            self._receiver.failed(post.key, error)
+            self._receiver.fail_request(post.key, error)
 
     # Messages in
 
@@ -260,7 +260,7 @@ class HttpTransport:
         elif kind.endswith("json") and response.status not in (202, 204):
             body = await self._web.whole(response)
             self._learn(post, body)
-            self._receiver.answered(post.key, body)
+            self._receiver.receive_answer(post.key, body)
         else:
             response.close()
             raise ProtocolError(self._server, _no_answer(post, response))
@@ -280,11 +280,11 @@ class HttpTransport:
             if not events.last_id:
                 raise
         attempts = 0
-        while self._receiver.due(post.key) is not None:
+        while self._receiver.deadline_of(post.key) is not None:
             if post.is_stateless or not events.last_id or attempts == self._limits.resumes:
                 cause = "its stream ended without the answer"
                 raise ServerDied(self._server, post.method, may_have_run=True, cause=cause)
-            await self._pause(events, self._receiver.due(post.key))
+            await self._pause(events, self._receiver.deadline_of(post.key))
             attempts = 0 if await self._resume(post, events, take) else attempts + 1
 
     async def _resume(self, post: Post, events: Events, take: Callable[[Event], None]) -> bool:
@@ -316,7 +316,7 @@ class HttpTransport:
                     if event.data and event.kind == "message":
                         brought = True
                         take(event)
-                if key is not None and brought and self._receiver.due(key) is None:
+                if key is not None and brought and self._receiver.deadline_of(key) is None:
                     await self._finish(body)
                     break
         finally:
@@ -332,7 +332,7 @@ class HttpTransport:
 
     def _take_event(self, post: Post, event: Event) -> None:
         self._learn(post, event.data)
-        self._receiver.received([event.data])
+        self._receiver.receive([event.data])
 
     async def _pause(self, events: Events, due: float | None) -> None:
         pause = min(max(events.retry or _PAUSE, _PAUSE), _PAUSE_CAP)
@@ -379,7 +379,7 @@ class HttpTransport:
         if response.status >= 300 or response.content_type != EVENTS:
             response.close()
             return response.status >= 500
-        await self._read(response, events, lambda event: self._receiver.received([event.data]), None)
+        await self._read(response, events, lambda event: self._receiver.receive([event.data]), None)
         return True
 
     def _stream_headers(self, events: Events) -> dict[str, str]:
@@ -406,7 +406,7 @@ class HttpTransport:
             raise ServerDied(self._server, "initialize", cause="it ended its session and began no other") from error
         self._listen()
         # What the server offers may be another than before it forgot us: as if it had said so.
-        self._receiver.received([encode(Notification(f"notifications/{what}/list_changed")) for what in _LISTS])
+        self._receiver.receive([encode(Notification(f"notifications/{what}/list_changed")) for what in _LISTS])
 
     async def _initialize_again(self) -> None:
         assert self._initialize is not None
@@ -436,7 +436,7 @@ class HttpTransport:
     def _over(self, ending: Ending) -> None:
         if not self._closed:
             self.close()
-            self._receiver.closed(ending)
+            self._receiver.end(ending)
 
     async def _part(self) -> None:
         """Let the last notices go out, end the session, let go of the connections: no longer than a farewell takes."""

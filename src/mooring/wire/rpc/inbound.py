@@ -1,4 +1,4 @@
-"""Requests from a server: each answered by a task of its own, a bounded number at once."""
+"""Requests from the other side: each is answered by a task of its own, a bounded number at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,17 +12,20 @@ from mooring.errors import RpcError
 from mooring.wire.rpc.message import INTERNAL_ERROR, METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response
 from mooring.wire.rpc.oddities import Oddities
 
-Answer: TypeAlias = Callable[[Raw], Awaitable[Any]]
+Responder: TypeAlias = Callable[[Raw], Awaitable[Any]]
+"""Answers requests of one method: raw parameters in, the result out; an RpcError refuses."""
+RequestId: TypeAlias = int | str | float
+"""An id that the other side chose; JSON-RPC allows it a string or any number."""
 
 BUSY = -32000
 
 
 class Inbound:
-    """Answers a server's requests. `reply` must take a message without waiting."""
+    """Answers the other side's requests. `reply` must take a message without waiting."""
 
     def __init__(
         self,
-        answers: Mapping[str, Answer],
+        answers: Mapping[str, Responder],
         reply: Callable[[Message], None],
         limits: Limits,
         oddities: Oddities,
@@ -31,61 +34,73 @@ class Inbound:
         self._reply = reply
         self._limit = limits.inbound
         self._oddities = oddities
-        self._tasks: dict[int | str | float, asyncio.Task[Any]] = {}
+        # What still has to be answered, by id; and every task that has not ended, including those that were cancelled
+        # and are on their way out.
+        self._tasks: dict[RequestId, asyncio.Task[Any]] = {}
         self._running: set[asyncio.Task[Any]] = set()
 
     def take(self, frame: Frame) -> None:
+        """Begin to answer a request, or refuse it at once."""
         method = frame.method or ""
         if method == "ping":
             self._reply(Response(frame.id, {}))
-        elif (answer := self._answers.get(method)) is None:
+            return
+        responder = self._answers.get(method)
+        if responder is None:
             self._reply(Refusal(frame.id, Fault(METHOD_NOT_FOUND, f"Method not found: {method}")))
         elif len(self._tasks) >= self._limit or frame.id in self._tasks:
             self._oddities.refused += 1
             self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at once, or an id twice")))
         else:
-            self._begin(frame, answer)
+            self._begin(frame, responder)
 
-    def cancel(self, key: int | str | float) -> None:
-        """The server has lost interest: no answer is sent."""
+    def cancel(self, key: RequestId) -> None:
+        """Stop a request that the other side took back: no answer is sent."""
         if task := self._tasks.pop(key, None):
             task.cancel()
 
     def stop(self) -> None:
-        """Cancel everything under way; nothing of it is answered."""
+        """Cancel everything under way, unanswered."""
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
 
-    async def stopped(self, seconds: float) -> None:
+    async def wait_stopped(self, seconds: float) -> None:
         """Wait until what was cancelled has ended, but no longer than so many seconds."""
+        # An answer may itself close the connection; it must not wait for its own task.
         ending = {task for task in self._running if task is not asyncio.current_task()}
         if ending:
             await asyncio.wait(ending, timeout=seconds)
 
-    def _begin(self, frame: Frame, answer: Answer) -> None:
-        task = asyncio.ensure_future(_run(answer, frame.params))
+    def _begin(self, frame: Frame, responder: Responder) -> None:
+        task = asyncio.ensure_future(_run(responder, frame.params))
         self._tasks[frame.id] = task
         self._running.add(task)
         task.add_done_callback(partial(self._finish, frame.id))
 
-    def _finish(self, key: int | str | float, task: asyncio.Task[Any]) -> None:
+    def _finish(self, key: RequestId, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        wanted = self._tasks.get(key) is task
+        # Asking for the exception marks it as retrieved, also where nobody wants the answer any more.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if wanted:
-            del self._tasks[key]
-            self._reply(Refusal(key, _fault(error, task)) if error else Response(key, task.result()))
+        # By now another request may go by the same id, if this one was taken back.
+        if self._tasks.get(key) is not task:
+            return
+        del self._tasks[key]
+        if error is None:
+            self._reply(Response(key, task.result()))
+        else:
+            self._reply(Refusal(key, _make_fault(error, task)))
 
 
-async def _run(answer: Answer, params: Raw) -> Any:
-    return await answer(params)
+async def _run(responder: Responder, params: Raw) -> Any:
+    # A task needs a coroutine; a responder may return any awaitable, or fail before it returns one.
+    return await responder(params)
 
 
-def _fault(error: BaseException, task: asyncio.Task[Any]) -> Fault:
+def _make_fault(error: BaseException, task: asyncio.Task[Any]) -> Fault:
     if isinstance(error, RpcError):
         return Fault(error.code, error.message, error.data)
-    # The server is not told: the words of an unforeseen error may hold what it must not know.
+    # The other side is told nothing more: the text of an unforeseen error may hold what it must not know.
     context = {"message": "A server's request could not be answered", "exception": error, "task": task}
     task.get_loop().call_exception_handler(context)
     return Fault(INTERNAL_ERROR, "Internal error")

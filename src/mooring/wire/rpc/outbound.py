@@ -1,4 +1,4 @@
-"""Requests of ours: each has exactly one outcome, whatever the server, the clock or the caller does."""
+"""Requests from this side: each has exactly one outcome, whatever the other side, the clock or the caller does."""
 
 import asyncio
 from collections import OrderedDict
@@ -24,41 +24,37 @@ from mooring.errors import (
     TimedOut,
     TooLarge,
 )
-from mooring.wire.rpc.message import (
-    Babble,
-    Claim,
-    Frame,
-    Notification,
-    Ours,
-    Request,
-    Theirs,
-    Unclaimed,
-    with_progress_token,
-)
+from mooring.wire.rpc.message import Frame, Notification, Request, add_progress_token
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.transport import Transport
+from mooring.wire.rpc.unreadable import AnswerTo, Claim, NoMessage, SomeAnswer, TheirMessage
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
-_BEGINNINGS = ("initialize", "server/discover")
-"""Requests that cannot be cancelled."""
+EndError: TypeAlias = Callable[["PendingRequest", bool], ServerError]
+"""Makes the error for a request that the end of the connection fails; the flag says whether it may have run."""
+
+_UNCANCELLABLE = ("initialize", "server/discover")
+"""The protocol forbids cancelling `initialize`; `server/discover` takes its place in the revision 2026-07-28."""
 _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
 
 
 class PendingRequest(Struct):
-    """A request that has no outcome yet."""
+    """A request that has no outcome yet. Times are moments of the loop's clock."""
 
     future: "asyncio.Future[Frame]"
     request: Request
     stage: Stage
     began: float
     due: float
+    """When it fails unless there is news; progress moves it, up to `until`."""
     until: float
     idle: float | None
+    """How many seconds it may take without progress."""
     on_progress: OnProgress | None
     standing: bool = False
-    """It waits for something that may never come, and counts among no others."""
+    """It waits for something that may never come, such as a subscription's end, and isn't counted among the others."""
 
 
 class Outbound:
@@ -66,20 +62,22 @@ class Outbound:
 
     def __init__(self, transport: Transport, server: str, limits: Limits, oddities: Oddities) -> None:
         self.pending: dict[int, PendingRequest] = {}
-        """What the server has been sent and has not answered, by id."""
+        """Sent and not answered yet, by id."""
         self.waiting: OrderedDict[int, PendingRequest] = OrderedDict()
-        """What is to be sent when the server has less to do."""
+        """Not sent yet, because the other side has enough to do. It cannot answer what it was never sent."""
         self._server = server
         self._limits = limits
         self._oddities = oddities
         self._loop = asyncio.get_running_loop()
         self._transport = transport
-        self._most = inf if limits.in_flight is None else limits.in_flight
-        self._standing = 0
+        self._limit = inf if limits.in_flight is None else limits.in_flight
+        self._standing_count = 0
         self._last_key = 0
+        # One timer for all deadlines. It is never set back when a request is answered early: looking once in vain is
+        # cheaper than a timer for each request.
         self._sweep_at = inf
         self._sweeper: asyncio.TimerHandle | None = None
-        self._gone: Callable[[PendingRequest, bool], ServerError] | None = None
+        self._end_error: EndError | None = None
 
     def begin(
         self,
@@ -91,50 +89,55 @@ class Outbound:
         on_progress: OnProgress | None,
         standing: bool = False,
     ) -> PendingRequest:
-        """Send a request, or have it wait for its turn; the deadline runs from now.
+        """Send a request, or queue it until its turn; the deadline runs from now.
 
         Raises: BadArguments, Clogged, and what the connection ended with.
         """
         self._last_key = key = self._last_key + 1
         if on_progress is not None:
-            params = with_progress_token(params, key)
+            params = add_progress_token(params, key)
         now = self._loop.time()
         if within.total is not None and now + within.total < until:
             until = now + within.total
-        due = until if within.idle is None or now + within.idle > until else now + within.idle
+        due = until
+        if within.idle is not None and now + within.idle < until:
+            due = now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         request = Request(key, method, params)
         pending = PendingRequest(future, request, stage, now, due, until, within.idle, on_progress, standing)
-        # In line, as in `_has_room` and `new_key`: with many calls under way a method more is felt.
-        if self._gone is None and (standing or len(self.pending) - self._standing < self._most):
+        # `new_key` and `_has_room`, inlined: with many calls in flight, one more method call is felt.
+        if self._end_error is None and (standing or len(self.pending) - self._standing_count < self._limit):
             self._send(key, pending)
         else:
-            self._wait(key, pending)
+            self._queue(key, pending)
         if due < self._sweep_at:
-            self._sweep_at_or_before(due)
+            self._set_sweep(due)
         return pending
 
     @property
     def in_flight(self) -> int:
-        return len(self.pending) + len(self.waiting) - self._standing
+        """How many requests have no outcome yet, without the standing ones."""
+        return len(self.pending) + len(self.waiting) - self._standing_count
 
     def new_key(self) -> int:
+        """An id that no request has used."""
         self._last_key += 1
         return self._last_key
 
-    def knew(self, key: int) -> bool:
-        """Whether a request ever went by this id."""
+    def has_used(self, key: int) -> bool:
+        """Whether any request ever had this id."""
         return 0 < key <= self._last_key
 
     def settle(self, pending: PendingRequest, frame: Frame) -> None:
-        """The answer came."""
+        """Hand an answer to the one who waits for it."""
         if frame.result is ABSENT and frame.error is ABSENT:
             reason = f"it answered {pending.request.method} with neither a result nor an error"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
             return
+        # `_forget`, inlined: this is the end of every successful call.
         del self.pending[pending.request.id]
         if pending.standing:
-            self._standing -= 1
+            self._standing_count -= 1
         future = pending.future
         if not future.done():
             future.set_result(frame)
@@ -142,43 +145,47 @@ class Outbound:
             self._send_waiting()
 
     def fail(self, pending: PendingRequest, error: ServerError | BadArguments) -> None:
-        """No answer will come."""
+        """Fail a request: no answer will come."""
         self._forget(pending.request.id)
         _fail(pending, error)
 
     def abandon(self, pending: PendingRequest, reason: str) -> bool:
-        """Give a request up and tell the server, without waiting; false if it never saw the request."""
+        """Give a request up and tell the other side, without waiting; false if it never saw the request."""
         key = pending.request.id
         if key in self.waiting:
             del self.waiting[key]
             return False
         if key not in self.pending:
             return True
-        fate = self._transport.withdraw(key)
-        if fate == "running" and pending.request.method not in _BEGINNINGS:
-            self._tell_cancelled(key, reason)
+        withdrawal = self._transport.withdraw(key)
+        # The notice goes out before `_forget`, which may send the next request in line.
+        if withdrawal == "running" and pending.request.method not in _UNCANCELLABLE:
+            self._notify_cancelled(key, reason)
         self._forget(key)
-        return fate != "unsent"
+        return withdrawal != "unsent"
 
-    def lose(self, claim: Claim, limit: int) -> None:
-        """An answer was too large to keep; what was not even seen to be one may be the only one awaited."""
-        if pending := self._claimed(Unclaimed() if isinstance(claim, Babble) else claim):
+    def fail_oversized(self, claim: Claim, limit: int) -> None:
+        """Fail the request whose answer was too large to keep."""
+        # Only two ends of it were kept. If they say nothing, it may still have been the only answer awaited.
+        if isinstance(claim, NoMessage):
+            claim = SomeAnswer()
+        if pending := self._find_claimed(claim):
             self.fail(pending, TooLarge(self._server, limit, stage=pending.stage))
 
-    def garble(self, claim: Claim) -> None:
-        """An answer could not be read."""
-        if pending := self._claimed(claim):
+    def fail_unreadable(self, claim: Claim) -> None:
+        """Fail the request whose answer could not be read."""
+        if pending := self._find_claimed(claim):
             reason = f"its answer to {pending.request.method} is no JSON, or nested too deeply"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
 
-    def only(self) -> PendingRequest | None:
-        """The one request that the server has, if it has exactly one."""
-        if len(self.pending) - self._standing != 1:
+    def find_only(self) -> PendingRequest | None:
+        """The one request that the other side has, if it has exactly one."""
+        if len(self.pending) - self._standing_count != 1:
             return None
         return next(pending for pending in self.pending.values() if not pending.standing)
 
     def prolong(self, key: int) -> OnProgress | None:
-        """A sign of life: the idle time starts anew. Who wants to hear of it comes back."""
+        """Start the idle time anew, at a sign of progress; returns whoever asked to hear of it."""
         pending = self.pending.get(key)
         if pending is None:
             return None
@@ -187,16 +194,16 @@ class Outbound:
         return pending.on_progress
 
     def die(self, ending: Ending) -> None:
-        """The server is gone: all that is under way fails, and all that is tried from now on."""
-        self._end(lambda pending, ran: self._died(ending, pending, ran))
+        """Fail everything under way, and everything tried from now on: the other side is gone."""
+        self._end(lambda pending, may_have_run: self._make_died(ending, pending, may_have_run))
 
     def close(self) -> None:
-        """The same, from this side."""
-        self._end(self._closed)
+        """Fail everything under way, and everything tried from now on: this side ended the connection."""
+        self._end(self._make_closed)
 
-    def _wait(self, key: int, pending: PendingRequest) -> None:
-        if self._gone is not None:
-            raise self._gone(pending, False)
+    def _queue(self, key: int, pending: PendingRequest) -> None:
+        if self._end_error is not None:
+            raise self._end_error(pending, False)
         self.waiting[key] = pending
 
     def _send(self, key: int, pending: PendingRequest) -> None:
@@ -206,14 +213,15 @@ class Outbound:
             raise BadArguments(self._server, pending.request.method, str(error)) from error
         self.pending[key] = pending
         if pending.standing:
-            self._standing += 1
+            self._standing_count += 1
 
     def _has_room(self) -> bool:
-        return len(self.pending) - self._standing < self._most
+        return len(self.pending) - self._standing_count < self._limit
 
     def _forget(self, key: int) -> None:
-        if (pending := self.pending.pop(key, None)) and pending.standing:
-            self._standing -= 1
+        pending = self.pending.pop(key, None)
+        if pending is not None and pending.standing:
+            self._standing_count -= 1
         if self.waiting:
             self._send_waiting()
 
@@ -225,22 +233,23 @@ class Outbound:
             except (BadArguments, Clogged) as error:
                 _fail(pending, error)
 
-    def _tell_cancelled(self, key: int, reason: str) -> None:
+    def _notify_cancelled(self, key: int, reason: str) -> None:
         try:
             self._transport.send(Notification("notifications/cancelled", {"requestId": key, "reason": reason}))
         except Clogged:
             self._oddities.unsent += 1
 
-    def _claimed(self, claim: Claim) -> PendingRequest | None:
+    def _find_claimed(self, claim: Claim) -> PendingRequest | None:
         match claim:
-            case Ours(key):
+            case AnswerTo(key):
                 return self.pending.get(key)
-            case Unclaimed():
-                return self.only()
-            case Theirs() | Babble():
+            case SomeAnswer():
+                # With several under way, failing one would be a guess: they run into their deadlines instead.
+                return self.find_only()
+            case TheirMessage() | NoMessage():
                 return None
 
-    def _sweep_at_or_before(self, due: float) -> None:
+    def _set_sweep(self, due: float) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
         self._sweep_at = due
@@ -249,43 +258,46 @@ class Outbound:
     def _sweep(self) -> None:
         self._sweep_at, self._sweeper = inf, None
         now = self._loop.time()
-        for pending in [pending for pending in self._all() if pending.due <= now]:
+        expired = [pending for pending in self._unsettled() if pending.due <= now]
+        for pending in expired:
             self._expire(pending)
-        due = min((pending.due for pending in self._all()), default=inf)
+        due = min((pending.due for pending in self._unsettled()), default=inf)
         if due < inf:
-            self._sweep_at_or_before(max(due, now + _SWEEP))
+            self._set_sweep(max(due, now + _SWEEP))
 
-    def _all(self) -> Iterator[PendingRequest]:
+    def _unsettled(self) -> Iterator[PendingRequest]:
         return chain(self.pending.values(), self.waiting.values())
 
     def _expire(self, pending: PendingRequest) -> None:
-        ran = self.abandon(pending, "It took too long")
-        allowed = pending.until - pending.began
+        may_have_run = self.abandon(pending, "It took too long")
+        seconds = pending.until - pending.began
         if pending.idle is not None and pending.due < pending.until:
-            allowed = pending.idle
-        error = TimedOut(self._server, pending.request.method, allowed, stage=pending.stage, may_have_run=ran)
-        _fail(pending, error)
+            seconds = pending.idle
+        method, stage = pending.request.method, pending.stage
+        _fail(pending, TimedOut(self._server, method, seconds, stage=stage, may_have_run=may_have_run))
 
-    def _end(self, gone: Callable[[PendingRequest, bool], ServerError]) -> None:
-        self._gone = gone
+    def _end(self, end_error: EndError) -> None:
+        self._end_error = end_error
         if self._sweeper is not None:
             self._sweeper.cancel()
+        # Cleared first: failing a request sends the next in line.
         waiting = list(self.waiting.values())
         self.waiting.clear()
         for pending in waiting:
-            self.fail(pending, gone(pending, False))
+            self.fail(pending, end_error(pending, False))
         for key, pending in list(self.pending.items()):
-            self.fail(pending, gone(pending, self._transport.withdraw(key) != "unsent"))
+            may_have_run = self._transport.withdraw(key) != "unsent"
+            self.fail(pending, end_error(pending, may_have_run))
 
-    def _closed(self, pending: PendingRequest, ran: bool) -> ServerError:
-        return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=ran)
+    def _make_closed(self, pending: PendingRequest, may_have_run: bool) -> ServerError:
+        return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=may_have_run)
 
-    def _died(self, ending: Ending, pending: PendingRequest, ran: bool) -> ServerError:
+    def _make_died(self, ending: Ending, pending: PendingRequest, may_have_run: bool) -> ServerError:
         return ServerDied(
             self._server,
             pending.request.method,
             stage=pending.stage,
-            may_have_run=ran,
+            may_have_run=may_have_run,
             cause=ending.cause,
             exit_code=ending.exit_code,
             stderr=ending.stderr,
@@ -294,5 +306,6 @@ class Outbound:
 
 
 def _fail(pending: PendingRequest, error: ServerError | BadArguments) -> None:
+    # A caller that was cancelled in this very turn of the loop has settled it already.
     if not pending.future.done():
         pending.future.set_exception(error)

@@ -1,4 +1,4 @@
-"""One end of a connection: requests of ours, requests of theirs, and what is said without an answer."""
+"""One end of a connection: requests from this side, requests from the other, and notifications both ways."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -14,43 +14,39 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
-from mooring.wire.rpc.inbound import Answer, Inbound
+from mooring.wire.rpc.inbound import Inbound, RequestId, Responder
 from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
-    Claim,
     Fault,
     Frame,
     Message,
     Notification,
-    Ours,
     Refusal,
     Request,
     Response,
-    claim,
+    add_progress_token,
     decode,
-    fault,
     is_error,
-    our_id,
-    salvage,
-    with_progress_token,
+    normalize_id,
+    read_fault,
 )
 from mooring.wire.rpc.mirror import Mirror
-from mooring.wire.rpc.notes import Note, Notes
+from mooring.wire.rpc.notes import NoteListener, Notes
 from mooring.wire.rpc.oddities import Oddities
-from mooring.wire.rpc.outbound import OnProgress, Outbound
+from mooring.wire.rpc.outbound import OnProgress, Outbound, PendingRequest
 from mooring.wire.rpc.transport import Transport
+from mooring.wire.rpc.unreadable import ENDS, AnswerTo, Claim, identify, salvage
 
 T = TypeVar("T")
 
 Read: TypeAlias = Callable[[str, str, Raw], T]
-"""Makes a value of a result: the server, what it is about, and the result in."""
+"""Makes a value out of a result; takes the server's name, what the request was about, and the raw result."""
 
 FOREVER = Timeout(None, None)
-_ENDS = 256
 
 
 class Ask(Protocol):
-    """What `Peer.request` does; an era may do more around it."""
+    """The shape of `Peer.request`; an era of the protocol may do more around it."""
 
     def __call__(
         self,
@@ -82,10 +78,10 @@ _cancel_note = Decoder(_CancelNote)
 
 
 class Peer:
-    """Speaks JSON-RPC over a transport that it owns from here on.
+    """Speaks JSON-RPC over a transport, which it owns from here on.
 
-    Frames that are out of order, repeated, late or senseless never reach a request that is not theirs; what
-    becomes of each is written in `mooring.wire.stdio.pipes`.
+    Frames that are out of order, repeated, late or senseless never reach a request that isn't theirs; the table in
+    `mooring.wire.stdio.pipes` says what becomes of each. `server` is the name of the other side in errors.
     """
 
     def __init__(
@@ -94,8 +90,8 @@ class Peer:
         *,
         server: str,
         limits: Limits,
-        answers: Mapping[str, Answer],
-        notes: Mapping[str, Note],
+        answers: Mapping[str, Responder],
+        notes: Mapping[str, NoteListener],
     ) -> None:
         self.server = server
         self.limits = limits
@@ -103,7 +99,7 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._followed: dict[int, OnProgress] = {}
-        self._over: asyncio.Future[Ending] = self._loop.create_future()
+        self._ending: asyncio.Future[Ending] = self._loop.create_future()
         self._outbound = Outbound(transport, server, limits, self.oddities)
         self._inbound = Inbound(answers, self._reply, limits, self.oddities)
         self._notes = Notes(notes, limits, self.oddities)
@@ -122,10 +118,11 @@ class Peer:
         on_progress: OnProgress | None = None,
         standing: bool = False,
     ) -> T:
-        """Ask, wait, and `read` the result, which is `about` something.
+        """Send a request, wait for its answer, and `read` the result, which is `about` something.
 
-        `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here leaves a
-        notice to the server behind, without waiting. What is `standing` may wait for ever beside all others.
+        `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here tells the other
+        side so, without waiting. A `standing` request may wait forever and isn't counted
+        among those in flight.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
@@ -136,30 +133,30 @@ class Peer:
             self._outbound.abandon(pending, "The caller no longer waits")
             raise
         if frame.error is not ABSENT and is_error(frame):
-            told = fault(frame.error)
-            raise RpcError(self.server, told.code, told.message, told.data, stage=stage)
+            fault = read_fault(frame.error)
+            raise RpcError(self.server, fault.code, fault.message, fault.data, stage=stage)
         return read(self.server, about, frame.result)
 
     @contextmanager
-    def following(self, on_progress: OnProgress | None, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Hear of progress for longer than one request takes: the parameters that ask for it come out."""
+    def follow_progress(self, on_progress: OnProgress | None, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Hear of progress for longer than one request takes, as a task does; yields parameters that ask for it."""
         if on_progress is None:
             yield params
             return
         token = self._outbound.new_key()
         self._followed[token] = on_progress
         try:
-            yield with_progress_token({**params}, token)
+            yield add_progress_token({**params}, token)
         finally:
             del self._followed[token]
 
     def post(self, method: str, params: Any) -> None:
-        """Ask without waiting, ever; the answer is counted as late."""
-        self._say(Request(self._outbound.new_key(), method, params))
+        """Send a request whose answer nobody waits for; the answer is counted as late."""
+        self._send(Request(self._outbound.new_key(), method, params))
 
     def notify(self, method: str, params: Any = UNSET) -> None:
-        """Say something without an answer expected."""
-        self._say(Notification(method, params))
+        """Send a notification."""
+        self._send(Notification(method, params))
 
     @property
     def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
@@ -168,35 +165,40 @@ class Peer:
 
     @property
     def in_flight(self) -> int:
-        """How many requests have no outcome yet; one that may never have one does not count."""
+        """How many requests have no outcome yet, without the standing ones."""
         return self._outbound.in_flight
 
-    def at_end(self, act: Callable[[], object]) -> None:
-        """Have something done when the connection is over."""
-        self._over.add_done_callback(lambda _: act())
+    def call_at_end(self, callback: Callable[[], object]) -> None:
+        """Call something when the connection is over."""
+        self._ending.add_done_callback(lambda _: callback())
 
-    async def ended(self) -> Ending:
+    async def wait_ended(self) -> Ending:
         """Wait until the connection is over, for whatever reason."""
-        return await asyncio.shield(self._over)
+        # Shielded: many may wait, and one that is cancelled must not take the future along.
+        return await asyncio.shield(self._ending)
 
     async def close(self) -> None:
-        """End the connection: every request fails, what the server had asked for is stopped."""
+        """End the connection: every request fails, and what the other side asked for is stopped."""
         self._inbound.stop()
-        if not self._over.done():
-            self._over.set_result(Ending("closed from this side"))
+        if not self._ending.done():
+            self._ending.set_result(Ending("closed from this side"))
             self._notes.close()
+            # Before the transport, which can still say what it has not sent: that has certainly not run.
             self._outbound.close()
             self._transport.close()
-        await self._inbound.stopped(self.limits.farewell)
-        await self._transport.gone()
+        await self._inbound.wait_stopped(self.limits.farewell)
+        await self._transport.wait_closed()
 
-    def received(self, lines: Sequence[bytes]) -> None:
+    # What the transport calls: see `Receiver`.
+
+    def receive(self, lines: Sequence[bytes]) -> None:
+        # The answers to requests of ours are settled right here; with many calls in flight, this loop is what costs.
         pending, settle = self._outbound.pending, self._outbound.settle
         for line in lines:
             try:
                 frame = decode(line)
             except (DecodeError, UnicodeDecodeError, RecursionError):
-                self._received_oddly(line)
+                self._receive_unreadable(line)
                 continue
             key = frame.id
             if type(key) is int and frame.method is None and key in pending:
@@ -204,96 +206,105 @@ class Peer:
             else:
                 self._dispatch(frame, line)
 
-    def answered(self, key: int, body: bytes) -> None:
+    def receive_answer(self, key: int, body: bytes) -> None:
         pending = self._outbound.pending.get(key)
         try:
             frame = decode(body)
         except (DecodeError, UnicodeDecodeError, RecursionError):
-            self._received_oddly(body)
+            self._receive_unreadable(body)
         else:
             if pending is not None and frame.method is None:
                 self._outbound.settle(pending, frame)
             else:
                 self._dispatch(frame, body)
+        # Over HTTP nothing else can follow: a body that did not answer its request never will be.
         if pending is not None and key in self._outbound.pending:
             reason = f"its answer to {pending.request.method} is none"
             self._outbound.fail(pending, ProtocolError(self.server, reason, stage=pending.stage))
 
-    def due(self, key: int) -> float | None:
+    def deadline_of(self, key: int) -> float | None:
         pending = self._outbound.pending.get(key)
         return None if pending is None else pending.due
 
     def remark(self, words: str) -> None:
         self.oddities.remark(words)
 
-    def lost(self, claim: Claim, limit: int | None = None) -> None:
+    def lose_message(self, claim: Claim, limit: int | None = None) -> None:
         self.oddities.too_large += 1
-        self._outbound.lose(claim, limit or self.limits.line)
+        self._outbound.fail_oversized(claim, limit or self.limits.line)
 
-    def failed(self, key: int, error: ServerError) -> None:
+    def fail_request(self, key: int, error: ServerError) -> None:
         if pending := self._outbound.pending.get(key):
+            # A transport does not know what the request was for: "call" is only the default.
             if error.stage == "call":
                 error.stage = pending.stage
             self._outbound.fail(pending, error)
 
-    def closed(self, ending: Ending) -> None:
-        if not self._over.done():
-            self._over.set_result(ending)
+    def end(self, ending: Ending) -> None:
+        if not self._ending.done():
+            self._ending.set_result(ending)
             self._notes.close()
             self._outbound.die(ending)
             self._inbound.stop()
 
     def _dispatch(self, frame: Frame, line: bytes) -> None:
+        """Sort a frame that isn't simply the answer to a request of ours."""
         if frame.method is not None:
-            self._asked(frame.method, frame)
-        elif frame.result or frame.error or our_id(frame.id) in self._outbound.pending:
-            self._answered(frame)
+            self._take_their_message(frame.method, frame)
+        elif frame.result or frame.error or normalize_id(frame.id) in self._outbound.pending:
+            self._take_answer(frame)
         else:
-            self._hear(line)
+            self._add_noise(line)
 
-    def _asked(self, method: str, frame: Frame) -> None:
+    def _take_their_message(self, method: str, frame: Frame) -> None:
+        # MCP does not allow a null id; there is nothing that an answer to it could name.
         if frame.id is UNSET or frame.id is None:
-            self._noted(method, frame.params)
+            self._take_note(method, frame.params)
         elif _is_id(frame.id):
             self._inbound.take(frame)
         else:
             self.oddities.malformed += 1
 
-    def _answered(self, frame: Frame) -> None:
-        key = our_id(frame.id)
-        pending = self._outbound.pending.get(key) if key is not None else self._null_id(frame)
+    def _take_answer(self, frame: Frame) -> None:
+        key = normalize_id(frame.id)
+        pending = self._find_pending(key, frame)
         if pending is not None:
             self._outbound.settle(pending, frame)
-        elif key is not None and self._outbound.knew(key):
+        elif key is not None and self._outbound.has_used(key):
             self.oddities.late += 1
         else:
             self.oddities.unknown += 1
 
-    def _null_id(self, frame: Frame) -> Any:
-        """An error that names no request belongs to the only one there is, or to none."""
-        return self._outbound.only() if frame.id is None and frame.error else None
+    def _find_pending(self, key: int | None, frame: Frame) -> PendingRequest | None:
+        if key is not None:
+            return self._outbound.pending.get(key)
+        # Whoever cannot read a request answers with an error and a null id (JSON-RPC 2.0, section 5). It belongs to the
+        # only request there is, or to none.
+        if frame.id is None and frame.error:
+            return self._outbound.find_only()
+        return None
 
-    def _noted(self, method: str, params: Raw) -> None:
+    def _take_note(self, method: str, params: Raw) -> None:
         match method:
             case "notifications/progress":
-                self._progressed(params)
+                self._take_progress(params)
             case "notifications/cancelled":
-                self._cancelled(params)
+                self._take_cancellation(params)
             case _:
                 self._notes.take(method, params)
 
-    def _progressed(self, params: Raw) -> None:
+    def _take_progress(self, params: Raw) -> None:
         try:
             note = read_as(_progress_note, params)
         except DecodeError:
             self.oddities.malformed += 1
             return
-        token = our_id(note.progress_token) or 0
+        token = normalize_id(note.progress_token) or 0
         listener = self._followed.get(token) or self._outbound.prolong(token)
         if listener is not None:
-            self._notes.progress(listener, Progress(note.progress, note.total, note.message))
+            self._notes.take_progress(listener, Progress(note.progress, note.total, note.message))
 
-    def _cancelled(self, params: Raw) -> None:
+    def _take_cancellation(self, params: Raw) -> None:
         try:
             key = read_as(_cancel_note, params).request_id
         except DecodeError:
@@ -302,22 +313,21 @@ class Peer:
         if _is_id(key):
             self._inbound.cancel(key)
 
-    def _received_oddly(self, line: bytes) -> None:
+    def _receive_unreadable(self, line: bytes) -> None:
         if not line.strip():
             return
         frames = salvage(line)
         for frame in frames:
             self._dispatch(frame, line)
-        claimed = claim(line[:_ENDS], line[-_ENDS:])
-        named = isinstance(claimed, Ours) and claimed.id not in [our_id(frame.id) for frame in frames]
-        if named or not frames:
-            self._hear(line)
-            self._outbound.garble(claimed)
+        claim = identify(line[:ENDS], line[-ENDS:])
+        if not frames or _is_unmet(claim, frames):
+            self._add_noise(line)
+            self._outbound.fail_unreadable(claim)
 
-    def _hear(self, line: bytes) -> None:
-        self.oddities.hear(line, self.limits.noise_lines, self.limits.noise_width)
+    def _add_noise(self, line: bytes) -> None:
+        self.oddities.add_noise(line, self.limits.noise_lines, self.limits.noise_width)
 
-    def _say(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         try:
             self._transport.send(message)
         except Clogged:
@@ -325,13 +335,25 @@ class Peer:
 
     def _reply(self, message: Message) -> None:
         try:
-            self._say(message)
+            self._send(message)
         except (TypeError, ValueError, RecursionError) as error:
             context = {"message": "An answer to a server is no JSON", "exception": error}
             self._loop.call_exception_handler(context)
+            # The other side still waits: some answer is better than none.
             if isinstance(message, Response):
-                self._say(Refusal(message.id, Fault(INTERNAL_ERROR, "Internal error")))
+                self._send(Refusal(message.id, Fault(INTERNAL_ERROR, "Internal error")))
 
 
-def _is_id(key: object) -> TypeGuard[int | str | float]:
+def _is_unmet(claim: Claim, frames: list[Frame]) -> bool:
+    """Whether a line began as the answer to a request that none of the frames saved from it answers.
+
+    Half an answer may have a whole message glued to its end: the message counts, and the half costs its own request.
+    """
+    if not isinstance(claim, AnswerTo):
+        return False
+    return all(normalize_id(frame.id) != claim.id for frame in frames)
+
+
+def _is_id(key: object) -> TypeGuard[RequestId]:
+    # A bool is an int in Python, and no id in JSON-RPC.
     return isinstance(key, int | str | float) and not isinstance(key, bool)

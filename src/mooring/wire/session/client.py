@@ -10,9 +10,9 @@ from mooring.core.hello import Implementation
 from mooring.core.raw import read, read_as
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError, Stage
-from mooring.wire.rpc.inbound import Answer
+from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import INVALID_PARAMS
-from mooring.wire.rpc.notes import LOG, Note
+from mooring.wire.rpc.notes import LOG, NoteListener
 
 ListName: TypeAlias = Literal["tools", "resources", "prompts"]
 Respond: TypeAlias = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -72,9 +72,9 @@ class Client(Struct, frozen=True, kw_only=True):
             offered["elicitation"] = {"form": {}, "url": {}} if self.elicit_by_url else {"form": {}}
         return offered
 
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, Responder]:
         """A function for each request that the server may make."""
-        answers: dict[str, Answer] = {}
+        answers: dict[str, Responder] = {}
         if self.roots is not None:
             answers["roots/list"] = _list_roots(self.roots)
         if self.sample is not None:
@@ -83,9 +83,9 @@ class Client(Struct, frozen=True, kw_only=True):
             answers["elicitation/create"] = _respond(self.elicit)
         return answers
 
-    def notes(self) -> dict[str, Note]:
+    def notes(self) -> dict[str, NoteListener]:
         """A function for each notification that is listened to; one that cannot be read is ignored."""
-        notes: dict[str, Note] = {}
+        notes: dict[str, NoteListener] = {}
         if (on_change := self.on_change) is not None:
             notes["notifications/tools/list_changed"] = lambda _: on_change("tools")
             notes["notifications/resources/list_changed"] = lambda _: on_change("resources")
@@ -99,14 +99,14 @@ class Client(Struct, frozen=True, kw_only=True):
         return notes
 
 
-def _list_roots(roots: Callable[[], Sequence[Root]]) -> Answer:
+def _list_roots(roots: Callable[[], Sequence[Root]]) -> Responder:
     async def answer(params: Raw) -> Any:
         return {"roots": list(roots())}
 
     return answer
 
 
-def _respond(respond: Respond) -> Answer:
+def _respond(respond: Respond) -> Responder:
     async def answer(params: Raw) -> Any:
         return await respond(_read_object(params))
 
@@ -123,7 +123,7 @@ def _read_object(params: Raw) -> dict[str, Any]:
     return found
 
 
-def _listen_for_text(key: str, listener: Callable[[str], None]) -> Note:
+def _listen_for_text(key: str, listener: Callable[[str], None]) -> NoteListener:
     def note(params: Raw) -> None:
         try:
             text = _read_object(params).get(key)
@@ -135,7 +135,7 @@ def _listen_for_text(key: str, listener: Callable[[str], None]) -> Note:
     return note
 
 
-def _listen_for_logs(listener: Callable[[LogMessage], None]) -> Note:
+def _listen_for_logs(listener: Callable[[LogMessage], None]) -> NoteListener:
     def note(params: Raw) -> None:
         try:
             message = read_as(_log, params)

@@ -97,7 +97,7 @@ class _Attempt:
             finally:
                 if not opened:
                     sse.close()
-                    await sse.gone()
+                    await sse.wait_closed()
             return sse
 
         return await self._negotiate(start, "handshake")

@@ -14,7 +14,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ProtocolError, RpcError
-from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import Ask, Peer, Read
@@ -78,7 +78,7 @@ async def connect(
 
 
 def make_peer(
-    transport: Transport, server: str, client: Client, limits: Limits, notes: Mapping[str, Note]
+    transport: Transport, server: str, client: Client, limits: Limits, notes: Mapping[str, NoteListener]
 ) -> tuple[Peer, Tasks]:
     """A peer on a transport that passes notifications to the client, and the tasks whose states it reports."""
     tasks = Tasks()
@@ -203,7 +203,7 @@ class Session:
 
     async def ended(self) -> Ending:
         """Wait until the connection is over, for any reason."""
-        return await self._peer.ended()
+        return await self._peer.wait_ended()
 
     async def close(self) -> None:
         """Close the connection; requests under way fail."""
@@ -237,7 +237,7 @@ class Session:
         async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
             return await self._request(method, params, answers.keep_raw, within=Timeout(idle, None), until=until)
 
-        with self._peer.following(on_progress, params) as followed:
+        with self._peer.follow_progress(on_progress, params) as followed:
             created = await ask("tools/call", {**followed, "task": task}, within.idle)
             raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
         return answers.read_result(self.server, params["name"], raw)

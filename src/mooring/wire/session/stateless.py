@@ -18,10 +18,10 @@ from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
-from mooring.wire.rpc.inbound import Answer
+from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode
-from mooring.wire.rpc.mirror import Flaw, mirrors
-from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.mirror import Flaw, find_mirrors
+from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
 from mooring.wire.session import answers
@@ -85,7 +85,7 @@ class Stateless:
     name: EraName = "stateless"
 
     def __init__(self, client: Client) -> None:
-        self._answers: dict[str, Answer] = client.answers()
+        self._answers: dict[str, Responder] = client.answers()
         self._meta = _client_meta(client)
         self._tasks = TaskExtension()
         self._subscription = Subscription(client, self.add_meta)
@@ -96,7 +96,7 @@ class Stateless:
         }
 
     @property
-    def notes(self) -> dict[str, Note]:
+    def notes(self) -> dict[str, NoteListener]:
         """The notifications that this era itself listens to."""
         return {STATUS: self._tasks.on_status, **self._subscription.notes}
 
@@ -123,7 +123,7 @@ class Stateless:
         rejected = list(tools.rejected)
         for tool in tools.items:
             try:
-                if found := mirrors(tool.input_schema):
+                if found := find_mirrors(tool.input_schema):
                     self._peer.mirrors[tool.name] = found
                 kept.append(tool)
             except Flaw as flaw:
@@ -246,7 +246,7 @@ class Stateless:
         raise ProtocolError(self._peer.server, reason, stage=stage)
 
     async def _gather_input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
-        """Answer what the server asks of this side, one after the other: a person may have to be asked."""
+        """Responder what the server asks of this side, one after the other: a person may have to be asked."""
         if len(requests) > self._peer.limits.inbound:
             raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at once")
         began = asyncio.get_running_loop().time()

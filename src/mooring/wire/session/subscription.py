@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from mooring.core.hello import Hello
 from mooring.errors import RpcError, ServerError, TimedOut
-from mooring.wire.rpc.notes import Note
+from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session import answers
 from mooring.wire.session.client import Client, ListName
@@ -39,13 +39,13 @@ class Subscription:
         self._lock = asyncio.Lock()
 
     @property
-    def notes(self) -> dict[str, Note]:
+    def notes(self) -> dict[str, NoteListener]:
         return {_ACKNOWLEDGED: self._on_acknowledged}
 
     def begin(self, peer: Peer, hello: Hello) -> None:
         """Subscribe to changes of the lists that the server offers to report, if the client listens to them."""
         self._peer = peer
-        peer.at_end(self._end)
+        peer.call_at_end(self._end)
         if self._client.on_change is not None:
             self._lists = tuple(name for name in _LISTS if hello.offers(name, "listChanged"))
         if self._lists:

@@ -10,7 +10,7 @@ from msgspec.json import Decoder
 from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.errors import ProtocolError, RpcError, TimedOut
-from mooring.wire.rpc.message import CANCELLED, fault
+from mooring.wire.rpc.message import CANCELLED, read_fault
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session import answers
 from mooring.wire.session.tasks import Polls
@@ -111,7 +111,7 @@ def _final_result(server: str, task: _Task) -> Raw:
         case "completed" if task.result is not ABSENT:
             return task.result
         case "failed" if task.error is not ABSENT:
-            error = fault(task.error)
+            error = read_fault(task.error)
             raise RpcError(server, error.code, error.message, error.data)
         case "cancelled":
             raise RpcError(server, CANCELLED, task.status_message or "The task was cancelled")

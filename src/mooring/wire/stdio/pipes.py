@@ -1,19 +1,19 @@
 """A server behind two pipes: one message a line, read in bounded lines, written once per turn of the loop.
 
-What becomes of odd input, here and in the peer:
+What becomes of odd input, here and in the peer; `tests/wire/test_stdio.py` tries each row on a real process:
 
 =====================================  ======================================================================
-what the server writes                 what happens
+what the server does                   what happens
 =====================================  ======================================================================
 an empty line, `\\r\\n`                  ignored, tolerated
-anything that is no message, `null`    noise: counted, the last lines kept, no call is touched
-a message behind other text            the message counts (a half line, or a print without its newline)
-a last line without its newline        counts when the pipe closes
-a batch `[…]`                          each of its messages counts
-bytes that are not UTF-8               become U+FFFD, the message counts
+a line that isn't a message, `null`    noise: counted, the last lines kept, no call is affected
+a message behind other text            the message is taken (after half a line, or a print without its newline)
+a last line without its newline        taken when the pipe closes
+a batch `[…]`                          each of its messages is taken
+bytes that are not UTF-8               become U+FFFD, the message is taken
 a lone surrogate                       becomes U+FFFD in messages up to 1 MiB, else as the next row
-an answer that is no JSON              its call fails (ProtocolError) if the line's ends name it, or if it can
-  or nested too deeply                 only be the one under way
+an answer that isn't JSON              its call fails (ProtocolError) if the line's ends name it, or if it can
+  or is nested too deeply              only be the one under way
 a number too long for a double         the call fails (ProtocolError); in structured content, reading it does
 a line over the budget                 skipped to its newline; the call that its ends name, else the only one
                                        under way, fails (TooLarge)
@@ -21,14 +21,14 @@ an unknown id                          counted
 a second or late answer                counted
 an id as `"7"` or `7.0` instead of 7   answers 7; `true`, `"07"`, objects are unknown ids
 an error with a null id                fails the only call under way, else counted
-result and error together              the error counts, unless it is null
+result and error together              the error wins, unless it is null
 neither result nor error               the call fails (ProtocolError)
-a key twice in a message               the last counts
-a request with an id that is taken     refused, as is any beyond the budget
+a key twice in a message               the last one wins
+a request with an id that is in use    refused, as is any beyond the budget
 a request whose method is unknown      refused (-32601)
-a request with a null id               taken for a notification
+a request with a null id               treated as a notification
 stdout or stdin closed, process alive  the server is dead, `Limits.farewell` seconds later at the latest
-process gone, its pipes held open      what waits in them counts, then the server is dead
+process gone, its pipes held open      what is left in them is taken, then the server is dead
 stdin never read                       calls fail at their deadline, past `Limits.unsent` bytes at once (Clogged)
 =====================================  ======================================================================
 """
@@ -45,15 +45,17 @@ from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.stdio.lines import Lines
 
 _READ = 64 * 1024
-"""Larger reads cost more than they save: the buffer comes from mmap, fresh pages and all."""
+"""Larger reads cost more than they save: the buffer of 256 KiB comes from mmap, 11 µs a read instead of 0.7."""
 _WRITE = 64 * 1024
+"""What a pipe on Linux holds: more would not be taken at once, and could no longer be withdrawn."""
 _DRAIN = 256
+"""How often a pipe is read once its process is gone: what that process started may go on writing for ever."""
 
 
 class StdioTransport:
-    """A transport over the stdout and stdin of a process, both non-blocking, closed by `close_pipe` alone.
+    """A transport over the stdout and stdin of a process, both non-blocking and closed through `close_pipe`.
 
-    `ended` returns when the process has exited, with its exit code and last words: then, or when a pipe is
+    `ended` returns when the process has exited, with its exit code and last lines: then, or when a pipe is
     closed at the other end, the connection is over.
     """
 
@@ -77,13 +79,16 @@ class StdioTransport:
         self._ended = ended
         self._close_pipe = close_pipe
         self._lines = Lines(limits.line)
+        # Lines to be written, oldest first: requests by their ids, everything else by keys below zero.
         self._queue: dict[int, bytes] = {}
-        self._queued = 0
-        self._notices = 0
+        self._queued_bytes = 0
+        self._last_notice = 0
+        # What the pipe did not take of the last write. It must go out whole before anything else.
         self._rest = memoryview(b"")
-        self._answered = True
-        self._flushing = False
-        self._deaf = False
+        # Whether anything came since the last direct write. If not, calls come faster than answers, and share a write.
+        self._heard_since_write = True
+        self._flush_scheduled = False
+        self._input_closed = False
         self._closed = False
         self._watch: asyncio.Task[None] | None = None
         self._farewell: asyncio.TimerHandle | None = None
@@ -96,35 +101,38 @@ class StdioTransport:
 
     def send(self, message: Message) -> None:
         line = encode(message) + b"\n"
-        if self._answered and not (self._queue or self._rest or self._deaf):
-            # Nothing is under way, so nothing will join this one: the turn of the loop is saved.
-            self._answered = False
+        # One call after another: nothing is under way that could join this line, so it is written at once, and a turn
+        # of the loop is saved. Of many calls in one turn the first goes out like this; the others share one write.
+        if self._heard_since_write and not (self._queue or self._rest or self._input_closed):
+            self._heard_since_write = False
             if self._write(line):
                 return
-        self._queued += len(line)
-        if self._queued + len(self._rest) > self._unsent:
+        self._queued_bytes += len(line)
+        if self._queued_bytes + len(self._rest) > self._unsent:
             self._refuse(len(line))
         if type(message) is Request:
             self._queue[message.id] = line
         else:
-            self._notices -= 1
-            self._queue[self._notices] = line
-        if not self._flushing and not self._rest:
-            self._flushing = True
+            self._last_notice -= 1
+            self._queue[self._last_notice] = line
+        # With a rest, the pipe is full: `_resume` flushes when it takes more.
+        if not self._flush_scheduled and not self._rest:
+            self._flush_scheduled = True
             self._loop.call_soon(self._flush)
 
     def withdraw(self, key: int) -> Withdrawal:
         line = self._queue.pop(key, None)
         if line is None:
             return "running"
-        self._queued -= len(line)
+        self._queued_bytes -= len(line)
         return "unsent"
 
     def close(self) -> None:
         """Close both pipes: the server sees the end of its input, after what can still be written at once."""
         if self._closed:
             return
-        self._flush()  # a notice that a call is cancelled may have been queued in this very turn
+        # A notice that a call is cancelled may have been queued in this very turn of the loop.
+        self._flush()
         self._closed = True
         self._stop_writing()
         self._loop.remove_reader(self._stdout)
@@ -134,32 +142,34 @@ class StdioTransport:
         if self._farewell is not None:
             self._farewell.cancel()
 
-    async def gone(self) -> None:
-        """Pipes close at once."""
+    async def wait_closed(self) -> None:
+        """Return at once: pipes close without waiting."""
 
     def _refuse(self, size: int) -> None:
-        waiting = self._queued - size + len(self._rest)
-        if waiting:
-            self._queued -= size
-            raise Clogged(self._server, waiting)
+        """Raise Clogged, unless nothing is ahead of the line: then its size alone is over the limit."""
+        ahead = self._queued_bytes - size + len(self._rest)
+        if ahead:
+            self._queued_bytes -= size
+            raise Clogged(self._server, ahead)
 
     def _flush(self) -> None:
-        self._flushing = False
-        while self._queue and not self._rest and not self._deaf:
+        self._flush_scheduled = False
+        while self._queue and not self._rest and not self._input_closed:
             self._write(self._batch())
 
     def _batch(self) -> bytes:
-        """The next messages, up to what a pipe holds: those behind them can still be withdrawn."""
-        if self._queued <= _WRITE:
+        """Take the next messages off the queue, up to what a pipe holds: those behind them can still be withdrawn."""
+        if self._queued_bytes <= _WRITE:
             batch = b"".join(self._queue.values())
             self._queue.clear()
         else:
-            batch = b"".join(map(self._queue.pop, self._first(_WRITE)))
-        self._queued -= len(batch)
+            batch = b"".join(map(self._queue.pop, self._oldest(_WRITE)))
+        self._queued_bytes -= len(batch)
         return batch
 
-    def _first(self, size: int) -> list[int]:
-        """The oldest messages that make up so many bytes, in one pass: looking for the first is slow, in a dict."""
+    def _oldest(self, size: int) -> list[int]:
+        """The keys of the oldest messages that make up so many bytes."""
+        # In one pass: `next(iter(queue))` steps over every entry deleted before, so one at a time is quadratic.
         keys: list[int] = []
         for key, line in self._queue.items():
             if size <= 0:
@@ -176,7 +186,7 @@ class StdioTransport:
             written = 0
         except OSError:
             self._stop_writing()
-            self._part("it closed its input")
+            self._begin_farewell("it closed its input")
             return False
         if written < len(data):
             if not self._rest:
@@ -192,8 +202,8 @@ class StdioTransport:
         self._flush()
 
     def _stop_writing(self) -> None:
-        if not self._deaf:
-            self._deaf = True
+        if not self._input_closed:
+            self._input_closed = True
             self._loop.remove_writer(self._stdin)
             self._close_pipe(self._stdin)
 
@@ -206,37 +216,38 @@ class StdioTransport:
         except OSError:
             chunk = b""
         if chunk:
-            self._answered = True
+            self._heard_since_write = True
             self._take(chunk)
         else:
             self._loop.remove_reader(self._stdout)
-            self._receiver.received(self._lines.end())
-            self._part("it closed its output")
+            self._receiver.receive(self._lines.end())
+            self._begin_farewell("it closed its output")
         return bool(chunk)
 
     def _take(self, chunk: bytes) -> None:
         lines = self._lines.feed(chunk)
         if self._lines.lost:
-            self._take_around(lines)
+            self._take_with_losses(lines)
         else:
-            self._receiver.received(lines)
+            self._receiver.receive(lines)
 
-    def _take_around(self, lines: list[bytes]) -> None:
-        """Tell of what was lost where it was lost: who waits for an answer depends on the order."""
-        told = 0
+    def _take_with_losses(self, lines: list[bytes]) -> None:
+        """Report what was lost in its place: which request is the only one under way depends on the order."""
+        taken = 0
         for before, claim in self._lines.lost:
-            self._receiver.received(lines[told:before])
-            self._receiver.lost(claim)
-            told = before
-        self._receiver.received(lines[told:])
+            self._receiver.receive(lines[taken:before])
+            self._receiver.lose_message(claim)
+            taken = before
+        self._receiver.receive(lines[taken:])
 
-    def _part(self, cause: str) -> None:
-        """The server has closed a pipe. If its process is about to exit, what it exits with is worth a moment."""
+    def _begin_farewell(self, cause: str) -> None:
+        """The server closed a pipe. If its process is about to exit, its exit code and last lines are worth a wait."""
         if self._watch is None:
-            self._loop.call_soon(self._over, Ending(cause))
+            # Not at once: `send` may be what noticed, and a receiver is never called from within it.
+            self._loop.call_soon(self._end, Ending(cause))
         elif self._farewell is None:
             lives = Ending(f"{cause}, but its process lives on")
-            self._farewell = self._loop.call_later(self._limits.farewell, self._over, lives)
+            self._farewell = self._loop.call_later(self._limits.farewell, self._end, lives)
 
     async def _watch_process(self, ended: Callable[[], Awaitable[Ending]]) -> None:
         ending = Ending("its process was lost sight of")
@@ -244,15 +255,15 @@ class StdioTransport:
             ending = await ended()
         finally:
             self._drain()
-            self._over(ending)
+            self._end(ending)
 
     def _drain(self) -> None:
-        """Read what a process left in its pipe, which others that it started may hold open."""
+        """Read what a process left in its pipe. The end of the pipe may never come: a child of it may hold it open."""
         for _ in range(_DRAIN):
             if self._closed or not self._read():
                 return
 
-    def _over(self, ending: Ending) -> None:
+    def _end(self, ending: Ending) -> None:
         if not self._closed:
             self.close()
-            self._receiver.closed(ending)
+            self._receiver.end(ending)
