@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.wire.http.challenge import parse
+from mooring.wire.http.challenge import parse_challenge
 from mooring.wire.http.events import TOO_LARGE, Event, Events
-from mooring.wire.http.inflate import Bomb, Inflate, Unknown
+from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding
 
 LINES = st.lists(
     st.sampled_from([b"data: a", b"data:b", b"data", b"id: 7", b"id", b"event: x", b"retry: 20", b": c", b"", b"odd"]),
@@ -68,16 +68,16 @@ def test_a_body_is_the_same_when_it_was_compressed(body: bytes, how: str, sizes:
 
 def test_a_body_may_be_repetitive_up_to_a_megabyte_and_then_a_hundredfold() -> None:
     Inflate("gzip", 1e9, 100).feed(gzip.compress(bytes(1024 * 1024)))
-    with pytest.raises(Bomb):
+    with pytest.raises(DecompressionBomb):
         Inflate("gzip", 1e9, 100).feed(gzip.compress(bytes(2 * 1024 * 1024)))
-    with pytest.raises(Bomb):
+    with pytest.raises(DecompressionBomb):
         Inflate("gzip", 100, 100).feed(gzip.compress(bytes(101)))
 
 
 @given(st.binary(min_size=1, max_size=100))
 def test_what_is_not_compressed_is_refused_and_nothing_worse(body: bytes) -> None:
     for encoding in ("gzip", "deflate"):
-        with suppress(Unknown, Bomb):
+        with suppress(UnknownEncoding, DecompressionBomb):
             Inflate(encoding, 10_000, 100).feed(body)
 
 
@@ -93,14 +93,14 @@ def test_what_is_not_compressed_is_refused_and_nothing_worse(body: bytes) -> Non
     ],
 )
 def test_a_challenge_is_read_as_it_was_meant(fields: list[str], scheme: str, params: dict[str, str]) -> None:
-    challenge = parse(fields)
+    challenge = parse_challenge(fields)
     assert challenge.scheme == scheme
     assert {name: challenge[name] for name in params} == params
 
 
 @given(st.lists(st.text(max_size=200), max_size=3))
 def test_no_challenge_makes_the_reader_fail(fields: list[str]) -> None:
-    parse(fields)
+    parse_challenge(fields)
 
 
 def test_a_program_is_spoken_to_without_loading_what_only_a_url_needs() -> None:

@@ -10,10 +10,11 @@ import pytest
 import mooring
 from mooring.errors import ConfigError, ConnectError
 from mooring.testing.site import Site
-from mooring.wire.http.network import Network, Options, address
+from mooring.wire.http.address import parse_address
+from mooring.wire.http.network import Network, Options
 from mooring.wire.session.remote import open_url
 
-FAR = address("https://mcp.example.com/mcp")
+FAR = parse_address("https://mcp.example.com/mcp")
 
 
 @pytest.mark.parametrize(
@@ -42,12 +43,15 @@ def test_a_proxy_that_is_named_outright_counts_above_all() -> None:
 
 
 def test_under_cgi_a_header_cannot_set_the_proxy() -> None:
-    assert Network({"HTTP_PROXY": "p", "REQUEST_METHOD": "GET"}).proxy(address("http://a.example/"), Options()) is None
+    assert (
+        Network({"HTTP_PROXY": "p", "REQUEST_METHOD": "GET"}).proxy(parse_address("http://a.example/"), Options())
+        is None
+    )
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1/", "http://127.0.0.1/", "http://[::1]/", "unix:///s#/mcp"])
 def test_no_variable_sends_what_stays_on_this_machine_through_a_proxy(url: str) -> None:
-    assert Network({"ALL_PROXY": "p", "HTTP_PROXY": "p"}).proxy(address(url), Options()) is None
+    assert Network({"ALL_PROXY": "p", "HTTP_PROXY": "p"}).proxy(parse_address(url), Options()) is None
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_no_variable_sends_what_stays_on_this_machine_through_a_proxy(url: str) 
     ],
 )
 def test_a_server_is_called_by_its_address_without_its_secrets(url: str, name: str) -> None:
-    assert address(url).name == name
+    assert parse_address(url).name == name
 
 
 async def test_a_proxy_is_asked_and_not_the_server() -> None:

@@ -144,11 +144,11 @@ def adhoc_config(target: ServerTarget) -> ServerConfig:
     """The definition of a server that is named by its command or its address. Raises: ConfigError."""
     origin = Origin("mooring", "cli", None)
     if target.url is not None:
-        from mooring.wire.http.network import address  # only where there is an address
+        from mooring.wire.http.address import parse_address  # only where there is an address
 
         headers = {name: literal(value) for name, value in target.headers.items()}
         reached = Http(literal(target.url), headers, transport=target.transport)
-        return ServerConfig(name=address(target.url).name, origin=origin, connection=reached)
+        return ServerConfig(name=parse_address(target.url).name, origin=origin, connection=reached)
     command, *args = argv = words(target.command)
     env = {name: literal(value) for name, value in target.env.items()}
     program = Stdio(literal(command), tuple(map(literal, args)), env)

@@ -1,10 +1,12 @@
-"""What a server says in `WWW-Authenticate` when it wants to know who asks."""
+"""What a server says in `WWW-Authenticate` when it asks for a login (RFC 9110, section 11.6.1)."""
 
 import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
+# A scheme is a token that no `=` follows; a parameter is a token with one. Both separate their neighbors by commas, so
+# only this tells where one challenge ends and the next begins.
 _SCHEME = re.compile(r"\s*,?\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?:\s+(?=[^\s=,]|$)|\s*(?=,|$))")
 _PARAM = re.compile(r"\s*,?\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,\"]*))")
 _LONGEST = 8192
@@ -20,26 +22,35 @@ class Challenge(Struct, frozen=True):
         return self.params.get(name, "")
 
 
-def parse(fields: Iterable[str]) -> Challenge:
-    """The challenge that matters: Bearer if it is there, else the first; empty where there is none."""
-    found = [challenge for field in fields for challenge in _challenges(field[:_LONGEST])]
-    bearer = [challenge for challenge in found if challenge.scheme.lower() == "bearer"]
-    return (bearer or found or [Challenge("", {})])[0]
-
-
-def _challenges(text: str) -> list[Challenge]:
+def parse_challenge(fields: Iterable[str]) -> Challenge:
+    """The challenge that matters: Bearer if there is one, else the first; empty where there is none."""
     found: list[Challenge] = []
-    at = 0
-    while at < len(text):
-        if param := _PARAM.match(text, at):
-            name, quoted, plain = param.groups()
+    for field in fields:
+        found += _parse_field(field[:_LONGEST])
+    for challenge in found:
+        if challenge.scheme.lower() == "bearer":
+            return challenge
+    return found[0] if found else Challenge("", {})
+
+
+def _parse_field(text: str) -> list[Challenge]:
+    """The challenges of one field, up to the first thing in it that makes no sense."""
+    found: list[Challenge] = []
+    position = 0
+    while position < len(text):
+        if param := _PARAM.match(text, position):
             if found:
-                value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-                found[-1].params.setdefault(name.lower(), value)
-            at = param.end()
-        elif scheme := _SCHEME.match(text, at):
+                _add_param(found[-1], param)
+            position = param.end()
+        elif scheme := _SCHEME.match(text, position):
             found.append(Challenge(scheme[1], {}))
-            at = scheme.end()
+            position = scheme.end()
         else:
             break
     return found
+
+
+def _add_param(challenge: Challenge, param: re.Match[str]) -> None:
+    name, quoted, plain = param.groups()
+    value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+    challenge.params.setdefault(name.lower(), value)

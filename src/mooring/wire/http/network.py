@@ -1,86 +1,28 @@
-"""The way to servers behind a URL: where they are, which proxy leads there, whom TLS trusts."""
+"""The way to servers behind a URL: which proxy leads there, and whom TLS trusts."""
 
 import asyncio
 import os
-import re
 import ssl
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
 from mooring.errors import ConfigError
+from mooring.wire.http.address import Address
 
 _CA_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 """OpenSSL itself reads SSL_CERT_FILE and SSL_CERT_DIR."""
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """How to get to a server; what is empty is taken from the usual variables. Files are PEM."""
+    """How to get to a server; what is empty comes from the usual variables. Files are PEM."""
 
     proxy: str = ""
     ca: str = ""
     certificate: str = ""
     key: str = ""
-
-
-class Address(Struct, frozen=True):
-    """Where a server is: a URL that HTTP understands, and the socket to reach it by where that is not TCP."""
-
-    url: str
-    socket: str = ""
-
-    @property
-    def name(self) -> str:
-        """What to call the server: never its query or a password."""
-        if self.socket:
-            return self.socket
-        parts = urlsplit(self.url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-
-    @property
-    def secure(self) -> bool:
-        return self.url.startswith("https:")
-
-
-def address(url: str) -> Address:
-    """Read a URL: http, https, or `unix:///path/of/socket#/path/of/endpoint`. Raises: ConfigError."""
-    if _CONTROL.search(url) or "\t" in url:
-        raise ConfigError("A URL holds a control character.")
-    try:
-        parts = urlsplit(url.strip())
-        port_and_host = parts.port, parts.hostname
-    except ValueError as error:
-        raise ConfigError(f"A URL cannot be read: {error}.") from error
-    if parts.scheme == "unix":
-        return _unix(parts)
-    if parts.scheme not in ("http", "https") or not port_and_host[1]:
-        raise ConfigError("A URL of a server begins with http://, https:// or unix:// and names a host or a socket.")
-    _check_host(port_and_host[1])
-    return Address(urlunsplit(parts._replace(fragment="")))
-
-
-def _check_host(host: str) -> None:
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        reason = f"A URL names a host that cannot be one: {host[:70]!r}."
-    else:
-        return
-    raise ConfigError(reason)
-
-
-def checked(headers: Mapping[str, str]) -> dict[str, str]:
-    """The same headers. Raises: ConfigError where one could be read as two."""
-    for name, value in headers.items():
-        if not _TOKEN.fullmatch(name):
-            raise ConfigError(f"{name!r} cannot be the name of an HTTP header.")
-        if _CONTROL.search(value):
-            raise ConfigError(f"The value of the HTTP header {name} holds a line break or another control character.")
-    return dict(headers)
 
 
 class Network:
@@ -91,25 +33,29 @@ class Network:
         self._contexts: dict[tuple[str, str, str], ssl.SSLContext] = {}
 
     def proxy(self, to: Address, options: Options) -> str | None:
-        """The proxy that leads there, if one does. Raises: ConfigError."""
-        found = options.proxy or ("" if to.socket else self._usual_proxy(urlsplit(to.url)))
-        if not found:
+        """The URL of the proxy that leads there, if one does. Raises: ConfigError."""
+        proxy = options.proxy
+        if not proxy and not to.socket:
+            proxy = self._usual_proxy(urlsplit(to.url))
+        if not proxy:
             return None
-        found = found if "://" in found else f"http://{found}"
-        if not found.startswith(("http://", "https://")):
-            raise ConfigError(f"A proxy must be reached by HTTP, not by {urlsplit(found).scheme}.")
-        return found
+        if "://" not in proxy:
+            proxy = f"http://{proxy}"
+        if not proxy.startswith(("http://", "https://")):
+            raise ConfigError(f"A proxy must be reached by HTTP, not by {urlsplit(proxy).scheme}.")
+        return proxy
 
     async def tls(self, options: Options) -> ssl.SSLContext | None:
-        """Whom to trust and what to show, `None` for the system's own authorities, which are loaded anyway.
+        """Whom to trust and what to show; `None` for the system's own authorities, which are loaded anyway.
 
-        Made once for each set of files, off the event loop: it takes a while. Raises: ConfigError.
+        Made once for each set of files, off the event loop: it takes a tenth of a second. Raises: ConfigError.
         """
-        files, extra = (options.ca, options.certificate, options.key), self._extra_authorities()
+        files = options.ca, options.certificate, options.key
+        extra = self._extra_authorities()
         if not any(files) and not extra:
             return None
         if files not in self._contexts:
-            self._contexts[files] = await asyncio.to_thread(_context, options, extra)
+            self._contexts[files] = await asyncio.to_thread(_make_context, options, extra)
         return self._contexts[files]
 
     def _usual_proxy(self, to: SplitResult) -> str:
@@ -119,19 +65,17 @@ class Network:
         return self._variable(f"{to.scheme}_proxy") or self._variable("all_proxy")
 
     def _variable(self, name: str) -> str:
-        # Under CGI anyone can set HTTP_PROXY, by a header.
-        upper = "" if name == "http_proxy" and "REQUEST_METHOD" in self._env else self._env.get(name.upper(), "")
-        return self._env.get(name, "") or upper
+        """A variable in lower case, which wins, or in upper case."""
+        value = self._env.get(name, "")
+        # Under CGI, HTTP_PROXY is what a request's `Proxy` header says (httpoxy, CVE-2016-5385): anyone can set it.
+        is_forgeable = name == "http_proxy" and "REQUEST_METHOD" in self._env
+        if value or is_forgeable:
+            return value
+        return self._env.get(name.upper(), "")
 
     def _extra_authorities(self) -> list[str]:
-        return [path for name in _CA_VARIABLES if (path := self._env.get(name, ""))]
-
-
-def _unix(parts: SplitResult) -> Address:
-    endpoint = parts.fragment or "/"
-    if parts.netloc or not parts.path.startswith("/") or not endpoint.startswith("/"):
-        raise ConfigError("A URL of a socket looks like unix:///path/of/socket#/path/of/endpoint.")
-    return Address(f"http://localhost{endpoint}", parts.path)
+        paths = [self._env.get(name, "") for name in _CA_VARIABLES]
+        return list(filter(None, paths))
 
 
 def _is_loopback(host: str) -> bool:
@@ -142,14 +86,20 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_spared(host: str, spared: str) -> bool:
-    names = [name.strip().lower().removeprefix("*").lstrip(".") for name in spared.split(",")]
-    everything = "*" in (name.strip() for name in spared.split(","))
-    return everything or any(name and f".{host}".endswith(f".{name}") for name in names)
+    """Whether `no_proxy` names this host: by its name, by a domain above it, or by `*` for every host."""
+    for name in map(str.strip, spared.split(",")):
+        if name == "*":
+            return True
+        domain = name.lower().removeprefix("*").lstrip(".")
+        if domain and f".{host}".endswith(f".{domain}"):
+            return True
+    return False
 
 
-def _context(options: Options, extra: list[str]) -> ssl.SSLContext:
+def _make_context(options: Options, extra: list[str]) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    for path in [options.ca] if options.ca else extra:
+    authorities = [options.ca] if options.ca else extra
+    for path in authorities:
         _load(path, lambda path: context.load_verify_locations(**{_kind_of(path): path}))
     if options.certificate:
         # Without a password OpenSSL would ask for one on the terminal.

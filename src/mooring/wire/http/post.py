@@ -1,4 +1,4 @@
-"""A message on its way over HTTP: its body, and what its head repeats of it."""
+"""A message on its way over HTTP: its body, and what the headers repeat of it."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,12 +10,13 @@ from msgspec.json import Decoder
 from mooring.wire.rpc.message import Message, Notification, Request, encode
 from mooring.wire.rpc.mirror import Mirror, header_value
 
+JSON: Final = "application/json"
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
 
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
-"""In the `_meta` of every request of the era without sessions, and of no other."""
-_NAMED = {
+"""In the `_meta` of every request since the revision 2026-07-28, and of none before."""
+_SUBJECTS = {
     "tools/call": "name",
     "prompts/get": "name",
     "resources/read": "uri",
@@ -23,7 +24,7 @@ _NAMED = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""By method, the parameter that says what it is about."""
+"""By method, the parameter that says what it is about; it becomes the header `Mcp-Name`."""
 
 
 class Post(Struct):
@@ -33,7 +34,7 @@ class Post(Struct):
     method: str
     body: bytes
     headers: dict[str, str] = {}
-    """What the head repeats of the body; nothing in the era of the handshake."""
+    """What the headers repeat of the body; empty in the era of the handshake."""
     begun: bool = False
     """Whether the server may have it, and may have acted on it."""
 
@@ -46,45 +47,49 @@ class Post(Struct):
         return bool(self.headers)
 
 
-def post(message: Message, key: int, mirrors: Mapping[str, tuple[Mirror, ...]]) -> Post:
-    """The message, ready to go; `key` is for what has no id. Raises: what msgspec raises where it is no JSON."""
+def make_post(message: Message, key: int, mirrors: Mapping[str, tuple[Mirror, ...]]) -> Post:
+    """Make a message ready to go; `key` is for one without an id. Raises: what msgspec raises where it isn't JSON."""
     body = encode(message)
     match message:
         case Request(own, method, params):
-            return Post(own, method, body, _repeated(method, params, mirrors))
+            return Post(own, method, body, _repeat(method, params, mirrors))
         case Notification(method, _):
             return Post(key, method, body)
         case _:
             return Post(key, "", body)
 
 
-def revision(body: bytes) -> str:
-    """The revision that an answer to `initialize` agrees to, empty where it says none."""
+def read_revision(body: bytes) -> str:
+    """The revision that an answer to `initialize` agrees to; empty where it names none."""
     with suppress(DecodeError, UnicodeDecodeError, RecursionError):
         result = _answer.decode(body).result
         return "" if result is None else result.protocol_version
     return ""
 
 
-def _repeated(method: str, params: Any, mirrors: Mapping[str, tuple[Mirror, ...]]) -> dict[str, str]:
+def _repeat(method: str, params: Any, mirrors: Mapping[str, tuple[Mirror, ...]]) -> dict[str, str]:
+    """The headers that repeat the body for whoever routes by them; a server compares the two (HeaderMismatch)."""
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_VERSION) if isinstance(meta, dict) else None
     if version is None:
         return {}
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
-    if (field := _NAMED.get(method)) and isinstance(name := params.get(field), str):
-        headers["Mcp-Name"] = header_value(name)
-        for mirror in mirrors.get(name, ()) if method == "tools/call" else ():
-            headers |= mirror.header(params.get("arguments"))
+    parameter = _SUBJECTS.get(method)
+    subject = None if parameter is None else params.get(parameter)
+    if isinstance(subject, str):
+        headers["Mcp-Name"] = header_value(subject)
+        if method == "tools/call":
+            for mirror in mirrors.get(subject, ()):
+                headers |= mirror.header(params.get("arguments"))
     return headers
 
 
-class _Begun(Struct, rename="camel"):
+class _Initialized(Struct, rename="camel"):
     protocol_version: str = ""
 
 
 class _Answer(Struct):
-    result: _Begun | None = None
+    result: _Initialized | None = None
 
 
 _answer = Decoder(_Answer)

@@ -1,4 +1,4 @@
-"""HTTP with SSE as it was in 2024-11-05: one stream for all that comes, and an endpoint it names for what goes."""
+"""HTTP with SSE as of 2024-11-05: one stream for everything that comes in, and an endpoint for what goes out."""
 
 import asyncio
 from functools import partial
@@ -12,15 +12,17 @@ from yarl import URL
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
-from mooring.wire.http.events import TOO_LARGE, Event, Events
-from mooring.wire.http.web import EVENTS, Body, Web
+from mooring.wire.http.body import Body
+from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
+from mooring.wire.http.post import INITIALIZED
+from mooring.wire.http.refusal import make_refusal
+from mooring.wire.http.web import Web
 from mooring.wire.rpc.message import Message, Notification, Request, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.rpc.unreadable import identify
 
-_HEAR: Final = {"Accept": EVENTS}
-_SPEAK: Final = {"Accept": "*/*"}
-_INITIALIZED: Final = "notifications/initialized"
+_STREAM_HEADERS: Final = {"Accept": EVENT_STREAM}
+_POST_HEADERS: Final = {"Accept": "*/*"}
 
 
 class NoStream(Exception):
@@ -32,7 +34,7 @@ class NoStream(Exception):
 
 
 class _Stream(Struct):
-    """The stream, once it has named its endpoint, and what it brought in the same breath."""
+    """The stream, once it has named its endpoint, and what it brought in the same piece."""
 
     response: ClientResponse
     body: Body
@@ -42,7 +44,7 @@ class _Stream(Struct):
 
 
 class SseTransport:
-    """A transport over the old pair of stream and endpoint, which `open` has to find first."""
+    """A transport over the old pair of stream and endpoint; `open` comes before `start`."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
         self.mirrors = None
@@ -51,26 +53,29 @@ class SseTransport:
         self._server = server
         self._limits = limits
         self._stream: _Stream | None = None
-        self._notices = 0
+        self._last_notice = 0
+        # By key, how many bytes of it have not been posted yet.
         self._unsent: dict[int, int] = {}
         self._under_way: dict[int, asyncio.Task[None]] = {}
-        self._first: asyncio.Task[None] | None = None
-        self._hearing: asyncio.Task[None] | None = None
+        # The notice that the client is ready. Each message is a POST of its own, and must not overtake it.
+        self._ready: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
         self._closed = False
         self._farewell: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Open the stream and wait until it names its endpoint. Raises: NoStream, ServerError."""
-        response = await self._web.ask("GET", _HEAR)
+        response = await self._web.request("GET", _STREAM_HEADERS)
         if response.status >= 300:
-            raise NoStream(self._web.refusal(response, await self._web.beginning(response)))
-        if response.content_type != EVENTS:
+            raise NoStream(make_refusal(self._server, response, await self._web.read_beginning(response)))
+        if response.content_type != EVENT_STREAM:
             response.close()
             reason = f"it answered with {response.content_type}, not with a stream of events"
             raise NoStream(ProtocolError(self._server, reason, stage="connect"))
         try:
+            # A third: where it names none, streamable HTTP is tried in the time that is left.
             async with asyncio.timeout(self._limits.connect / 3):
-                self._stream = await self._begun(response)
+                self._stream = await self._read_endpoint(response)
         except TimeoutError:
             reason = "its stream names no endpoint"
             raise NoStream(ProtocolError(self._server, reason, stage="connect")) from None
@@ -81,7 +86,7 @@ class SseTransport:
     def start(self, receiver: Receiver) -> None:
         assert self._stream is not None, "open comes first"
         self._receiver = receiver
-        self._hearing = self._loop.create_task(self._hear(self._stream))
+        self._reading = self._loop.create_task(self._read(self._stream))
 
     def send(self, message: Message) -> None:
         body = encode(message)
@@ -93,12 +98,12 @@ class SseTransport:
         if isinstance(message, Request):
             key = message.id
         else:
-            key = self._notices = self._notices - 1
+            key = self._last_notice = self._last_notice - 1
         self._unsent[key] = len(body)
-        task = self._under_way[key] = self._loop.create_task(self._tell(key, body, self._first))
-        task.add_done_callback(partial(self._told, key))
-        if isinstance(message, Notification) and message.method == _INITIALIZED:
-            self._first = task
+        task = self._under_way[key] = self._loop.create_task(self._post(key, body, self._ready))
+        task.add_done_callback(partial(self._finish, key))
+        if isinstance(message, Notification) and message.method == INITIALIZED:
+            self._ready = task
 
     def withdraw(self, key: int) -> Withdrawal:
         unsent = self._unsent.pop(key, None) is not None
@@ -110,7 +115,7 @@ class SseTransport:
         if self._closed:
             return
         self._closed = True
-        for task in (self._hearing, *self._under_way.values()):
+        for task in (self._reading, *self._under_way.values()):
             if task is not None:
                 task.cancel()
         if self._stream is not None:
@@ -121,38 +126,42 @@ class SseTransport:
         if self._farewell is not None:
             await asyncio.shield(self._farewell)
 
-    async def _begun(self, response: ClientResponse) -> _Stream:
-        events, body = Events(self._limits.event), self._web.body(response, inf)
+    async def _read_endpoint(self, response: ClientResponse) -> _Stream:
+        """Read a stream until it names its endpoint. Raises: NoStream, ServerError."""
+        events = Events(self._limits.event)
+        body = self._web.open_body(response, inf)
         while piece := await body.read():
             found = events.feed(piece)
-            for at, event in enumerate(found):
+            for position, event in enumerate(found):
                 if event.kind == "endpoint":
-                    return _Stream(response, body, events, found[at + 1 :], self._endpoint(event.data))
+                    early = found[position + 1 :]
+                    return _Stream(response, body, events, early, self._parse_endpoint(event.data))
         raise NoStream(ProtocolError(self._server, "its stream ended before it named an endpoint", stage="connect"))
 
-    def _endpoint(self, data: bytes) -> URL:
-        """Where to send messages: never to another origin, for they carry what was meant for this one."""
+    def _parse_endpoint(self, data: bytes) -> URL:
+        """Where to send messages: never to another origin, because the headers were meant for this one."""
         try:
             endpoint = self._web.url.join(URL(data.decode()))
-            same = endpoint.origin() == self._web.url.origin()
+            is_same_origin = endpoint.origin() == self._web.url.origin()
         except ValueError as error:
             raise ProtocolError(self._server, "the endpoint it names is no URL", stage="connect") from error
-        if not same:
+        if not is_same_origin:
             shown = endpoint.with_user(None).with_query(None)
             raise ProtocolError(self._server, f"it names an endpoint of another origin, {shown}", stage="connect")
         return endpoint
 
-    async def _tell(self, key: int, body: bytes, first: "asyncio.Task[None] | None") -> None:
+    async def _post(self, key: int, body: bytes, ready: "asyncio.Task[None] | None") -> None:
+        """Post a message, which has no answer but its status: what it asks for comes on the stream."""
         assert self._stream is not None
-        if first is not None:
-            await asyncio.wait({first})
+        if ready is not None:
+            await asyncio.wait({ready})
         self._unsent.pop(key, None)
-        response = await self._web.ask("POST", _SPEAK, body, self._stream.endpoint)
-        words = await self._web.beginning(response)
+        response = await self._web.request("POST", _POST_HEADERS, body, self._stream.endpoint)
+        words = await self._web.read_beginning(response)
         if response.status >= 300:
-            raise self._web.refusal(response, words)
+            raise make_refusal(self._server, response, words)
 
-    def _told(self, key: int, task: "asyncio.Task[None]") -> None:
+    def _finish(self, key: int, task: "asyncio.Task[None]") -> None:
         self._under_way.pop(key, None)
         self._unsent.pop(key, None)
         if task.cancelled() or (error := task.exception()) is None:
@@ -163,7 +172,7 @@ class SseTransport:
         if key > 0:
             self._receiver.fail_request(key, error)
 
-    async def _hear(self, stream: _Stream) -> None:
+    async def _read(self, stream: _Stream) -> None:
         cause = "it closed its stream"
         try:
             self._take(stream.early)
@@ -178,6 +187,7 @@ class SseTransport:
     def _take(self, events: list[Event]) -> None:
         for event in events:
             if event.kind == TOO_LARGE:
+                # Only how it began was kept: an id at its end is not seen.
                 self._receiver.lose_message(identify(event.data, b""), self._limits.event)
-            elif event.kind == "message" and event.data:
+            elif event.is_message:
                 self._receiver.receive([event.data])

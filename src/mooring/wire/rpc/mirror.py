@@ -14,6 +14,8 @@ from msgspec import DecodeError, Raw, Struct
 from mooring.core.raw import read
 
 ArgumentPath: TypeAlias = tuple[str, ...]
+PlacedSchema: TypeAlias = tuple[ArgumentPath | None, dict[str, Any]]
+"""A schema and where it is; the path is `None` where no chain of properties leads there."""
 
 _KEY: Final = "x-mcp-header"
 _PLAIN = r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|"
@@ -54,12 +56,10 @@ def find_mirrors(schema: Raw) -> tuple[Mirror, ...]:
     if _KEY.encode() not in text and b"\\u" not in text:
         return ()
     try:
-        found = list(_find_annotated(read(schema), ()))
+        annotated = _find_annotated(read(schema))
     except DecodeError as error:
         raise Flaw(f"its schema cannot be read: {error}") from error
-    except RecursionError:
-        raise Flaw("its schema is nested too deeply") from None
-    mirrors = tuple(_make_mirror(path, annotated) for path, annotated in found)
+    mirrors = tuple(_make_mirror(path, inner) for path, inner in annotated)
     _refuse_doubles(mirrors)
     return mirrors
 
@@ -85,30 +85,41 @@ def _format_value(argument: Any) -> str | None:
             return None
 
 
-def _find_annotated(schema: Any, path: ArgumentPath | None) -> Iterator[tuple[ArgumentPath | None, dict[str, Any]]]:
-    """Every schema with an annotation; the path is `None` where no chain of properties leads to it."""
-    if isinstance(schema, list):
-        for each in schema:
-            yield from _find_annotated(each, None)
-    if not isinstance(schema, dict):
-        return
-    if _KEY in schema:
-        yield path, schema
-    for keyword, value in schema.items():
-        if keyword in _MAPS and isinstance(value, dict):
-            # Only a chain of `properties` says where the argument is: under `patternProperties`, `$defs` or a
-            # condition, one schema may stand for many arguments or for none.
-            yield from _find_in_map(value, path if keyword == "properties" else None)
-        elif keyword not in _DATA and keyword != _KEY:
-            yield from _find_annotated(value, None)
+def _find_annotated(schema: Any) -> list[PlacedSchema]:
+    """Every schema with an annotation, in the order of the text."""
+    found: list[PlacedSchema] = []
+    # A stack instead of recursion: how deep a schema goes is up to its server.
+    waiting: list[tuple[ArgumentPath | None, Any]] = [((), schema)]
+    while waiting:
+        path, inner = waiting.pop()
+        if isinstance(inner, dict) and _KEY in inner:
+            found.append((path, inner))
+        waiting += reversed(list(_children(path, inner)))
+    return found
 
 
-def _find_in_map(
-    schemas: dict[str, Any], parent: ArgumentPath | None
-) -> Iterator[tuple[ArgumentPath | None, dict[str, Any]]]:
-    for name, schema in schemas.items():
-        path = None if parent is None else (*parent, name)
-        yield from _find_annotated(schema, path)
+def _children(path: ArgumentPath | None, schema: Any) -> Iterator[tuple[ArgumentPath | None, Any]]:
+    """Whatever may be a schema inside a schema, with the path to it."""
+    match schema:
+        case list():
+            for each in schema:
+                yield None, each
+        case dict():
+            for keyword, value in schema.items():
+                yield from _values_of(path, keyword, value)
+        case _:
+            pass
+
+
+def _values_of(path: ArgumentPath | None, keyword: str, value: Any) -> Iterator[tuple[ArgumentPath | None, Any]]:
+    if keyword in _MAPS and isinstance(value, dict):
+        # Only a chain of `properties` says where the argument is: under `patternProperties`, `$defs` or a condition,
+        # one schema may stand for many arguments or for none.
+        parent = path if keyword == "properties" else None
+        for name, each in value.items():
+            yield None if parent is None else (*parent, name), each
+    elif keyword not in _DATA and keyword != _KEY:
+        yield None, value
 
 
 def _make_mirror(path: ArgumentPath | None, schema: dict[str, Any]) -> Mirror:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import HttpError
-from mooring.wire.http.network import Address, Network, Options, address, checked
+from mooring.wire.http.address import Address, check_headers, parse_address
+from mooring.wire.http.network import Network, Options
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client
 from mooring.wire.session.negotiate import negotiate
@@ -47,8 +48,8 @@ async def open_url(
 
     Raises: ConfigError, ServerError.
     """
-    to = address(url)
-    attempt = _Attempt(to, checked(headers or {}), client or Client(), limits or Limits(), server or to.name)
+    to = parse_address(url)
+    attempt = _Attempt(to, check_headers(headers or {}), client or Client(), limits or Limits(), server or to.name)
     await attempt.prepare(network or Network(), options or Options())
     match transport:
         case "http":

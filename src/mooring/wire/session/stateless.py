@@ -246,7 +246,7 @@ class Stateless:
         raise ProtocolError(self._peer.server, reason, stage=stage)
 
     async def _gather_input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
-        """Responder what the server asks of this side, one after the other: a person may have to be asked."""
+        """Answer what the server asks of this side, one after the other: a person may have to be asked."""
         if len(requests) > self._peer.limits.inbound:
             raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at once")
         began = asyncio.get_running_loop().time()

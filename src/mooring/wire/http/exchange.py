@@ -1,0 +1,124 @@
+"""One message over HTTP: it is posted, and what comes back is taken as its answer or explained."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from aiohttp import ClientResponse
+
+from mooring.core.limits import Limits
+from mooring.errors import HttpError, ProtocolError, ServerDied, ServerError
+from mooring.wire.http.answer_stream import AnswerStream
+from mooring.wire.http.events import EVENT_STREAM
+from mooring.wire.http.post import INITIALIZE, JSON, Post
+from mooring.wire.http.refusal import make_refusal
+from mooring.wire.http.renewal import Renewal
+from mooring.wire.http.session import SESSION_ID, HttpSession
+from mooring.wire.http.web import Web
+from mooring.wire.rpc.transport import Receiver
+
+_CALL: Final = "tools/call"
+_SHORTEST_PAUSE: Final = 1.0
+_WITHOUT_ANSWER: Final = (202, 204)
+
+
+class Exchange:
+    """Carries messages to a server and their answers to a receiver, each on its own."""
+
+    def __init__(
+        self, web: Web, session: HttpSession, renewal: Renewal, receiver: Receiver, *, server: str, limits: Limits
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._web = web
+        self._session = session
+        self._renewal = renewal
+        self._receiver = receiver
+        self._server = server
+        self._limits = limits
+
+    async def request(self, post: Post) -> None:
+        """Post a request until it is answered, or refused for good. Raises: ServerError."""
+        may_renew = not post.is_stateless and post.method != INITIALIZE
+        while True:
+            session_id = self._session.id
+            post.begun = True
+            response = await self._post(post)
+            if response.status < 300:
+                await self._take_answer(post, response)
+                return
+            words = await self._web.read_beginning(response)
+            if response.status == 404 and session_id and may_renew:
+                # Once: a server that forgets the new session at once would be asked for ever.
+                may_renew = False
+                post.begun = False
+                await self._renewal.renew(session_id)
+                continue
+            error = make_refusal(self._server, response, words)
+            pause = self._pause_before_retry(post, error)
+            if pause is None:
+                self._take_refusal(post, error, response, words)
+                return
+            post.begun = error.may_have_run
+            await asyncio.sleep(pause)
+
+    async def notify(self, post: Post, patience: float) -> None:
+        """Post what has no answer, within so many seconds; a server that refuses it has missed it."""
+        with suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._web.read_beginning(await self._post(post))
+
+    async def _post(self, post: Post) -> ClientResponse:
+        headers = self._session.headers_of(post)
+        try:
+            return await self._web.request("POST", headers, post.body)
+        except ServerDied:
+            # The server may have closed a connection that was kept, just as it was used again. What does no harm twice
+            # is sent again; a tool may have run.
+            if post.method == _CALL:
+                raise
+        return await self._web.request("POST", headers, post.body)
+
+    async def _take_answer(self, post: Post, response: ClientResponse) -> None:
+        if post.method == INITIALIZE:
+            self._session.begin(response.headers.get(SESSION_ID, ""))
+        kind = response.content_type
+        if kind == EVENT_STREAM:
+            stream = AnswerStream(
+                self._web, self._session, self._receiver, post, server=self._server, limits=self._limits
+            )
+            await stream.follow(response)
+        elif kind.endswith("json") and response.status not in _WITHOUT_ANSWER:
+            body = await self._web.read_all(response)
+            self._session.learn_version(post, body)
+            self._receiver.receive_answer(post.key, body)
+        else:
+            response.close()
+            raise ProtocolError(self._server, _explain_no_answer(post, response))
+
+    def _pause_before_retry(self, post: Post, error: ServerError) -> float | None:
+        """How long to wait before the request is made again; `None` if it must not be, or if time is too short."""
+        if not isinstance(error, HttpError) or error.retry_after is None:
+            return None
+        # 429 says that nothing was done; behind a 503, a tool may have run.
+        is_repeatable = error.status == 429 or (error.status == 503 and post.method != _CALL)
+        due = self._receiver.deadline_of(post.key)
+        if not is_repeatable or due is None:
+            return None
+        if self._loop.time() + error.retry_after >= due:
+            return None
+        return max(error.retry_after, _SHORTEST_PAUSE)
+
+    def _take_refusal(self, post: Post, error: ServerError, response: ClientResponse, words: bytes) -> None:
+        """Pass on a JSON-RPC error that came with an error status as what it is; anything else as an HTTP error."""
+        is_rpc = response.content_type == JSON and b'"jsonrpc"' in words and isinstance(error, HttpError)
+        # A refused `initialize` stays an HTTP error: by its status, an older server is told and tried over SSE.
+        if is_rpc and post.method != INITIALIZE:
+            self._receiver.receive_answer(post.key, words)
+        else:
+            self._receiver.fail_request(post.key, error)
+
+
+def _explain_no_answer(post: Post, response: ClientResponse) -> str:
+    if response.status in _WITHOUT_ANSWER:
+        return f"it took {post.method} for something that needs no answer (HTTP status {response.status})"
+    return f"it answered {post.method} with {response.content_type}, which is no MCP: check the URL"

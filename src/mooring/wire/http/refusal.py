@@ -1,0 +1,114 @@
+"""What went wrong with a request over HTTP, as one of our errors and in few words."""
+
+import socket
+import ssl
+from email.utils import parsedate_to_datetime
+from os import strerror
+from time import time
+from typing import Any
+
+from aiohttp import ClientResponse
+from msgspec import DecodeError
+
+from mooring.core.raw import read
+from mooring.errors import HttpError, NeedsLogin, ServerError
+from mooring.wire.http.challenge import Challenge, parse_challenge
+from mooring.wire.http.post import JSON
+
+_UNDONE = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 428, 429, 431})
+"""With these, a server says that it has done nothing."""
+_REASONS = ("error_description", "message", "error", "detail")
+"""Where a JSON body gives its reason, the most telling first: OAuth, JSON-RPC, plain APIs, FastAPI."""
+_SHOWN = 200
+
+
+def make_refusal(server: str, response: ClientResponse, words: bytes) -> ServerError:
+    """The error that a status which isn't an answer stands for; `words` is how the body begins."""
+    status = response.status
+    challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
+    if status == 401 or (status == 403 and challenge["error"] == "insufficient_scope"):
+        return _make_needs_login(server, status, challenge)
+    return HttpError(
+        server,
+        status,
+        _summarize(response, words),
+        may_have_run=status not in _UNDONE,
+        retry_after=_parse_retry_after(response.headers.get("Retry-After", "")),
+    )
+
+
+def describe_error(error: BaseException) -> str:
+    """What went wrong, in the system's words."""
+    # aiohttp wraps the system's error and puts its own words around it.
+    cause: BaseException = getattr(error, "os_error", None) or error
+    number = _system_number(cause)
+    if number:
+        return strerror(number)
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    return first_line(text)
+
+
+def first_line(text: str) -> str:
+    """The first line of a text, cut where it would no longer fit into a sentence."""
+    lines = text.strip().splitlines()
+    if not lines:
+        return ""
+    return lines[0][:_SHOWN].rstrip(".")
+
+
+def _make_needs_login(server: str, status: int, challenge: Challenge) -> NeedsLogin:
+    return NeedsLogin(
+        server,
+        status,
+        scheme=challenge.scheme,
+        resource_metadata=challenge["resource_metadata"],
+        scope=challenge["scope"],
+        error=challenge["error"],
+        description=challenge["error_description"],
+    )
+
+
+def _parse_retry_after(value: str) -> float | None:
+    """How many seconds `Retry-After` asks for: it is a number of them or a date."""
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None
+
+
+def _summarize(response: ClientResponse, words: bytes) -> str:
+    """What a refusal says, in one line. HTML is never quoted."""
+    text = ""
+    if response.content_type == JSON:
+        text = _find_reason(words)
+    elif response.content_type == "text/plain":
+        text = words.decode("utf-8", "replace")
+    return first_line(text) or response.reason or "no reason given"
+
+
+def _find_reason(words: bytes) -> str:
+    try:
+        found = read(words)
+    except DecodeError:
+        return ""
+    # Twice, because the reason may itself be an object: {"error": {"message": …}}.
+    for _ in range(2):
+        if isinstance(found, dict):
+            found = _first_reason(found)
+    return found if isinstance(found, str) else ""
+
+
+def _first_reason(body: dict[str, Any]) -> Any:
+    for key in _REASONS:
+        if body.get(key):
+            return body[key]
+    return None
+
+
+def _system_number(error: BaseException) -> int | None:
+    # The numbers of these two are not the system's: `strerror` would name another error.
+    if isinstance(error, ssl.SSLError | socket.gaierror):
+        return None
+    return error.errno if isinstance(error, OSError) else None
