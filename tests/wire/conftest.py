@@ -35,9 +35,9 @@ async def _start(
     with tempfile.TemporaryFile() as stderr:
         process = _spawn([sys.executable, "-m", "mooring.testing", fault, *([str(size)] if size else [])], stderr)
         try:
-            _up(process)
+            _wait_until_idle(process)
             transport = StdioTransport(
-                *_pipes(process), server=fault, limits=limits, ended=lambda: _ending(process, stderr)
+                *_take_pipes(process), server=fault, limits=limits, ended=lambda: _wait_ended(process, stderr)
             )
             async with await connect(transport, server=fault, limits=limits, **options) as session:
                 yield session
@@ -50,13 +50,13 @@ def _spawn(command: list[str], stderr: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0)
 
 
-def _up(process: subprocess.Popen[bytes]) -> None:
-    """Wait until it sleeps, for its first line or over its last: how long an interpreter takes is nobody's deadline."""
+def _wait_until_idle(process: subprocess.Popen[bytes]) -> None:
+    """Wait until it sleeps or has exited, so that no deadline of a test includes the start of an interpreter."""
     while Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0] not in "SZ":
         time.sleep(0.002)
 
 
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+def _take_pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     assert process.stdin is not None
     assert process.stdout is not None
     pipes = os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno())
@@ -67,7 +67,7 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     return pipes
 
 
-async def _ending(process: subprocess.Popen[bytes], stderr: Any) -> Ending:
+async def _wait_ended(process: subprocess.Popen[bytes], stderr: Any) -> Ending:
     loop = asyncio.get_running_loop()
     exited = loop.create_future()
     watch = os.pidfd_open(process.pid)

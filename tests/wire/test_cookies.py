@@ -21,14 +21,14 @@ class Balanced(Site):
         super().__init__()
         self._turn = 0
 
-    async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
-        route = heard.request.cookies.get("route")
+    async def _answer(self, request: ReceivedRequest) -> web.StreamResponse:
+        route = request.request.cookies.get("route")
         self._turn += route is None
         machine = route or f"machine{self._turn % 2}"
-        if heard.headers.get("Mcp-Session-Id", machine) != machine:
+        if request.headers.get("Mcp-Session-Id", machine) != machine:
             return web.Response(status=404)
         self.session = machine
-        response = await super()._answer(heard)
+        response = await super()._answer(request)
         if route is None:
             response.headers["Set-Cookie"] = f"route={machine}; Path=/; HttpOnly; SameSite=Lax"
         return response
@@ -45,7 +45,7 @@ async def test_two_sessions_know_nothing_of_each_others_cookies() -> None:
     async with Balanced() as site, mooring.connect(site.url) as one, mooring.connect(site.url) as other:
         await one.call_tool("echo")
         await other.call_tool("echo")
-        firsts = [heard for heard in site.heard if "Cookie" not in heard.headers]
+        firsts = [request for request in site.heard if "Cookie" not in request.headers]
     assert len(firsts) == 2, "each begins with a request that has none"
 
 
@@ -59,21 +59,21 @@ async def test_ones_own_cookie_is_said_beside_what_the_server_set() -> None:
 
 async def test_a_cookie_for_another_domain_is_never_said() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = lambda heard: web.Response(
-            body=heard.result({"content": []}),
+        site.answers["tools/call"] = lambda request: web.Response(
+            body=request.result({"content": []}),
             content_type="application/json",
             headers={"Set-Cookie": "track=1; Domain=example.com"},
         )
         await session.call_tool("echo")
         await session.call_tool("echo")
-    assert not any("Cookie" in heard.headers for heard in site.heard)
+    assert not any("Cookie" in request.headers for request in site.heard)
 
 
 async def test_a_server_that_sets_cookies_without_end_is_bounded() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
 
-        def respond(heard: ReceivedRequest) -> web.Response:
-            response = web.Response(body=heard.result({"content": []}), content_type="application/json")
+        def respond(request: ReceivedRequest) -> web.Response:
+            response = web.Response(body=request.result({"content": []}), content_type="application/json")
             for n in range(60):
                 response.headers.add("Set-Cookie", f"c{len(site.heard)}-{n}={'x' * 100}")
             return response
@@ -86,40 +86,40 @@ async def test_a_server_that_sets_cookies_without_end_is_bounded() -> None:
     assert said.rpartition("; ")[2].startswith("c"), "the latest are kept"
 
 
-def kept(*fields: str, url: URL = HERE) -> Cookies:
+def take_cookies(*fields: str, url: URL = HERE) -> Cookies:
     cookies = Cookies()
     cookies.take(fields, url)
     return cookies
 
 
 def test_all_cookies_together_fit_into_one_field_of_a_head() -> None:
-    cookies = kept(*(f"c{n}={'x' * 1000}" for n in range(20)))
+    cookies = take_cookies(*(f"c{n}={'x' * 1000}" for n in range(20)))
     assert len(cookies.header(HERE)) <= ROOM + 2 * MOST
     assert "c19=" in cookies.header(HERE)
-    assert kept(f"big={'x' * ROOM}").header(HERE) == ""
+    assert take_cookies(f"big={'x' * ROOM}").header(HERE) == ""
 
 
 def test_a_cookie_goes_below_its_path_only_and_the_closest_one_first() -> None:
-    cookies = kept("a=1; Path=/", "b=2; Path=/api", "c=3; Path=/ap", "d=4", "e=5; Path=elsewhere")
+    cookies = take_cookies("a=1; Path=/", "b=2; Path=/api", "c=3; Path=/ap", "d=4", "e=5; Path=elsewhere")
     assert cookies.header(HERE) == "b=2; d=4; e=5; a=1"
     assert cookies.header(URL("http://here.example/other")) == "a=1"
 
 
 def test_a_cookie_is_forgotten_when_its_time_is_over_or_the_server_says_so() -> None:
     past, future = "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
-    assert kept(f"a=1; Expires={past}", "b=2; Max-Age=0").header(HERE) == ""
-    assert kept(f"a=1; Expires={future}", "b=2; Max-Age=60").header(HERE) == "a=1; b=2"
-    assert kept(f"a=1; Max-Age=60; Expires={past}", "b=2; Expires=never").header(HERE) == "a=1; b=2"
-    assert kept("a=1", "a=; Max-Age=-1").header(HERE) == ""
+    assert take_cookies(f"a=1; Expires={past}", "b=2; Max-Age=0").header(HERE) == ""
+    assert take_cookies(f"a=1; Expires={future}", "b=2; Max-Age=60").header(HERE) == "a=1; b=2"
+    assert take_cookies(f"a=1; Max-Age=60; Expires={past}", "b=2; Expires=never").header(HERE) == "a=1; b=2"
+    assert take_cookies("a=1", "a=; Max-Age=-1").header(HERE) == ""
 
 
 def test_a_cookie_for_https_alone_is_not_taken_in_the_open() -> None:
-    assert kept("a=1; Secure").header(HERE) == ""
+    assert take_cookies("a=1; Secure").header(HERE) == ""
     sealed = URL("https://here.example/api/mcp")
-    assert kept("a=1; Secure", url=sealed).header(sealed) == "a=1"
+    assert take_cookies("a=1; Secure", url=sealed).header(sealed) == "a=1"
 
 
 def test_what_could_be_read_as_something_else_is_no_cookie() -> None:
     odd = ["", "=", "a", "=1", "a b=1", "a=1\r\nX: 1", "a=\x00", "ä=1", "a=ä", "a=1; Domain=other.example"]
-    assert [field for field in odd if kept(field).header(HERE)] == []
-    assert kept("a=1; Domain=.example").header(HERE) == "a=1", "narrowed to the host all the same"
+    assert [field for field in odd if take_cookies(field).header(HERE)] == []
+    assert take_cookies("a=1; Domain=.example").header(HERE) == "a=1", "narrowed to the host all the same"

@@ -158,12 +158,12 @@ async def frames_against_the_model(count: int, chance: random.Random) -> int:
 async def _round(peer: Peer, frames: int, chance: random.Random, feed: int, drain: int) -> int:
     nonces = [f"n{i}-{chance.getrandbits(48)}." for i in range(chance.randint(1, 20))]
     calls = {nonce: asyncio.ensure_future(peer.request("ask", {"nonce": nonce}, keep_raw)) for nonce in nonces}
-    keys = await _asked(drain, len(calls))
+    keys = await _read_requests(drain, len(calls))
     model = Model(chance, keys)
     stream = b"".join(model.frame() + b"\n" for _ in range(frames))
     for piece in _cut(stream, chance):
         await _write(feed, piece)
-    await _settled(peer, feed, drain)
+    await _wait_settled(peer, feed, drain)
     for key, nonce in keys.items():
         _check(calls[nonce], model.outcomes.get(key))
     abandoned = [call for call in calls.values() if not call.done()]
@@ -183,15 +183,15 @@ def _check(call: "asyncio.Future[Any]", expected: Any) -> None:
             assert type(call.exception()) is kind
 
 
-async def _settled(peer: Peer, feed: int, drain: int) -> None:
+async def _wait_settled(peer: Peer, feed: int, drain: int) -> None:
     """Everything before the answer to one more request has been read when that answer has."""
     last = asyncio.ensure_future(peer.request("last", {"nonce": "last"}, keep_raw))
-    [key] = await _asked(drain, 1)
+    [key] = await _read_requests(drain, 1)
     await _write(feed, b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % key)
     await last
 
 
-async def _asked(drain: int, count: int) -> dict[int, str]:
+async def _read_requests(drain: int, count: int) -> dict[int, str]:
     """The next requests that the peer has sent, by id."""
     asked: dict[int, str] = {}
     text = b""

@@ -31,18 +31,18 @@ MIB = 1024 * 1024
 SECOND = Timeout(1, 1)
 
 
-async def until(condition):
+async def wait_until(condition):
     while not condition():  # noqa: ASYNC110 - what is waited for lives in the server
         await asyncio.sleep(0.005)
 
 
-def answering(*parts: bytes, **headers: str):
+def answer_with(*parts: bytes, **headers: str):
     """Answers a call with a stream of these parts, `RESULT` standing for the answer."""
 
-    async def respond(heard: ReceivedRequest):
-        response = await heard.stream({name.replace("_", "-"): value for name, value in headers.items()})
+    async def respond(request: ReceivedRequest):
+        response = await request.stream({name.replace("_", "-"): value for name, value in headers.items()})
         for part in parts:
-            await response.write(event(heard.result(said("streamed"))) if part is RESULT else part)
+            await response.write(event(request.result(said("streamed"))) if part is RESULT else part)
         return response
 
     return respond
@@ -51,9 +51,9 @@ def answering(*parts: bytes, **headers: str):
 RESULT = b"RESULT"
 
 
-def response(body: bytes, kind: str = "application/json", status: int = 200, **headers: str):
+def make_response(body: bytes, kind: str = "application/json", status: int = 200, **headers: str):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda heard: web.Response(body=body, content_type=kind, status=status, headers=named)
+    return lambda request: web.Response(body=body, content_type=kind, status=status, headers=named)
 
 
 async def test_a_call_is_answered_by_json() -> None:
@@ -64,26 +64,26 @@ async def test_a_call_is_answered_by_json() -> None:
 
 
 async def test_a_call_is_answered_by_a_stream_with_progress_before_the_answer() -> None:
-    async def respond(heard: ReceivedRequest):
-        response = await heard.stream()
-        token = heard.params["_meta"]["progressToken"]
+    async def respond(request: ReceivedRequest):
+        response = await request.stream()
+        token = request.params["_meta"]["progressToken"]
         note = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}' % token
-        await response.write(event(note) + event(heard.result(said("done"))))
+        await response.write(event(note) + event(request.result(said("done"))))
         return response
 
     steps: list[Progress] = []
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = respond
         assert (await session.call_tool("echo", on_progress=steps.append)).text == "done"
-        await until(lambda: steps)
+        await wait_until(lambda: steps)
     assert steps == [Progress(1.0)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 async def test_a_stream_may_come_in_pieces_of_any_size_with_any_line_ends(size: int) -> None:
-    async def respond(heard: ReceivedRequest):
-        response = await heard.stream()
-        text = b": hello\r\nevent: message\r\nid: 1\r\ndata: " + heard.result(said("whole")) + b"\r\n\r\n"
+    async def respond(request: ReceivedRequest):
+        response = await request.stream()
+        text = b": hello\r\nevent: message\r\nid: 1\r\ndata: " + request.result(said("whole")) + b"\r\n\r\n"
         for at in range(0, len(text), size):
             await response.write(text[at : at + size])
         return response
@@ -97,12 +97,12 @@ async def test_the_session_and_the_revision_go_with_every_request_but_the_first(
     async with Site(session="abc") as site:
         async with mooring.connect(site.url) as session:
             await session.call_tool("echo")
-        first, *rest = [heard for heard in site.heard if heard.method != "server/discover"]
+        first, *rest = [request for request in site.heard if request.method != "server/discover"]
     assert "Mcp-Session-Id" not in first.headers
     assert "MCP-Protocol-Version" not in first.headers
-    assert {heard.headers.get("Mcp-Session-Id") for heard in rest} == {"abc"}
-    assert {heard.headers.get("MCP-Protocol-Version") for heard in rest} == {"2025-11-25"}
-    assert [heard.method for heard in rest if heard.method != "GET"] == [
+    assert {request.headers.get("Mcp-Session-Id") for request in rest} == {"abc"}
+    assert {request.headers.get("MCP-Protocol-Version") for request in rest} == {"2025-11-25"}
+    assert [request.method for request in rest if request.method != "GET"] == [
         "notifications/initialized", "tools/list", "tools/call", "DELETE",
     ]  # fmt: skip
 
@@ -111,11 +111,11 @@ async def test_nothing_is_asked_before_the_server_has_heard_that_the_client_is_r
     order: list[str] = []
 
     class Slow(Site):
-        async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
-            if heard.method == "notifications/initialized":
+        async def _answer(self, request: ReceivedRequest) -> web.StreamResponse:
+            if request.method == "notifications/initialized":
                 await asyncio.sleep(0.1)
-            order.append(heard.method)
-            return await super()._answer(heard)
+            order.append(request.method)
+            return await super()._answer(request)
 
     async with Slow() as site, mooring.connect(site.url):
         pass
@@ -125,8 +125,8 @@ async def test_nothing_is_asked_before_the_server_has_heard_that_the_client_is_r
 async def test_what_the_server_says_unasked_is_heard_on_the_stream_of_notices() -> None:
     changed: list[str] = []
 
-    async def notices(heard: ReceivedRequest):
-        response = await heard.stream()
+    async def notices(request: ReceivedRequest):
+        response = await request.stream()
         await response.write(event(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'))
         await asyncio.sleep(30)
         return response
@@ -134,16 +134,16 @@ async def test_what_the_server_says_unasked_is_heard_on_the_stream_of_notices() 
     async with Site() as site:
         site.answers["GET"] = notices
         async with mooring.connect(site.url, client=Client(on_change=changed.append)):
-            await until(lambda: changed)
+            await wait_until(lambda: changed)
     assert changed == ["tools"]
 
 
 async def test_what_the_server_asks_on_a_stream_is_answered_by_a_post() -> None:
-    async def respond(heard: ReceivedRequest):
-        response = await heard.stream()
+    async def respond(request: ReceivedRequest):
+        response = await request.stream()
         await response.write(event(b'{"jsonrpc":"2.0","id":"q1","method":"roots/list"}'))
-        await until(lambda: site.said("reply"))
-        await response.write(event(heard.result(said("thanks"))))
+        await wait_until(lambda: site.said("reply"))
+        await response.write(event(request.result(said("thanks"))))
         return response
 
     async with Site() as site, mooring.connect(site.url, client=Client(roots=lambda: [Root("file:///x")])) as session:
@@ -155,15 +155,15 @@ async def test_what_the_server_asks_on_a_stream_is_answered_by_a_post() -> None:
 async def test_more_calls_than_connections_wait_for_their_turn_but_answers_to_the_server_do_not() -> None:
     busy = most = 0
 
-    async def respond(heard: ReceivedRequest):
+    async def respond(request: ReceivedRequest):
         nonlocal busy, most
         busy += 1
         most = max(most, busy)
-        response = await heard.stream()
-        await response.write(event(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % heard.message["id"]))
-        await until(lambda: any(reply.message.get("id") == heard.message["id"] for reply in site.said("reply")))
+        response = await request.stream()
+        await response.write(event(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request.message["id"]))
+        await wait_until(lambda: any(reply.message.get("id") == request.message["id"] for reply in site.said("reply")))
         busy -= 1
-        await response.write(event(heard.result(said(heard.params["arguments"]["text"]))))
+        await response.write(event(request.result(said(request.params["arguments"]["text"]))))
         return response
 
     async with Site() as site, mooring.connect(site.url, limits=Limits(connections=3)) as session:
@@ -174,7 +174,7 @@ async def test_more_calls_than_connections_wait_for_their_turn_but_answers_to_th
 
 
 async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
-    async def never(heard: ReceivedRequest):
+    async def never(request: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -182,7 +182,7 @@ async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
         with pytest.raises(TimedOut) as caught:
             await session.call_tool("echo", within=Timeout(0.2, 0.2))
         assert caught.value.may_have_run
-        await until(lambda: site.said("notifications/cancelled"))
+        await wait_until(lambda: site.said("notifications/cancelled"))
         told = site.said("notifications/cancelled")[0].params["requestId"]
         assert told == site.said("tools/call")[0].message["id"]
 
@@ -190,7 +190,7 @@ async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
 @pytest.mark.parametrize("key", [99, "x", None])
 async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: object) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = lambda heard: web.json_response(
+        site.answers["tools/call"] = lambda request: web.json_response(
             {"jsonrpc": "2.0", "id": key, "result": said("mine")}
         )
         assert (await session.call_tool("echo")).text == "mine"
@@ -199,39 +199,39 @@ async def test_an_answer_under_another_id_answers_the_only_request_it_can(key: o
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (response(b"<html>", "text/html"), ProtocolError),
-        (response(b"{nope"), ProtocolError),
-        (response(b""), ProtocolError),
-        (response(b"{}"), ProtocolError),
-        (response(b"[]"), ProtocolError),
-        (response(b'{"jsonrpc":"2.0","method":"notifications/x"}'), ProtocolError),
-        (response(b"", status=202), ProtocolError),
-        (response(b"oops", "text/plain", 500), HttpError),
-        (response(b"", "text/plain", 418), HttpError),
-        (response(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}', status=400), RpcError),
-        (answering(event(b'{"jsonrpc":"2.0","method":"notifications/x"}')), ServerDied),
-        (answering(), ServerDied),
-        (lambda heard: heard.abort(), ServerDied),
+        (make_response(b"<html>", "text/html"), ProtocolError),
+        (make_response(b"{nope"), ProtocolError),
+        (make_response(b""), ProtocolError),
+        (make_response(b"{}"), ProtocolError),
+        (make_response(b"[]"), ProtocolError),
+        (make_response(b'{"jsonrpc":"2.0","method":"notifications/x"}'), ProtocolError),
+        (make_response(b"", status=202), ProtocolError),
+        (make_response(b"oops", "text/plain", 500), HttpError),
+        (make_response(b"", "text/plain", 418), HttpError),
+        (make_response(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}', status=400), RpcError),
+        (answer_with(event(b'{"jsonrpc":"2.0","method":"notifications/x"}')), ServerDied),
+        (answer_with(), ServerDied),
+        (lambda request: request.abort(), ServerDied),
     ],
 )
 async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error: type[Exception]) -> None:
     failed = asyncio.Event()
 
-    async def slow(heard: ReceivedRequest):
+    async def slow(request: ReceivedRequest):
         await failed.wait()
         return said("fine")
 
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = slow
         other = asyncio.ensure_future(session.call_tool("echo"))
-        await until(lambda: site.said("tools/call"))
+        await wait_until(lambda: site.said("tools/call"))
         site.answers["tools/call"] = answer
         with pytest.raises(error) as caught:
             await session.call_tool("echo", within=Timeout(5, 5))
         assert not isinstance(caught.value, TimedOut)
         failed.set()
         assert (await other).text == "fine"
-        site.answers["tools/call"] = lambda heard: said("still here")
+        site.answers["tools/call"] = lambda request: said("still here")
         assert (await session.call_tool("echo")).text == "still here"
 
 
@@ -239,9 +239,9 @@ async def test_what_changes_nothing_is_asked_again_on_a_connection_that_was_clos
     async with Site() as site, mooring.connect(site.url) as session:
         plain = site.answers["tools/list"]
 
-        def once(heard: ReceivedRequest):
+        def once(request: ReceivedRequest):
             site.answers["tools/list"] = plain
-            heard.abort()
+            request.abort()
 
         site.answers["tools/list"] = once
         assert [tool.name for tool in (await session.list_tools()).items] == ["echo"]
@@ -258,7 +258,7 @@ async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
 
 
 async def test_one_deadline_covers_all_of_a_connection() -> None:
-    async def never(heard: ReceivedRequest):
+    async def never(request: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site() as site:
@@ -279,11 +279,11 @@ async def test_a_login_that_is_asked_for_is_told_in_full_and_nothing_is_tried_ag
         'resource_metadata="https://a.example/.well-known/x", scope="read write"'
     )
     async with Site(session="s") as site, mooring.connect(site.url, headers={"Authorization": "Bearer x"}) as session:
-        site.answers["tools/call"] = response(b"", status=401, WWW_Authenticate=challenge)
+        site.answers["tools/call"] = make_response(b"", status=401, WWW_Authenticate=challenge)
         with pytest.raises(NeedsLogin, match="It has expired") as caught:
             await session.call_tool("echo")
         assert len(site.said("tools/call")) == 1
-        assert {heard.headers["Authorization"] for heard in site.heard} == {"Bearer x"}
+        assert {request.headers["Authorization"] for request in site.heard} == {"Bearer x"}
     error = caught.value
     assert (error.status, error.scheme, error.error, error.scope) == (401, "Bearer", "invalid_token", "read write")
     assert error.resource_metadata == "https://a.example/.well-known/x"
@@ -292,7 +292,7 @@ async def test_a_login_that_is_asked_for_is_told_in_full_and_nothing_is_tried_ag
 
 async def test_a_hundred_calls_without_a_login_fail_with_a_hundred_requests() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"", status=401)
+        site.answers["tools/call"] = make_response(b"", status=401)
         outcomes = await asyncio.gather(*(session.call_tool("echo") for _ in range(100)), return_exceptions=True)
         assert {type(outcome) for outcome in outcomes} == {NeedsLogin}
         assert len(site.said("tools/call")) == 100
@@ -300,7 +300,7 @@ async def test_a_hundred_calls_without_a_login_fail_with_a_hundred_requests() ->
 
 async def test_a_connection_that_needs_a_login_says_so_after_one_request() -> None:
     async with Site() as site:
-        site.answers["server/discover"] = response(b"", status=401)
+        site.answers["server/discover"] = make_response(b"", status=401)
         with pytest.raises(NeedsLogin) as caught:
             async with mooring.connect(site.url):
                 pass
@@ -310,7 +310,7 @@ async def test_a_connection_that_needs_a_login_says_so_after_one_request() -> No
 
 async def test_a_want_of_scope_is_a_want_of_login() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(
+        site.answers["tools/call"] = make_response(
             b"", status=403, WWW_Authenticate='Bearer error="insufficient_scope", scope="admin"'
         )
         with pytest.raises(NeedsLogin) as caught:
@@ -322,21 +322,21 @@ async def test_a_want_of_scope_is_a_want_of_login() -> None:
 
 
 async def test_a_stream_that_breaks_is_resumed_behind_its_last_event() -> None:
-    async def resumed(heard: ReceivedRequest):
-        if "Last-Event-ID" not in heard.headers:
+    async def resumed(request: ReceivedRequest):
+        if "Last-Event-ID" not in request.headers:
             return web.Response(status=405)
-        response = await heard.stream()
+        response = await request.stream()
         await response.write(event(site.said("tools/call")[0].result(said("resumed")), "8"))
         return response
 
     async with Site(session="s") as site:
         site.answers["GET"] = resumed
         async with mooring.connect(site.url) as session:
-            site.answers["tools/call"] = answering(event(b"", "7", 0))
+            site.answers["tools/call"] = answer_with(event(b"", "7", 0))
             began = time.monotonic()
             assert (await session.call_tool("echo")).text == "resumed"
             assert time.monotonic() - began >= 1.0
-    again = [heard.headers for heard in site.said("GET") if "Last-Event-ID" in heard.headers]
+    again = [request.headers for request in site.said("GET") if "Last-Event-ID" in request.headers]
     assert [headers["Last-Event-ID"] for headers in again] == ["7"]
     assert again[0]["Mcp-Session-Id"] == "s"
 
@@ -344,18 +344,18 @@ async def test_a_stream_that_breaks_is_resumed_behind_its_last_event() -> None:
 async def test_a_stream_that_breaks_for_ever_is_opened_a_few_times_never_faster_than_once_a_second() -> None:
     times: list[float] = []
 
-    async def drop(heard: ReceivedRequest):
-        if "Last-Event-ID" not in heard.headers:
+    async def drop(request: ReceivedRequest):
+        if "Last-Event-ID" not in request.headers:
             return web.Response(status=405)
         times.append(time.monotonic())
-        response = await heard.stream()
+        response = await request.stream()
         await response.write(event(b"", str(len(times)), 0))
         return response
 
     async with Site() as site:
         site.answers["GET"] = drop
         async with mooring.connect(site.url, limits=Limits(resumes=2)) as session:
-            site.answers["tools/call"] = answering(event(b"", "0", 0))
+            site.answers["tools/call"] = answer_with(event(b"", "0", 0))
             with pytest.raises(ServerDied, match="without the answer") as caught:
                 await session.call_tool("echo")
             assert caught.value.may_have_run
@@ -365,7 +365,7 @@ async def test_a_stream_that_breaks_for_ever_is_opened_a_few_times_never_faster_
 
 async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_once() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = answering(event(b"", "1", 3_600_000))
+        site.answers["tools/call"] = answer_with(event(b"", "1", 3_600_000))
         began = time.monotonic()
         with pytest.raises(ServerDied):
             await session.call_tool("echo", within=Timeout(30, 30))
@@ -375,18 +375,18 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_
 async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> None:
     resumed: list[str] = []
 
-    async def resume(heard: ReceivedRequest):
-        if "Last-Event-ID" not in heard.headers:
+    async def resume(request: ReceivedRequest):
+        if "Last-Event-ID" not in request.headers:
             return web.Response(status=405)
-        resumed.append(heard.headers["Last-Event-ID"])
-        response = await heard.stream()
+        resumed.append(request.headers["Last-Event-ID"])
+        response = await request.stream()
         await response.write(event(site.said("tools/call")[0].result(said("whole"))))
         return response
 
     async with Site() as site:
         site.answers["GET"] = resume
         async with mooring.connect(site.url) as session:
-            site.answers["tools/call"] = answering(event(b"", "whole"), b"id: half\ndata: {")
+            site.answers["tools/call"] = answer_with(event(b"", "whole"), b"id: half\ndata: {")
             assert (await session.call_tool("echo")).text == "whole"
     assert resumed == ["whole"]
 
@@ -395,8 +395,8 @@ async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> 
 
 
 async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() -> None:
-    def forgetful(heard: ReceivedRequest):
-        if heard.headers.get("Mcp-Session-Id") != site.session:
+    def forgetful(request: ReceivedRequest):
+        if request.headers.get("Mcp-Session-Id") != site.session:
             return web.Response(status=404)
         return said("remembered")
 
@@ -406,13 +406,13 @@ async def test_a_session_that_is_forgotten_is_begun_anew_once_for_all_calls() ->
         results = await asyncio.gather(*(session.call_tool("echo") for _ in range(10)))
         assert {result.text for result in results} == {"remembered"}
         assert len(site.said("initialize")) == 2
-        assert [heard.headers.get("Mcp-Session-Id") for heard in site.said("initialize")] == [None, None]
+        assert [request.headers.get("Mcp-Session-Id") for request in site.said("initialize")] == [None, None]
         assert len(site.said("notifications/initialized")) == 2
 
 
 async def test_a_new_session_is_told_what_the_old_one_was() -> None:
-    def forgetful(heard: ReceivedRequest):
-        return web.Response(status=404) if heard.headers.get("Mcp-Session-Id") != site.session else {}
+    def forgetful(request: ReceivedRequest):
+        return web.Response(status=404) if request.headers.get("Mcp-Session-Id") != site.session else {}
 
     async with Site(session="one") as site:
         site.capabilities |= {"logging": {}}
@@ -425,15 +425,15 @@ async def test_a_new_session_is_told_what_the_old_one_was() -> None:
             await session.set_level("error")
             site.session = "two"
             await session.call_tool("echo")
-        told = [heard.params for heard in site.heard if heard.headers.get("Mcp-Session-Id") == "two"]
+        told = [request.params for request in site.heard if request.headers.get("Mcp-Session-Id") == "two"]
     assert [params for params in told if "uri" in params or "level" in params] == [{"uri": "a:2"}, {"level": "error"}]
 
 
 async def test_a_stream_that_cannot_be_resumed_says_that_the_call_may_have_run() -> None:
     async with Site(session="s") as site:
-        site.answers["GET"] = lambda heard: web.Response(status=404 if "Last-Event-ID" in heard.headers else 405)
+        site.answers["GET"] = lambda request: web.Response(status=404 if "Last-Event-ID" in request.headers else 405)
         async with mooring.connect(site.url) as session:
-            site.answers["tools/call"] = answering(event(b"", "1"))
+            site.answers["tools/call"] = answer_with(event(b"", "1"))
             with pytest.raises(ServerDied, match="could not be resumed") as caught:
                 await session.call_tool("echo")
             assert caught.value.may_have_run
@@ -442,7 +442,7 @@ async def test_a_stream_that_cannot_be_resumed_says_that_the_call_may_have_run()
 
 async def test_a_session_that_is_forgotten_at_once_again_fails_the_call() -> None:
     async with Site(session="one") as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"", status=404)
+        site.answers["tools/call"] = make_response(b"", status=404)
         with pytest.raises(HttpError) as caught:
             await session.call_tool("echo")
         assert caught.value.status == 404
@@ -453,8 +453,8 @@ async def test_a_session_that_is_forgotten_at_once_again_fails_the_call() -> Non
 
 async def test_a_server_that_begins_no_other_session_is_gone() -> None:
     async with Site(session="one") as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"", status=404)
-        site.answers["initialize"] = response(b"", status=500)
+        site.answers["tools/call"] = make_response(b"", status=404)
+        site.answers["initialize"] = make_response(b"", status=500)
         with pytest.raises(ServerDied) as caught:
             await session.call_tool("echo")
         assert not caught.value.may_have_run
@@ -462,8 +462,8 @@ async def test_a_server_that_begins_no_other_session_is_gone() -> None:
 
 
 async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
-    def busy(heard: ReceivedRequest):
-        site.answers["tools/call"] = lambda heard: said("now")
+    def busy(request: ReceivedRequest):
+        site.answers["tools/call"] = lambda request: said("now")
         return web.Response(status=429, headers={"Retry-After": "1"})
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -475,7 +475,7 @@ async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
 
 async def test_a_pause_longer_than_the_deadline_fails_at_once_and_says_how_long() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"slow down", "text/plain", 429, Retry_After="3600")
+        site.answers["tools/call"] = make_response(b"slow down", "text/plain", 429, Retry_After="3600")
         began = time.monotonic()
         with pytest.raises(HttpError, match="slow down") as caught:
             await session.call_tool("echo")
@@ -487,7 +487,7 @@ async def test_a_pause_longer_than_the_deadline_fails_at_once_and_says_how_long(
 
 async def test_a_tool_is_not_called_again_where_it_may_have_run() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"", "text/plain", 503, Retry_After="0")
+        site.answers["tools/call"] = make_response(b"", "text/plain", 503, Retry_After="0")
         with pytest.raises(HttpError) as caught:
             await session.call_tool("echo")
         assert caught.value.may_have_run
@@ -495,9 +495,9 @@ async def test_a_tool_is_not_called_again_where_it_may_have_run() -> None:
 
 
 async def test_a_body_that_trickles_ends_at_the_deadline() -> None:
-    async def trickle(heard: ReceivedRequest):
+    async def trickle(request: ReceivedRequest):
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
-        await response.prepare(heard.request)
+        await response.prepare(request.request)
         for _ in range(100):
             await response.write(b" ")
             await asyncio.sleep(0.05)
@@ -521,16 +521,16 @@ def bomb(encoding: str, size: int) -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_a_bomb_is_not_let_off(encoding: str) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(bomb(encoding, 64 * MIB), Content_Encoding=encoding)
+        site.answers["tools/call"] = make_response(bomb(encoding, 64 * MIB), Content_Encoding=encoding)
         with pytest.raises(TooLarge):
             await session.call_tool("echo")
-        site.answers["tools/call"] = lambda heard: said("alive")
+        site.answers["tools/call"] = lambda request: said("alive")
         assert (await session.call_tool("echo")).text == "alive"
 
 
 async def test_a_compressed_answer_is_read() -> None:
-    def squeezed(heard: ReceivedRequest):
-        body = gzip.compress(heard.result(said("x" * 500_000)))
+    def squeezed(request: ReceivedRequest):
+        body = gzip.compress(request.result(said("x" * 500_000)))
         return web.Response(body=body, content_type="application/json", headers={"Content-Encoding": "gzip"})
 
     async with Site() as site, mooring.connect(site.url) as session:
@@ -542,17 +542,17 @@ async def test_a_compressed_answer_is_read() -> None:
 @pytest.mark.parametrize("encoding", ["br", "gzip"])
 async def test_a_body_that_is_not_compressed_as_it_says_fails_its_call(encoding: str) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"{}", Content_Encoding=encoding)
+        site.answers["tools/call"] = make_response(b"{}", Content_Encoding=encoding)
         with pytest.raises(ProtocolError, match="compressed"):
             await session.call_tool("echo")
 
 
 @pytest.mark.parametrize("chunked", [True, False])
 async def test_a_body_over_the_budget_is_cut(chunked: bool) -> None:
-    async def large(heard: ReceivedRequest):
+    async def large(request: ReceivedRequest):
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = None if chunked else 64 * MIB
-        await response.prepare(heard.request)
+        await response.prepare(request.request)
         for _ in range(64):
             await response.write(b" " * MIB)
         return response
@@ -567,7 +567,7 @@ async def test_a_body_over_the_budget_is_cut(chunked: bool) -> None:
 @pytest.mark.parametrize("part", [b"data: " + b"x" * (2 * MIB), (b"data: " + b"x" * 1000 + b"\n") * 2000])
 async def test_an_event_over_the_budget_fails_its_call(part: bytes) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = answering(part, b"\n\n", RESULT)
+        site.answers["tools/call"] = answer_with(part, b"\n\n", RESULT)
         with pytest.raises(TooLarge) as caught:
             await session.call_tool("echo")
         assert caught.value.limit == MIB
@@ -576,10 +576,10 @@ async def test_an_event_over_the_budget_fails_its_call(part: bytes) -> None:
 @pytest.mark.parametrize("headers", [{"X-Large": "x" * 100_000}, {f"X-{n}": "x" for n in range(500)}])
 async def test_a_head_over_the_budget_fails_its_call(headers: dict[str, str]) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = lambda heard: web.Response(headers=headers)
+        site.answers["tools/call"] = lambda request: web.Response(headers=headers)
         with pytest.raises(ProtocolError):
             await session.call_tool("echo")
-        site.answers["tools/call"] = lambda heard: said("alive")
+        site.answers["tools/call"] = lambda request: said("alive")
         assert (await session.call_tool("echo")).text == "alive"
 
 
@@ -588,7 +588,7 @@ async def test_a_head_over_the_budget_fails_its_call(headers: dict[str, str]) ->
 
 async def test_a_redirect_to_another_origin_is_never_followed() -> None:
     async with Site() as other, Site() as site:
-        site.answers["server/discover"] = response(b"", status=307, Location=f"{other.origin}/mcp?token=secret")
+        site.answers["server/discover"] = make_response(b"", status=307, Location=f"{other.origin}/mcp?token=secret")
         site.answers["initialize"] = site.answers["server/discover"]
         with pytest.raises(HttpError, match="another origin") as caught:
             async with mooring.connect(site.url, headers={"Authorization": "Bearer x"}):
@@ -601,10 +601,10 @@ async def test_a_redirect_inside_the_origin_is_followed_with_its_body() -> None:
     async with Site(path="/mcp/") as site:
         before = site._answer
 
-        async def slash(heard: ReceivedRequest) -> web.StreamResponse:
-            if heard.request.path == "/mcp":
+        async def slash(request: ReceivedRequest) -> web.StreamResponse:
+            if request.request.path == "/mcp":
                 return web.Response(status=308, headers={"Location": "/mcp/"})
-            return await before(heard)
+            return await before(request)
 
         site._answer = slash  # type: ignore[method-assign]
         async with mooring.connect(f"{site.origin}/mcp") as session:
@@ -613,7 +613,7 @@ async def test_a_redirect_inside_the_origin_is_followed_with_its_body() -> None:
 
 async def test_redirects_without_end_are_not_followed_for_ever() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
-        site.answers["tools/call"] = response(b"", status=307, Location="/mcp")
+        site.answers["tools/call"] = make_response(b"", status=307, Location="/mcp")
         with pytest.raises(HttpError, match="without end"):
             await session.call_tool("echo")
         assert len(site.said("tools/call")) <= 6
@@ -640,7 +640,7 @@ async def test_a_server_behind_a_socket_is_reached(tmp_path) -> None:
 
 
 async def test_closing_ends_the_session_on_the_server_and_takes_no_longer_than_a_farewell() -> None:
-    async def never(heard: ReceivedRequest):
+    async def never(request: ReceivedRequest):
         await asyncio.sleep(30)
 
     async with Site(session="s") as site:
@@ -662,22 +662,22 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
     chance = Random(seed)
     fates = [chance.randrange(12) for _ in range(150)]
 
-    async def respond(heard: ReceivedRequest):
-        text = heard.params["arguments"]["text"]
-        answer = heard.result(said(text))
+    async def respond(request: ReceivedRequest):
+        text = request.params["arguments"]["text"]
+        answer = request.result(said(text))
         await asyncio.sleep(chance.random() / 100)
         match fates[int(text)]:
             case 0:
-                return heard.abort()
+                return request.abort()
             case 1:
                 return web.Response(status=chance.choice([400, 401, 403, 404, 429, 500, 502, 503]))
             case 2:
                 return web.Response(body=answer[: chance.randrange(len(answer))], content_type="application/json")
             case 3 | 4:
-                stream = await heard.stream()
+                stream = await request.stream()
                 await stream.write(event(answer)[: chance.randrange(len(answer) + 20)])
                 if chance.randrange(2):
-                    heard.abort()
+                    request.abort()
                 return stream
             case 5:
                 return web.Response(body=answer, content_type="text/html")
@@ -685,7 +685,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
                 await over.wait()
                 return said("too late")
             case 7 | 8:
-                stream = await heard.stream()
+                stream = await request.stream()
                 await stream.write(event(answer))
                 return stream
             case _:
@@ -709,7 +709,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
         assert [n for n, fate in enumerate(fates) if fate in (0, 1, 2, 5, 6) and done[n]] == []
         over.set()
         assert session.in_flight == 0
-        site.answers["tools/call"] = lambda heard: said("well again")
+        site.answers["tools/call"] = lambda request: said("well again")
         assert (await session.call_tool("echo")).text == "well again"
     left = [task.get_coro().cr_code.co_filename for task in asyncio.all_tasks()]
     assert [file for file in left if "mooring/wire" in file] == []

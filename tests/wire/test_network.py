@@ -96,7 +96,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def serve_tls(folder: Path, site: Site, *, ask_for_client: bool = False) -> tuple[asyncio.Server, str]:
-    """A TLS door before a plain site."""
+    """A TLS server in front of a plain site."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     if ask_for_client:
@@ -109,11 +109,11 @@ async def serve_tls(folder: Path, site: Site, *, ask_for_client: bool = False) -
             writer.write(data)
         writer.close()
 
-    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner, outer = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.gather(carry(reader, outer), carry(inner, writer), return_exceptions=True)
 
-    server = await asyncio.start_server(door, "127.0.0.1", 0, ssl=context)
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
     return server, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
 
 

@@ -37,11 +37,11 @@ def server():
     return server
 
 
-def said(server, method):
+def find_sent(server, method):
     return [message for message in server.received if message.get("method") == method]
 
 
-async def until(condition):
+async def wait_until(condition):
     while not condition():  # noqa: ASYNC110 - what is waited for lives in the server, which knows nothing of tests
         await asyncio.sleep(0.001)
 
@@ -50,7 +50,7 @@ async def test_answers_out_of_order_find_their_requests(server):
     async with await server.session() as session:
         names = ["a", "b", "c"]
         calls = [asyncio.ensure_future(session.call_tool("gated", {"name": name})) for name in names]
-        await until(lambda: len(server.gates) == 3)
+        await wait_until(lambda: len(server.gates) == 3)
         for name in reversed(names):
             server.gates[name].set()
             await asyncio.sleep(0)
@@ -60,13 +60,13 @@ async def test_answers_out_of_order_find_their_requests(server):
 async def test_a_cancelled_call_tells_the_server_without_waiting(server):
     async with await server.session() as session:
         call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
+        await wait_until(lambda: server.gates)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await until(lambda: said(server, "notifications/cancelled"))
-        asked = said(server, "tools/call")[0]["id"]
-        assert said(server, "notifications/cancelled")[0]["params"]["requestId"] == asked
+        await wait_until(lambda: find_sent(server, "notifications/cancelled"))
+        asked = find_sent(server, "tools/call")[0]["id"]
+        assert find_sent(server, "notifications/cancelled")[0]["params"]["requestId"] == asked
         assert session.in_flight == 0
 
 
@@ -74,7 +74,7 @@ async def test_an_answer_that_comes_after_all_is_counted_and_ignored(server):
     async with await server.session() as session:
         with pytest.raises(TimedOut):
             await session.call_tool("gated", {"name": "a"}, within=SHORT)
-        server.write({"id": said(server, "tools/call")[0]["id"], "result": {"content": []}})
+        server.write({"id": find_sent(server, "tools/call")[0]["id"], "result": {"content": []}})
         assert (await session.call_tool("echo", {"text": "x"})).text == "x"
         assert session.oddities.late == 1
 
@@ -87,7 +87,7 @@ async def test_a_deadline_cancels_at_the_server_and_says_that_the_call_may_have_
             await session.call_tool("gated", {"name": "a"}, within=Timeout(0.05, 10))
         assert caught.value.may_have_run
         assert caught.value.retry
-        await until(lambda: said(server, "notifications/cancelled"))
+        await wait_until(lambda: find_sent(server, "notifications/cancelled"))
 
 
 async def test_many_deadlines_are_each_kept(server):
@@ -141,27 +141,27 @@ async def test_progress_reaches_the_caller_before_the_result(server):
 async def test_one_at_a_time_means_one_at_a_time(server):
     async with await server.session(limits=Limits(in_flight=1)) as session:
         calls = [asyncio.ensure_future(session.call_tool("gated", {"name": name})) for name in "abc"]
-        await until(lambda: server.gates)
+        await wait_until(lambda: server.gates)
         assert list(server.gates) == ["a"]
         calls[1].cancel()
         await asyncio.sleep(0)
         server.gates["a"].set()
-        await until(lambda: "c" in server.gates)
+        await wait_until(lambda: "c" in server.gates)
         server.gates["c"].set()
         assert (await calls[2]).text == "c"
         assert list(server.gates) == ["a", "c"], "a call cancelled while it waits is never sent"
-        assert not said(server, "notifications/cancelled")
+        assert not find_sent(server, "notifications/cancelled")
 
 
 async def test_a_request_that_was_not_sent_yet_cannot_be_answered(server):
     async with await server.session(limits=Limits(in_flight=1)) as session:
         calls = [asyncio.ensure_future(session.call_tool("gated", {"name": name})) for name in "ab"]
-        await until(lambda: server.gates)
-        forged = said(server, "tools/call")[0]["id"] + 1
+        await wait_until(lambda: server.gates)
+        forged = find_sent(server, "tools/call")[0]["id"] + 1
         server.write({"id": forged, "result": {"content": [{"type": "text", "text": "forged"}]}})
-        await until(lambda: session.oddities.late)
+        await wait_until(lambda: session.oddities.late)
         for name in "ab":
-            await until(lambda name=name: name in server.gates)
+            await wait_until(lambda name=name: name in server.gates)
             server.gates[name].set()
         assert [(await call).text for call in calls] == ["a", "b"]
 
@@ -169,7 +169,7 @@ async def test_a_request_that_was_not_sent_yet_cannot_be_answered(server):
 async def test_waiting_for_its_turn_counts_towards_the_deadline(server):
     async with await server.session(limits=Limits(in_flight=1)) as session:
         first = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
+        await wait_until(lambda: server.gates)
         with pytest.raises(TimedOut) as caught:
             await session.call_tool("echo", {"text": "x"}, within=SHORT)
         assert not caught.value.may_have_run
@@ -183,7 +183,7 @@ async def test_arguments_that_are_no_json_are_refused_and_nothing_is_sent(server
         with pytest.raises(BadArguments, match="cannot be written as JSON"):
             await session.call_tool("echo", arguments)
         assert session.in_flight == 0
-        assert not said(server, "tools/call")
+        assert not find_sent(server, "tools/call")
 
 
 async def test_any_number_of_bad_requests_may_wait_their_turn(server):
@@ -191,7 +191,7 @@ async def test_any_number_of_bad_requests_may_wait_their_turn(server):
         first = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
         bad = [asyncio.ensure_future(session.call_tool("echo", {"x": object()})) for _ in range(3000)]
         last = asyncio.ensure_future(session.call_tool("echo", {"text": "last"}))
-        await until(lambda: server.gates)
+        await wait_until(lambda: server.gates)
         server.gates["a"].set()
         assert (await first).text == "a"
         assert (await last).text == "last"
@@ -201,7 +201,7 @@ async def test_any_number_of_bad_requests_may_wait_their_turn(server):
 async def test_a_server_that_dies_fails_every_call_at_once(server):
     async with await server.session() as session:
         calls = [asyncio.ensure_future(session.call_tool("gated", {"name": str(i)})) for i in range(5)]
-        await until(lambda: len(server.gates) == 5)
+        await wait_until(lambda: len(server.gates) == 5)
         server.die(Ending(exit_code=7, stderr=("boom",)))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert [(type(error), error.exit_code) for error in outcomes] == [(ServerDied, 7)] * 5
@@ -215,7 +215,7 @@ async def test_a_call_cancelled_while_its_server_dies_leaves_nothing_unheard(ser
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
     session = await server.session()
     call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-    await until(lambda: server.gates)
+    await wait_until(lambda: server.gates)
     server.die()
     asyncio.get_running_loop().call_soon(call.cancel)
     outcome = await asyncio.gather(call, return_exceptions=True)
@@ -228,7 +228,7 @@ async def test_a_call_cancelled_while_its_server_dies_leaves_nothing_unheard(ser
 async def test_closing_fails_what_is_under_way_and_what_follows(server):
     session = await server.session()
     call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-    await until(lambda: server.gates)
+    await wait_until(lambda: server.gates)
     await session.close()
     with pytest.raises(Closed) as caught:
         await call
@@ -256,8 +256,8 @@ async def test_an_error_of_the_server_keeps_its_code_and_data(server):
 async def test_an_error_in_no_proper_shape_still_fails_the_call(server, error):
     async with await server.session() as session:
         call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
-        server.say(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (said(server, "tools/call")[0]["id"], error.encode()))
+        await wait_until(lambda: server.gates)
+        server.say(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (find_sent(server, "tools/call")[0]["id"], error.encode()))
         with pytest.raises(RpcError):
             await call
 
@@ -265,8 +265,8 @@ async def test_an_error_in_no_proper_shape_still_fails_the_call(server, error):
 async def test_a_null_error_beside_a_result_is_no_error(server):
     async with await server.session() as session:
         call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
-        server.write({"id": said(server, "tools/call")[0]["id"], "result": {"content": []}, "error": None})
+        await wait_until(lambda: server.gates)
+        server.write({"id": find_sent(server, "tools/call")[0]["id"], "result": {"content": []}, "error": None})
         assert (await call).content == ()
 
 
@@ -274,8 +274,8 @@ async def test_a_null_error_beside_a_result_is_no_error(server):
 async def test_a_result_in_no_proper_shape_fails_the_call(server, result):
     async with await server.session() as session:
         call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
-        server.say(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (said(server, "tools/call")[0]["id"], result))
+        await wait_until(lambda: server.gates)
+        server.say(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (find_sent(server, "tools/call")[0]["id"], result))
         with pytest.raises(ProtocolError, match="gated"):
             await call
 
@@ -283,8 +283,8 @@ async def test_a_result_in_no_proper_shape_fails_the_call(server, result):
 async def test_a_request_of_the_server_never_counts_as_an_answer(server):
     async with await server.session() as session:
         call = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
-        await until(lambda: server.gates)
-        key = said(server, "tools/call")[0]["id"]
+        await wait_until(lambda: server.gates)
+        key = find_sent(server, "tools/call")[0]["id"]
         for line in (b'{"id":%d,"method":"ping"}', b'{"id":%d,"method":5}', b'{"id":%d,"method":"ping","params":'):
             server.say(line % key)
         assert (await session.call_tool("echo", {"text": "behind them"})).text == "behind them"
@@ -309,7 +309,7 @@ async def test_roots_sampling_and_elicitation_are_answered_by_those_given(server
 
     client = Client(roots=lambda: [Root("file:///work", "work")], sample=sample, elicit=elicit)
     async with await server.session(client=client):
-        assert said(server, "initialize")[0]["params"]["capabilities"] == {
+        assert find_sent(server, "initialize")[0]["params"]["capabilities"] == {
             "roots": {"listChanged": True},
             "sampling": {},
             "elicitation": {"form": {}},
@@ -347,7 +347,7 @@ async def test_requests_beyond_the_budget_are_refused(server):
 
     async with await server.session(client=Client(sample=sample), limits=Limits(inbound=2)) as session:
         asked = [asyncio.ensure_future(server.ask("sampling/createMessage", {})) for _ in range(5)]
-        await until(lambda: session.oddities.refused == 3)
+        await wait_until(lambda: session.oddities.refused == 3)
         gate.set()
         answers = await asyncio.gather(*asked)
         assert sum("error" in answer for answer in answers) == 3
@@ -397,7 +397,7 @@ async def test_logs_and_updates_are_heard_in_order(server):
         server.notify("notifications/resources/updated", {"uri": 5})
         server.notify("notifications/message", "nonsense")
         server.notify("notifications/elicitation/complete", {"elicitationId": "e1"})
-        await until(lambda: len(heard) == 3)
+        await wait_until(lambda: len(heard) == 3)
         assert heard == [{"a": 1}, "file:///x", "e1"]
 
 
@@ -406,7 +406,7 @@ async def test_logs_beyond_the_budget_are_dropped_and_counted(server):
     async with await server.session(client=Client(on_log=heard.append)) as session:
         for i in range(250):
             server.notify("notifications/message", {"level": "info", "data": i})
-        await until(lambda: len(heard) + session.oddities.dropped_logs == 250)
+        await wait_until(lambda: len(heard) + session.oddities.dropped_logs == 250)
         assert len(heard) == 100
 
 
@@ -421,7 +421,7 @@ async def test_changes_of_a_list_are_merged_and_the_last_is_never_lost(server):
         for _ in range(50):
             server.notify("notifications/tools/list_changed")
         server.notify("notifications/prompts/list_changed")
-        await until(lambda: len(heard) == 3)
+        await wait_until(lambda: len(heard) == 3)
         await asyncio.sleep(0.15)
         assert heard == ["tools", "prompts", "tools"]
         assert times[2] - times[0] == pytest.approx(0.1, abs=LATE)
@@ -443,4 +443,4 @@ async def test_a_listener_that_fails_costs_neither_the_reader_nor_a_call(server)
 async def test_a_change_of_roots_is_told(server):
     async with await server.session(client=Client(roots=list)) as session:
         session.roots_changed()
-        await until(lambda: said(server, "notifications/roots/list_changed"))
+        await wait_until(lambda: find_sent(server, "notifications/roots/list_changed"))

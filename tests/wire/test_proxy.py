@@ -21,12 +21,12 @@ FAR = "https://far.example/mcp"
 
 
 class Proxy:
-    """Carries what it is asked to connect to a door on this machine; `heard` holds the heads of all requests."""
+    """Tunnels every connection to one port on this machine; `heard` holds the heads of all requests."""
 
-    def __init__(self, door: int, refusal: str = "") -> None:
+    def __init__(self, port: int, refusal: str = "") -> None:
         self.heard: list[str] = []
         self.carried = bytearray()
-        self._door = door
+        self._port = port
         self._refusal = refusal
 
     @property
@@ -41,7 +41,7 @@ class Proxy:
             writer.write(f"HTTP/1.1 {self._refusal}\r\nContent-Length: 0\r\n\r\n".encode())
             writer.close()
             return
-        inner, outer = await asyncio.open_connection("127.0.0.1", self._door)
+        inner, outer = await asyncio.open_connection("127.0.0.1", self._port)
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(self._carry(reader, outer), self._carry(inner, writer), return_exceptions=True)
 
@@ -67,20 +67,20 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def far(tls: Path, refusal: str = "") -> AsyncIterator[tuple[Proxy, str, Site]]:
-    """A server behind a door of TLS, and a proxy that leads to it: `host:port` of the proxy comes out."""
+    """A server behind TLS and a proxy that leads to it; yields the proxy, its `host:port` and the site."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
     async with Site() as site:
         plain = Proxy(int(site.origin.rpartition(":")[2]))
 
         async def enter(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            inner, outer = await asyncio.open_connection("127.0.0.1", plain._door)
+            inner, outer = await asyncio.open_connection("127.0.0.1", plain._port)
             await asyncio.gather(plain._carry(reader, outer), plain._carry(inner, writer), return_exceptions=True)
 
-        door = await asyncio.start_server(enter, "127.0.0.1", 0, ssl=context)
-        proxy = Proxy(door.sockets[0].getsockname()[1], refusal)
+        tls_server = await asyncio.start_server(enter, "127.0.0.1", 0, ssl=context)
+        proxy = Proxy(tls_server.sockets[0].getsockname()[1], refusal)
         listening = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-        async with door, listening:
+        async with tls_server, listening:
             yield proxy, f"127.0.0.1:{listening.sockets[0].getsockname()[1]}", site
 
 

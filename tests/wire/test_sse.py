@@ -16,7 +16,7 @@ from mooring.testing.site import ReceivedRequest, Site, event, said
 MIB = 1024 * 1024
 
 
-async def until(condition):
+async def wait_until(condition):
     while not condition():  # noqa: ASYNC110 - what is waited for lives in the server
         await asyncio.sleep(0.005)
 
@@ -30,37 +30,37 @@ class Old(Site):
         self.streams: list[web.StreamResponse] = []
         self.over = asyncio.Event()
 
-    async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
-        if heard.request.method == "GET":
-            return await self.open(heard)
-        if heard.request.path == "/sse":
+    async def _answer(self, request: ReceivedRequest) -> web.StreamResponse:
+        if request.request.method == "GET":
+            return await self.open(request)
+        if request.request.path == "/sse":
             return web.Response(status=405)
-        answer = await self.reply(heard)
+        answer = await self.reply(request)
         if answer is not None:
             await self.streams[-1].write(b"event: message\n" + event(answer))
         return web.Response(status=202, text="Accepted")
 
-    async def open(self, heard: ReceivedRequest) -> web.StreamResponse:
-        stream = await heard.stream()
+    async def open(self, request: ReceivedRequest) -> web.StreamResponse:
+        stream = await request.stream()
         await stream.write(b"event: endpoint\r\ndata: " + self.endpoint.encode() + b"\r\n\r\n: ping\r\n\r\n")
         self.streams.append(stream)
         await self.over.wait()
         return stream
 
-    async def reply(self, heard: ReceivedRequest) -> bytes | None:
-        if heard.method == "tools/call" and heard.params["name"] == "die":
+    async def reply(self, request: ReceivedRequest) -> bytes | None:
+        if request.method == "tools/call" and request.params["name"] == "die":
             self.over.set()
             return None
-        if heard.method == "tools/call" and heard.params["name"] == "large":
-            return heard.result(said("x" * 2 * MIB))
-        if "id" not in heard.message or heard.method == "reply":
+        if request.method == "tools/call" and request.params["name"] == "large":
+            return request.result(said("x" * 2 * MIB))
+        if "id" not in request.message or request.method == "reply":
             return None
         answers: dict[str, Any] = {
             "initialize": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}},
             "tools/list": {"tools": self.tools},
-            "tools/call": said(heard.params.get("arguments", {}).get("text", "")),
+            "tools/call": said(request.params.get("arguments", {}).get("text", "")),
         }
-        return heard.result(answers.get(heard.method, {}))
+        return request.result(answers.get(request.method, {}))
 
 
 async def test_the_old_way_is_found_where_the_new_one_is_refused() -> None:
@@ -75,9 +75,9 @@ async def test_the_old_way_is_taken_at_once_where_it_is_asked_for() -> None:
     async with Old() as site, mooring.connect(site.url, transport="sse", headers={"X-Key": "k"}) as session:
         results = await asyncio.gather(*(session.call_tool("echo", {"text": str(n)}) for n in range(20)))
         assert [result.text for result in results] == [str(n) for n in range(20)]
-        assert {heard.headers["X-Key"] for heard in site.heard} == {"k"}
+        assert {request.headers["X-Key"] for request in site.heard} == {"k"}
         assert site.heard[0].request.method == "GET"
-        assert [heard.method for heard in site.heard[1:3]] == ["initialize", "notifications/initialized"]
+        assert [request.method for request in site.heard[1:3]] == ["initialize", "notifications/initialized"]
 
 
 async def test_a_server_that_is_only_called_sse_is_spoken_to_in_the_new_way_and_it_is_said() -> None:
@@ -88,8 +88,8 @@ async def test_a_server_that_is_only_called_sse_is_spoken_to_in_the_new_way_and_
 
 
 async def test_a_stream_that_names_no_endpoint_is_no_sign_of_the_old_way() -> None:
-    async def silent(heard: ReceivedRequest):
-        stream = await heard.stream()
+    async def silent(request: ReceivedRequest):
+        stream = await request.stream()
         await stream.write(b": nothing\n\n")
         await asyncio.sleep(30)
         return stream
@@ -102,9 +102,13 @@ async def test_a_stream_that_names_no_endpoint_is_no_sign_of_the_old_way() -> No
 
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 415])
 async def test_a_server_of_neither_kind_is_quoted_as_it_first_refused(status: int) -> None:
-    refuse = lambda heard: web.Response(status=status, text="go away")  # noqa: E731
+    refuse = lambda request: web.Response(status=status, text="go away")  # noqa: E731
     async with Site() as site:
-        site.answers = {"server/discover": refuse, "initialize": refuse, "GET": lambda heard: web.Response(status=418)}
+        site.answers = {
+            "server/discover": refuse,
+            "initialize": refuse,
+            "GET": lambda request: web.Response(status=418),
+        }
         with pytest.raises(HttpError, match="go away") as caught:
             async with mooring.connect(site.url):
                 pass
@@ -114,7 +118,7 @@ async def test_a_server_of_neither_kind_is_quoted_as_it_first_refused(status: in
 
 @pytest.mark.parametrize("status", [403, 500, 503])
 async def test_no_other_refusal_leads_to_the_old_way(status: int) -> None:
-    refuse = lambda heard: web.Response(status=status)  # noqa: E731
+    refuse = lambda request: web.Response(status=status)  # noqa: E731
     async with Site() as site:
         site.answers = {"server/discover": refuse, "initialize": refuse}
         with pytest.raises(HttpError):
@@ -158,10 +162,10 @@ async def test_an_event_over_the_budget_costs_its_call_and_no_other() -> None:
 
 async def test_a_message_that_is_refused_fails_its_call() -> None:
     class Locked(Old):
-        async def reply(self, heard: ReceivedRequest) -> bytes | None:
-            if heard.method == "tools/call":
+        async def reply(self, request: ReceivedRequest) -> bytes | None:
+            if request.method == "tools/call":
                 raise web.HTTPUnauthorized
-            return await super().reply(heard)
+            return await super().reply(request)
 
     async with Locked() as site, mooring.connect(site.url, transport="sse") as session:
         with pytest.raises(NeedsLogin):
