@@ -99,12 +99,10 @@ class Exchange:
         """How long to wait before the request is made again; `None` if it must not be, or if time is too short."""
         if not isinstance(error, HttpError) or error.retry_after is None:
             return None
-        # 429 says that nothing was done; behind a 503, a tool may have run.
-        is_repeatable = error.status == 429 or (error.status == 503 and post.method != _CALL)
-        due = self._receiver.deadline_of(post.key)
-        if not is_repeatable or due is None:
+        if not _is_repeatable(post, error.status):
             return None
-        if self._loop.time() + error.retry_after >= due:
+        due = self._receiver.deadline_of(post.key)
+        if due is None or self._loop.time() + error.retry_after >= due:
             return None
         return max(error.retry_after, _SHORTEST_PAUSE)
 
@@ -116,6 +114,14 @@ class Exchange:
             self._receiver.receive_answer(post.key, words)
         else:
             self._receiver.fail_request(post.key, error)
+
+
+def _is_repeatable(post: Post, status: int) -> bool:
+    """Whether a request that was put off may be made again."""
+    # 429 says that nothing was done; behind a 503, a tool may have run.
+    if status == 503:
+        return post.method != _CALL
+    return status == 429
 
 
 def _explain_no_answer(post: Post, response: ClientResponse) -> str:

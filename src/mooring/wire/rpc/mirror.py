@@ -115,11 +115,14 @@ def _values_of(path: ArgumentPath | None, keyword: str, value: Any) -> Iterator[
     if keyword in _MAPS and isinstance(value, dict):
         # Only a chain of `properties` says where the argument is: under `patternProperties`, `$defs` or a condition,
         # one schema may stand for many arguments or for none.
-        parent = path if keyword == "properties" else None
-        for name, each in value.items():
-            yield None if parent is None else (*parent, name), each
+        yield from _place(path if keyword == "properties" else None, value)
     elif keyword not in _DATA and keyword != _KEY:
         yield None, value
+
+
+def _place(parent: ArgumentPath | None, schemas: dict[str, Any]) -> Iterator[tuple[ArgumentPath | None, Any]]:
+    for name, schema in schemas.items():
+        yield None if parent is None else (*parent, name), schema
 
 
 def _make_mirror(path: ArgumentPath | None, schema: dict[str, Any]) -> Mirror:

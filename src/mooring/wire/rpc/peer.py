@@ -121,8 +121,7 @@ class Peer:
         """Send a request, wait for its answer, and `read` the result, which is `about` something.
 
         `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here tells the other
-        side so, without waiting. A `standing` request may wait forever and isn't counted
-        among those in flight.
+        side so, without waiting. A `standing` request may wait forever, and isn't counted among those in flight.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
@@ -217,7 +216,7 @@ class Peer:
                 self._outbound.settle(pending, frame)
             else:
                 self._dispatch(frame, body)
-        # Over HTTP nothing else can follow: a body that did not answer its request never will be.
+        # Nothing else can follow over HTTP: a request that its own body did not answer never will be.
         if pending is not None and key in self._outbound.pending:
             reason = f"its answer to {pending.request.method} is none"
             self._outbound.fail(pending, ProtocolError(self.server, reason, stage=pending.stage))
