@@ -100,7 +100,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Looks at the whole folder, so it would cost the square of many small files; whoever keeps those thins them.
+        # It looks at the whole folder, so it would cost the square of many small files; whoever keeps those trims them.
         if durable:
             _sweep(folder, os.path.basename(target))
         _replace(target, folder, data, mode, durable)

@@ -10,8 +10,8 @@ from msgspec import Raw
 from mooring.core.tool import Tool
 from mooring.tools.catalog.catalog import ToolSource
 from mooring.tools.catalog.cost import defer
-from mooring.tools.deferral import Scope
-from mooring.tools.results.outcome import TOKENS, budget
+from mooring.tools.deferral import ToolScope
+from mooring.tools.results.outcome import DEFAULT_TOKENS, find_budget
 
 COSTLY = "*" + "a?" * 50 + "*"
 LONG = "a" * 200_000
@@ -30,23 +30,23 @@ def test_an_ordinary_glob_filters_as_the_standard_library_would(glob: str) -> No
     expected = [fnmatchcase(name, glob) for name in NAMES]
     assert [source(allow=(glob,)).offers(name) for name in NAMES] == expected
     assert [not source(deny=(glob,)).offers(name) for name in NAMES] == expected
-    assert [not Scope(deny=(glob,)).own(name) for name in NAMES] == expected
-    assert [budget({glob: 1}, None, name) == 1 for name in NAMES] == expected
+    assert [not ToolScope(deny=(glob,)).allows_builtin(name) for name in NAMES] == expected
+    assert [find_budget({glob: 1}, None, name) == 1 for name in NAMES] == expected
 
 
 def test_what_cannot_be_told_is_denied_and_not_allowed() -> None:
     assert not source(allow=(COSTLY,)).offers(LONG)
     assert not source(deny=(COSTLY,)).offers(LONG)
-    assert not Scope(allow=(COSTLY,)).server(LONG)
-    assert not Scope(deny=(COSTLY,)).server(LONG)
-    assert not Scope(deny=(COSTLY,)).own(LONG)
+    assert not ToolScope(allow=(COSTLY,)).allows_server(LONG)
+    assert not ToolScope(deny=(COSTLY,)).allows_server(LONG)
+    assert not ToolScope(deny=(COSTLY,)).allows_builtin(LONG)
 
 
 def test_what_cannot_be_told_is_neither_always_shown_nor_given_more_room() -> None:
     shown, deferred = defer({("server", LONG): Tool(LONG, Raw(b"{}"))}, 0, [COSTLY])
     assert not shown
     assert deferred
-    assert budget({COSTLY: 1}, None, LONG) == TOKENS
+    assert find_budget({COSTLY: 1}, None, LONG) == DEFAULT_TOKENS
 
 
 def test_a_filter_is_compiled_once_for_all_tools() -> None:

@@ -118,7 +118,7 @@ class Documents:
         self.seen.append(path)
         # Claude Code's `~/.claude.json` grows to hundreds of megabytes with everything else it keeps there.
         if place.extract is not None and len(data) > files.MIB:
-            return _pick(data, place.extract)
+            return _extract(data, place.extract)
         return parse(data, shapes.document_kind(path))
 
     def _inline_text(self, place: Place) -> bytes:
@@ -163,10 +163,10 @@ def _split_several(paths: str, where: Where) -> Iterable[str]:
     return [path for path in reversed(paths.split(separator)) if os.path.isabs(path)]
 
 
-def _pick(data: bytes, pick: Callable[[bytes], Any]) -> Document:
+def _extract(data: bytes, extract: Callable[[bytes], Any]) -> Document:
     """The wanted part of a file too large to be read whole; the rest is skipped, not built."""
     try:
-        return Document(pick(data))
+        return Document(extract(data))
     except (msgspec.DecodeError, RecursionError):
         reason = "is not the JSON it should be"
     # Outside the `except` block: an error in its context would hold the data.
