@@ -5,7 +5,6 @@ them. Found tools come last, in the order they were found: what the model has re
 """
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.core.call import Definition, ToolName
-from mooring.core.glob import GlobSet
+from mooring.core.glob import GlobSet, literal
 from mooring.core.result import Result
 from mooring.core.tool import Pair, Tool
 from mooring.errors import ProtocolError, UnknownTool
@@ -187,5 +186,4 @@ class ToolScope(Struct, frozen=True, dict=True):
 
 def glob_for_server(server: str) -> str:
     """The glob for all tools of a server, whatever characters are in its name."""
-    escaped = re.sub(r"([*?[])", r"[\1]", server)
-    return f"{escaped}.*"
+    return f"{literal(server)}.*"
