@@ -39,7 +39,7 @@ _NEIGHBORS, _FEW_TOOLS = 0.6, 3
 _CLOSE_LOOK = 60
 # The closer look: up to this much more where the whole name was asked for, more for the server that was named, less
 # for a tool that does something else.
-_WHOLE_NAME, _NAMED_SERVER, _OTHER_ACTION = 1.0, 1.3, 0.8
+_WHOLE_NAME, _NAMED_SERVER, _OTHER_ACTION = 1.0, 1.3, 0.9
 # Lifts a weak likeness to a word of a name: a synonym counts nearly as much of the name as the word itself.
 _NAME_LIKENESS = 0.4
 # How well an action has to fit the request to be what was asked for.

@@ -10,7 +10,7 @@ from mooring.tools.search.words import fold, stem
 
 # How surely a tool's name means a concept: the first name of a line does, each further one a little less, down to
 # _LEAST_SURE. A word that is only related to it is weak evidence.
-_LESS_SURE, _LEAST_SURE, _RELATED = 0.06, 0.7, 0.4
+_LESS_SURE, _LEAST_SURE, _RELATED = 0.06, 0.7, 0.3
 
 
 class Lexicon(NamedTuple):

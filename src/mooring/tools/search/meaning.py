@@ -28,7 +28,7 @@ MOST: Final = 5_000
 """More tools than this are searched by words alone."""
 KEPT: Final = 16 * files.MIB
 """How large the cache may be; beyond that the oldest vectors go."""
-WEIGHT: Final = 1.5
+WEIGHT: Final = 2.0
 """What likeness of meaning counts beside words, of which the best count 1."""
 FLOOR: Final = 0.25
 """How much a tool has to be like the request if no word speaks for it."""
