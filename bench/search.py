@@ -1,11 +1,12 @@
-"""How often the right tool is among the first five, how long that takes, and what deferring tools saves.
+"""Measures how often the right tool is among the first five, how long that takes, and what deferring tools saves.
 
-`python -m bench.search` judges the requests in tests/tools/data; `--tools FILE --requests FILE` judges others. Exits
-with 1 where a goal is missed on the half that was held back, or on all requests of a file that has no halves.
-`--half tune` leaves the half alone that was held back; `--meaning` judges the search with the extra `mooring[search]`.
+`python -m bench.search` judges the requests in tests/tools/data; `--tools FILE --requests FILE` judges others. It exits
+with 1 if a goal is missed on the held-back half, or on all requests of a file without halves. `--half tune` leaves the
+held-back half alone; `--meaning` judges the search with the extra `mooring[search]`.
 
-Tools are what `mooring tools --json` prints, or `{server: {"tools": [...]}}` in the shape of the protocol; requests
-`[{"words": "...", "right": ["server/tool", ...], "kind": "...", "half": "tune" | "held"}, ...]`. Either may be gzip'd.
+Tools are what `mooring tools --json` prints, or `{server: {"tools": [...]}}` in the shape of the protocol. Requests are
+`[{"words": "...", "right": ["server/tool", ...], "kind": "...", "half": "tune" | "held"}, ...]`. Either file may be
+compressed with gzip.
 """
 
 import argparse
@@ -22,9 +23,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from mooring.core.tool import Tool
+from mooring.core.tool import Pair, Tool
 from mooring.tools.catalog.cost import Tools, defer, estimate_tools
-from mooring.tools.catalog.names import Pair
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
 
@@ -32,15 +32,16 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "tools" / "data"
 PAGE = ROOT / "docs" / "search.md"
 GOALS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 80}
+"""The right tool among the first five, in percent of the held-back requests."""
 FIRST = 5
 QUERY_MS = 20
-LEARNING = 600.0
+LEARNING_TIMEOUT = 600.0
 SHARE = 3
-"""What may be left of the tokens, in percent."""
+"""How many of the tokens deferring may leave, in percent."""
 
 
 class Request(NamedTuple):
-    """What somebody asks for, and the tools that would do."""
+    """What somebody asks for, and the tools that would serve it."""
 
     words: str
     right: frozenset[Pair]
@@ -66,143 +67,178 @@ Figures = dict[tuple[str, str], Figure]
 """By kind and half."""
 
 
+class Section(NamedTuple):
+    """A part of the report, and whether its goals are met."""
+
+    text: str
+    is_met: bool
+
+
 def main(words: Sequence[str]) -> int:
-    options = _options(words)
+    options = _parse_options(words)
     tools = load_tools(options.tools)
-    requests = [one for one in load_requests(options.requests) if options.half in (None, one.half)]
-    shown = _with_meaning(tools, requests) if options.meaning else _by_words(tools, requests)
-    print("\n\n".join(text for text, _ in shown))
+    requests = load_requests(options.requests)
+    if options.half:
+        requests = [request for request in requests if request.half == options.half]
+    measure = _measure_with_meaning if options.meaning else _measure_by_words
+    sections = measure(tools, requests)
+    report = "\n\n".join(section.text for section in sections)
+    print(report)
     if options.write:
-        _write("\n\n".join(text for text, _ in shown), "figures with meaning" if options.meaning else "figures")
-    return 0 if all(met for _, met in shown) else 1
+        _write(report, "figures with meaning" if options.meaning else "figures")
+    return 0 if all(section.is_met for section in sections) else 1
 
 
-def _by_words(tools: Tools, requests: Sequence[Request]) -> list[tuple[str, bool]]:
+def _measure_by_words(tools: Tools, requests: Sequence[Request]) -> list[Section]:
     index = Index(tools)
-    return [_table(judge(index, requests)), _speed(tools, requests), _saved(tools, index, requests)]
+    return [
+        _tabulate(judge(index, requests)),
+        _measure_speed(tools, requests),
+        _measure_savings(tools, index, requests),
+    ]
 
 
-def _with_meaning(tools: Tools, requests: Sequence[Request]) -> list[tuple[str, bool]]:
+def _measure_with_meaning(tools: Tools, requests: Sequence[Request]) -> list[Section]:
     with TemporaryDirectory() as folder, closing(Meaning(folder)) as meaning:
-        index, spent = learned(tools, meaning)
+        index, learning = learn_tools(tools, meaning)
         figures = judge(index, requests)
-        asked = [_milliseconds(lambda words=one.words: index.search(words, FIRST)) for one in requests]
-        kept = sum(path.stat().st_size for path in Path(folder).iterdir())
+        times = _time_requests(index, requests)
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
     speed = (
-        f"CPU for {len(tools):,} tools: {spent / 1000:.1f} s to learn what they mean, once; a request "
-        f"{median(asked):.0f} ms (median), {max(asked):.0f} ms (worst). {kept / 1e6:.1f} MB are kept on disk."
+        f"CPU for {len(tools):,} tools: {learning / 1000:.1f} s to learn what they mean, once; a request "
+        f"{median(times):.0f} ms (median), {max(times):.0f} ms (worst). {size / 1e6:.1f} MB are kept on disk."
     )
-    return [_table(figures), (speed, True)]
+    return [_tabulate(figures), Section(speed, is_met=True)]
 
 
-def learned(tools: Tools, meaning: Meaning) -> tuple[Index, float]:
-    """An index that knows what its tools mean, and the CPU that took in milliseconds. Fails where it cannot be."""
+def learn_tools(tools: Tools, meaning: Meaning) -> tuple[Index, float]:
+    """An index that knows what its tools mean, and the CPU time of learning in ms; exits where it cannot be learned."""
     index = Index(tools, meaning)
 
     def learn() -> None:
         assert index.sense is not None
         index.sense.learn()
-        if why := meaning.wait(LEARNING):
-            sys.exit(why)
+        if problem := meaning.wait(LEARNING_TIMEOUT):
+            sys.exit(problem)
 
-    return index, _milliseconds(learn)
+    return index, _time(learn)
 
 
 def load_tools(path: Path = DATA / "tools.json.gz") -> dict[Pair, Tool]:
     data = _read(path)
-    listed = data["tools"] if "tools" in data and isinstance(data["tools"], list) else _flat(data)
-    return {
-        (tool["server"], tool["tool"]): Tool(
-            name=tool["tool"],
-            description=tool.get("description"),
-            input_schema=Raw(json.dumps(tool.get("inputSchema") or {}, ensure_ascii=False).encode()),
-        )
-        for tool in listed
-    }
+    # A server may itself be called "tools"; its value is an object, not a list.
+    is_listing = isinstance(data.get("tools"), list)
+    listed = data["tools"] if is_listing else _flatten(data)
+    return {(tool["server"], tool["tool"]): _parse_tool(tool) for tool in listed}
 
 
-def _flat(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    return ({**tool, "server": server, "tool": tool["name"]} for server in data for tool in data[server]["tools"])
+def _flatten(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    for server, answer in data.items():
+        for tool in answer["tools"]:
+            yield {**tool, "server": server, "tool": tool["name"]}
+
+
+def _parse_tool(tool: dict[str, Any]) -> Tool:
+    schema = json.dumps(tool.get("inputSchema") or {}, ensure_ascii=False)
+    return Tool(name=tool["tool"], description=tool.get("description"), input_schema=Raw(schema.encode()))
 
 
 def load_requests(path: Path = DATA / "requests.json") -> list[Request]:
-    return [
-        Request(one["words"], frozenset(map(_pair, one["right"])), one.get("kind", "all"), one.get("half", "held"))
-        for one in _read(path)
-    ]
+    return [_parse_request(request) for request in _read(path)]
 
 
-def _pair(name: str) -> Pair:
+def _parse_request(request: dict[str, Any]) -> Request:
+    right = frozenset(map(_parse_pair, request["right"]))
+    return Request(request["words"], right, request.get("kind", "all"), request.get("half", "held"))
+
+
+def _parse_pair(name: str) -> Pair:
     server, _, tool = name.partition("/")
     return server, tool
 
 
 def _read(path: Path) -> Any:
     data = path.read_bytes()
-    return json.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
+    is_gzip = data.startswith(b"\x1f\x8b")
+    return json.loads(gzip.decompress(data) if is_gzip else data)
 
 
 def judge(index: Index, requests: Iterable[Request]) -> Figures:
+    """How many requests have a right tool among the first five."""
     figures: Figures = {}
     for request in requests:
         key = (request.kind, request.half)
         found, asked = figures.get(key, Figure(0, 0))
-        met = not request.right.isdisjoint(index.search(request.words, FIRST))
-        figures[key] = Figure(found + met, asked + 1)
+        is_found = not request.right.isdisjoint(index.search(request.words, FIRST))
+        figures[key] = Figure(found + is_found, asked + 1)
     return figures
 
 
-def _table(figures: Figures) -> tuple[str, bool]:
+def _tabulate(figures: Figures) -> Section:
     rows = ["| kind | tuned on | held back | goal |", "|---|---|---|---|"]
-    met = True
+    all_met = True
     for kind in dict.fromkeys(kind for kind, _ in figures):
-        tune, held, goal = figures.get((kind, "tune")), figures.get((kind, "held")), GOALS.get(kind)
-        missed = bool(goal and held and held.percent < goal)
-        met &= not missed
-        aim = f"≥ {goal} %{', **missed**' if missed else ''}" if goal else "none"
-        rows.append(f"| {kind} | {tune or '–'} | {held or '–'} | {aim} |")
-    return "\n".join(rows), met
+        tune, held = figures.get((kind, "tune")), figures.get((kind, "held"))
+        goal, is_met = _check_goal(kind, held)
+        all_met &= is_met
+        rows.append(f"| {kind} | {tune or '–'} | {held or '–'} | {goal} |")
+    return Section("\n".join(rows), all_met)
 
 
-def _speed(tools: Tools, requests: Sequence[Request]) -> tuple[str, bool]:
+def _check_goal(kind: str, held: Figure | None) -> tuple[str, bool]:
+    goal = GOALS.get(kind)
+    if goal is None:
+        return "none", True
+    if held and held.percent < goal:
+        return f"≥ {goal} %, **missed**", False
+    return f"≥ {goal} %", True
+
+
+def _measure_speed(tools: Tools, requests: Sequence[Request]) -> Section:
     thousand = dict(list(tools.items())[:1000])
-    built = min(_milliseconds(lambda: Index(thousand)) for _ in range(3))
+    building = min(_time(lambda: Index(thousand)) for _ in range(3))
     index = Index(thousand)
-    first = [_milliseconds(lambda words=request.words: index.search(words, FIRST)) for request in requests]
-    again = [_milliseconds(lambda words=request.words: index.search(words, FIRST)) for request in requests]
+    first, again = _time_requests(index, requests), _time_requests(index, requests)
+    # Of two runs, so that a busy machine does not decide. The median is that of an index in use.
     worst = max(map(min, first, again))
     text = (
-        f"CPU for {len(thousand):,} tools: {built:.0f} ms to make the index; a request {median(again):.1f} ms "
+        f"CPU for {len(thousand):,} tools: {building:.0f} ms to make the index; a request {median(again):.1f} ms "
         f"(median), {worst:.1f} ms (worst). Goal: each under {QUERY_MS} ms."
     )
-    return text, worst < QUERY_MS
+    return Section(text, worst < QUERY_MS)
 
 
-def _milliseconds(work: Any) -> float:
+def _time_requests(index: Index, requests: Iterable[Request]) -> list[float]:
+    return [_time(lambda words=request.words: index.search(words, FIRST)) for request in requests]
+
+
+def _time(work: Any) -> float:
+    """The CPU time of some work, in milliseconds."""
     start = time.process_time()
     work()
     return (time.process_time() - start) * 1000
 
 
-def _saved(tools: Tools, index: Index, requests: Sequence[Request]) -> tuple[str, bool]:
-    """What is read with and without deferral: before anything is asked, and with the answer to one search."""
+def _measure_savings(tools: Tools, index: Index, requests: Sequence[Request]) -> Section:
+    """What a model reads with and without deferral: before anything is asked, and with the answer to one search."""
     rows = ["| tools | all shown | deferred | deferred, with one search |", "|---|---|---|---|"]
-    found = median(
-        sum(estimate_tools({pair: tools[pair]}) for pair in index.search(one.words, FIRST)) for one in requests
-    )
-    met = True
+    answer = median(_answer_cost(tools, index.search(request.words, FIRST)) for request in requests)
+    all_met = True
     for size in sorted({min(500, len(tools)), len(tools)}):
         some = dict(list(tools.items())[:size])
         shown, _ = defer(some, budget=0)
-        standing = estimate_tools({**shown, **STANDING})
-        full = estimate_tools(some)
-        met &= standing <= full * SHARE / 100
-        after = standing + found
+        full, standing = estimate_tools(some), estimate_tools({**shown, **STANDING})
+        all_met &= standing <= full * SHARE / 100
+        searched = standing + answer
         rows.append(
             f"| {size:,} | {full:,} | {standing:,} ({100 * standing / full:.1f} %) "
-            f"| {after:,.0f} ({100 * after / full:.1f} %) |"
+            f"| {searched:,.0f} ({100 * searched / full:.1f} %) |"
         )
-    return "\n".join(rows), met
+    return Section("\n".join(rows), all_met)
+
+
+def _answer_cost(tools: Tools, found: Iterable[Pair]) -> int:
+    return sum(estimate_tools({pair: tools[pair]}) for pair in found)
 
 
 def _tool(name: str, description: str, /, **parameters: str) -> Tool:
@@ -221,7 +257,7 @@ STANDING: Tools = {
     ),
     ("", "call_tool"): _tool("call_tool", "Calls a tool that search_tools found.", name="string", arguments="object"),
 }
-"""What a model needs to reach the deferred ones: a stand-in of the usual size."""
+"""What a model needs to reach deferred tools: stand-ins of the usual size."""
 
 
 def _write(figures: str, mark: str) -> None:
@@ -230,7 +266,7 @@ def _write(figures: str, mark: str) -> None:
     PAGE.write_text(f"{before}<!-- {mark} -->\n\n{figures}\n\n<!-- end -->{after}")
 
 
-def _options(words: Sequence[str]) -> argparse.Namespace:
+def _parse_options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m bench.search", description=__doc__.partition("\n")[0])
     parser.add_argument("--tools", type=Path, default=DATA / "tools.json.gz")
     parser.add_argument("--requests", type=Path, default=DATA / "requests.json")

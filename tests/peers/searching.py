@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.search import DATA, LEARNING, judge, learned, load_requests, load_tools
+from bench.search import DATA, LEARNING_TIMEOUT, judge, learn_tools, load_requests, load_tools
 
 import mooring
 from mooring.tools.search import encoder
@@ -32,7 +32,7 @@ def figures() -> Any:
     asked = [*load_requests(), *load_requests(DATA / "fresh.json")]
     tools, requests = load_tools(), [one for one in asked if one.half == "tune"]
     with TemporaryDirectory() as folder, closing(Meaning(folder)) as meaning:
-        index, _ = learned(tools, meaning)
+        index, _ = learn_tools(tools, meaning)
         by_meaning = judge(index, requests)
     by_words = judge(Index(tools), requests)
     return {kind: [figure.found, by_meaning[kind, half].found] for (kind, half), figure in by_words.items()}
@@ -52,7 +52,7 @@ def _round(tools: Any, folder: str) -> Any:
     path = Path(folder, "meaning.bin")
     before = path.stat().st_mtime_ns if path.exists() else 0
     with closing(Meaning(folder)) as meaning:
-        index, _ = learned(tools, meaning)
+        index, _ = learn_tools(tools, meaning)
         assert index.sense is not None
         near = index.sense.compare(WORDS)
     return {"near": near, "written": path.stat().st_mtime_ns != before, "size": path.stat().st_size}
@@ -63,7 +63,7 @@ def changed(folder: str) -> Any:
     with closing(Meaning(folder)) as meaning:
         index = Index(tools, meaning)
         index.search(WORDS)
-        why = meaning.wait(LEARNING)
+        why = meaning.wait(LEARNING_TIMEOUT)
         return {"why": why, "same": index.search(WORDS) == Index(tools).search(WORDS)}
 
 
@@ -77,7 +77,7 @@ async def _conversation(folder: str) -> Any:
     async with mooring.open(folder, servers={"demo": demo}, policy="allow") as host:
         await host.ready()
         async with host.registry(context=1) as registry:
-            until = time.monotonic() + LEARNING
+            until = time.monotonic() + LEARNING_TIMEOUT
             while not (found := (await registry.call("ToolSearch", {"query": UNHEARD})).text).startswith("[{"):
                 assert time.monotonic() < until  # the machine may be too busy to learn in the time that a search waits
         why = await host.learn()

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mooring.core.tool import Tool
-from mooring.tools.catalog.names import Pair
+from mooring.core.tool import Pair, Tool
 from mooring.tools.search.index import Index
 
 FLOORS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 95}
