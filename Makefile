@@ -28,7 +28,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-format: $(VENV)/.dev        ## rewrite the code in the house style
+format: $(VENV)/.dev        ## rewrite the code in our style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -1,1 +1,1 @@
-"""The nouns of the house: frozen values without I/O. Nothing goes in but values, nothing comes out but values."""
+"""Values and rules that every other folder shares: values go in, values come out, and nothing touches the disk."""
