@@ -15,7 +15,7 @@ from common import Call, Command, Library, Url, children, serve
 import mooring
 from mooring.core.where import here
 from mooring.servers.dial import dial
-from mooring.servers.launch.prepare import Launch, launch
+from mooring.servers.launch.environment import Launch, make_launch
 from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.programs import Guard
 from mooring.wire.session.session import Session
@@ -38,7 +38,7 @@ async def listed(servers: list[Command], begun: GuardProcess | None = None) -> A
         where = here(os.environ)
         found = [asyncio.get_running_loop().create_future() for _ in servers]
         for server, ready in zip(servers, found, strict=True):
-            start = launch(server, where, os.getcwd(), own=True)
+            start = make_launch(server, where, os.getcwd(), own=True)
             tasks.create_task(_keep(start, guard, slots, ready, over))
         yield sum([len((await ready).tools.items) for ready in found])
         over.set()

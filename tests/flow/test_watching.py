@@ -18,7 +18,7 @@ from mooring.core.result import Reading, Result
 from mooring.core.status import Idle
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host.host import Host
-from mooring.servers.watch import MOST
+from mooring.servers.watch import MAX_WATCHES
 from support import Home, Pauses
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -192,7 +192,7 @@ async def test_a_server_that_fails_is_looked_at_less_and_less_often_and_as_often
 
 async def test_so_much_is_watched_at_once_and_no_more(home: Home) -> None:
     async with opened(home) as host:
-        for number in range(MOST):
+        for number in range(MAX_WATCHES):
             await host.poll("demo", uri=f"demo://greeting/{number}", interval=60)
         with pytest.raises(ConfigError, match="64 things are watched already; end one of them first"):
             await host.poll("demo", uri="demo://clock")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.servers.launch.prepare import Launch, LaunchContext, Reach, Secrets, prepare
+from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, Secrets, prepare
 from support import Home
 
 OWN = "home/.config/mooring/mcp.json"
@@ -54,9 +54,9 @@ async def started(approved: Approved, given: LaunchContext) -> Launch:
     return made
 
 
-async def reached(approved: Approved, given: LaunchContext) -> Reach:
+async def reached(approved: Approved, given: LaunchContext) -> Endpoint:
     made = await prepare(approved, given)
-    assert isinstance(made, Reach)
+    assert isinstance(made, Endpoint)
     return made
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.errors import RpcError
-from mooring.servers.asking import REFUSED, client
+from mooring.servers.asking import REFUSED, make_client
 from mooring.wire.session.client import Client
 
 
@@ -21,7 +21,7 @@ class Person:
 
 
 def facing(ask: Ask | None) -> Client:
-    return client("notes", "/work", ask, on_change=lambda _: None, on_update=lambda _: None, on_log=lambda _: None)
+    return make_client("notes", "/work", ask, on_change=lambda _: None, on_update=lambda _: None, on_log=lambda _: None)
 
 
 async def asked(kind: str, person: Person, **params: Any) -> Any:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mooring
-from mooring.servers.connect import name_of, prepare
-from mooring.servers.dial import patient
+from mooring.servers.connect import derive_server_name, prepare_command
+from mooring.servers.dial import allow_install_time
 
 DEMO = [sys.executable, "-I", "-m", "mooring.demo"]
 
@@ -117,9 +117,9 @@ async def test_one_deadline_covers_start_handshake_and_list() -> None:
 
 
 def test_a_runner_that_may_download_gets_more_time() -> None:
-    assert patient(prepare(["npx", "-y", "x"]), mooring.Limits()).connect > 60
-    assert patient(prepare(["/usr/bin/uvx", "x"]), mooring.Limits()).connect > 60
-    assert patient(prepare(["node", "x"]), mooring.Limits()).connect == mooring.Limits().connect
+    assert allow_install_time(prepare_command(["npx", "-y", "x"]), mooring.Limits()).connect > 60
+    assert allow_install_time(prepare_command(["/usr/bin/uvx", "x"]), mooring.Limits()).connect > 60
+    assert allow_install_time(prepare_command(["node", "x"]), mooring.Limits()).connect == mooring.Limits().connect
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_runner_that_may_download_gets_more_time() -> None:
     ],
 )
 def test_a_server_nobody_named_goes_by_its_program(argv: list[str], name: str) -> None:
-    assert name_of(argv) == name
+    assert derive_server_name(argv) == name
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])

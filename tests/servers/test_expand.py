@@ -27,9 +27,9 @@ from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
 from mooring.errors import Unresolved
-from mooring.servers.launch import dotenv
-from mooring.servers.launch.expand import AsWritten, Expanded, expand
-from mooring.servers.launch.prepare import Omission
+from mooring.servers.launch.dotenv import parse_dotenv
+from mooring.servers.launch.expand import Expanded, KeptPlaceholder, expand
+from mooring.servers.launch.prepare import OmittedEntry
 from support import Home
 
 
@@ -50,7 +50,7 @@ def test_a_template_of_nothing_but_text_is_that_text(texts: list[str]) -> None:
 def test_what_stays_as_written_stays_exactly_as_written(dialect: Dialect, pieces: list[str]) -> None:
     text = "".join(pieces)
     made = parse_template(text, dialect, "args")
-    filled = expand(made, lambda part: Expanded(part.text) if isinstance(part, TextPart) else AsWritten())
+    filled = expand(made, lambda part: Expanded(part.text) if isinstance(part, TextPart) else KeptPlaceholder())
     assert filled == Expanded(text)
 
 
@@ -87,7 +87,7 @@ async def test_a_bare_name_of_an_unset_variable_goes_and_is_reported_without_its
     assert "TOKEN" not in made.env
     assert made.env["MODE"] == "production"
     assert made.env["SET"] == "canary-environment"
-    assert made.omitted == (Omission("env.TOKEN", "is the name of a variable that is not set"),)
+    assert made.omitted == (OmittedEntry("env.TOKEN", "is the name of a variable that is not set"),)
     assert "CANARY" not in f"{made.omitted!r}{made.omitted[0]}"
 
 
@@ -98,7 +98,7 @@ async def test_a_header_whose_variable_is_not_set_goes_and_is_reported_by_the_va
     )
     made = await reached(found(home), context(home))
     assert made.headers == {}
-    assert made.omitted == (Omission("headers.Authorization", "needs the variable NOPE, which is not set"),)
+    assert made.omitted == (OmittedEntry("headers.Authorization", "needs the variable NOPE, which is not set"),)
 
 
 async def test_a_variable_to_be_left_out_stops_the_start_where_nothing_can_be_left_out(home: Home) -> None:
@@ -165,8 +165,8 @@ async def test_a_secret_in_another_tools_store_costs_the_entry_and_is_reported(h
     assert "A" not in made.env
     assert made.env["C"] == "c"
     assert made.omitted == (
-        Omission("env.A", "needs the secret KEY of continue, whose store cannot be read"),
-        Omission("env.B", "holds ${{ inputs.NAME }}, which only continue can fill in"),
+        OmittedEntry("env.A", "needs the secret KEY of continue, whose store cannot be read"),
+        OmittedEntry("env.B", "holds ${{ inputs.NAME }}, which only continue can fill in"),
     )
 
 
@@ -258,7 +258,7 @@ not an assignment
 H.I-J=x\r
 K="unclosed
 """
-    assert dotenv.variables(text) == {
+    assert parse_dotenv(text) == {
         "A": "1",
         "B": "two words",
         "C": '$as "it" is # here',
@@ -273,7 +273,7 @@ K="unclosed
 
 @given(st.text())
 def test_no_text_is_too_odd_for_an_env_file(text: str) -> None:
-    assert all("=" not in name and "\0" not in name for name in dotenv.variables(text))
+    assert all("=" not in name and "\0" not in name for name in parse_dotenv(text))
 
 
 async def test_an_env_file_counts_after_the_entries_own_env(home: Home) -> None:

@@ -16,7 +16,7 @@ from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
-from mooring.servers.launch.prepare import LaunchContext, Omission, Secrets, prepare
+from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
 from support import Home
 
@@ -98,14 +98,14 @@ async def test_a_command_that_fails_costs_the_entry_and_only_how_it_failed_is_to
     async with Guard() as guard:
         made = await started(with_token(home, f"!{LOUD}{command}"), context(home, guard=guard, seconds=limit(command)))
     assert "TOKEN" not in made.env
-    assert made.omitted == (Omission("env.TOKEN", f"comes from a command that {FAILURES[command]}"),)
+    assert made.omitted == (OmittedEntry("env.TOKEN", f"comes from a command that {FAILURES[command]}"),)
     assert "canary" not in repr((made, made.omitted, made.secrets))
 
 
 async def test_a_command_that_prints_nothing_has_failed(home: Home) -> None:
     async with Guard() as guard:
         made = await started(with_token(home, "!echo canary >&2; echo '  '"), context(home, guard=guard))
-    assert made.omitted == (Omission("env.TOKEN", "comes from a command that printed nothing"),)
+    assert made.omitted == (OmittedEntry("env.TOKEN", "comes from a command that printed nothing"),)
 
 
 async def test_a_command_that_failed_is_tried_again_at_the_next_start(home: Home) -> None:
@@ -273,7 +273,7 @@ async def test_an_address_is_filled_in_with_its_headers_and_its_secrets_are_know
     assert made.transport == "http"
     said = "Bearer canary-literal, canary-literal, canary-password, canary-query, canary-environment, three, on-and-on"
     assert made.redact(said) == "•••, •••, •••, •••, •••, three, on-and-on"
-    assert repr(made) == "<Reach https://a.example>"
+    assert repr(made) == "<Endpoint https://a.example>"
 
 
 def helped(home: Home, helper: str, **headers: str) -> Approved:
@@ -307,7 +307,7 @@ async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home
     async with Guard() as guard:
         made = await reached(helped(home, helper, A="kept"), context(home, guard=guard, seconds=limit(helper)))
     assert made.headers == {"A": "kept"}
-    assert made.omitted == (Omission("headersHelper", how),)
+    assert made.omitted == (OmittedEntry("headersHelper", how),)
 
 
 # --- what was approved -------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_half_a_character_is_no_obstacle(home: Home) -> None:
 def test_a_text_that_is_too_long_is_cut_visibly(home: Home, text: str) -> None:
     ServerLog(home.where).write("s", "info", text)
     (entry,) = read(home.where, "s")
-    assert (logs(home.where) / "s.log").stat().st_size <= log.LONGEST + 64
+    assert (logs(home.where) / "s.log").stat().st_size <= log.MAX_TEXT + 64
     assert entry.text.endswith("…")
     assert text.startswith(entry.text[:-1])
     assert len(entry.text) > 30_000
@@ -175,7 +175,7 @@ def test_many_servers_hold_few_files_open(home: Home) -> None:
     for turn in range(2):
         for number in range(100):
             kept.write(f"s{number}", "info", str(turn))
-    assert len(os.listdir("/dev/fd")) - before <= log.OPEN
+    assert len(os.listdir("/dev/fd")) - before <= log.MAX_OPEN_FILES
     assert all(texts(read(home.where, f"s{number}")) == ["0", "1"] for number in range(100))
     kept.close()
     assert len(os.listdir("/dev/fd")) == before
@@ -248,7 +248,7 @@ def written_by_three(where: Where, full: int) -> list[str]:
 
 
 def test_processes_that_write_at_the_same_time_break_no_line(home: Home) -> None:
-    found = written_by_three(home.where, log.FULL)
+    found = written_by_three(home.where, log.MAX_FILE_SIZE)
     for who in "abc":
         assert [text for text in found if text[0] == who] == [f"{who} {n} {'x' * (n % 97)}" for n in range(2000)]
 

@@ -13,9 +13,9 @@ from mooring.core.config import Origin, ServerConfig, Stdio
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.status import Failed, Idle
 from mooring.core.template import literal
-from mooring.host.feed import MOST_LINES, Feed
-from mooring.servers.plan import plan
-from mooring.servers.retry import MOST, REST, SPAN, Breaker, pause
+from mooring.host.feed import MAX_LINES, Feed
+from mooring.servers.plan import make_plan
+from mooring.servers.retry import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker, compute_pause
 
 
 def approved(name: str, command: str = "run", **changes: object) -> Approved:
@@ -34,11 +34,10 @@ def test_a_plan_puts_every_name_into_one_group() -> None:
         "filtered": approved("filtered", tools_deny=("x",)),
         "new": approved("new"),
     }
-    made = plan(running, wanted)
-    assert (made.start, made.stop, made.replace, made.amend, made.keep) == (
+    made = make_plan(running, wanted)
+    assert (made.start, made.stop, made.replace, made.update, made.keep) == (
         ("new",), ("old",), ("other",), ("filtered",), ("same",),
     )  # fmt: skip
-    assert made.changes
 
 
 names = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["run", "walk"]))
@@ -48,49 +47,61 @@ names = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["run", "walk
 def test_a_plan_leads_from_what_runs_to_what_is_wanted_and_changes_nothing_else(one: dict, other: dict) -> None:
     running = {name: approved(name, command) for name, command in one.items()}
     wanted = {name: approved(name, command) for name, command in other.items()}
-    made = plan(running, wanted)
-    after = {name: running[name] for name in (*made.keep, *made.amend)}
+    made = make_plan(running, wanted)
+    after = {name: running[name] for name in (*made.keep, *made.update)}
     after |= {name: wanted[name] for name in (*made.start, *made.replace)}
     assert after == wanted
-    assert {*made.keep, *made.stop, *made.replace, *made.amend} == set(running)
-    assert made.changes == (running != wanted)
+    assert {*made.keep, *made.stop, *made.replace, *made.update} == set(running)
+    changed = (*made.start, *made.stop, *made.replace, *made.update)
+    assert bool(changed) == (running != wanted)
 
 
 # --- pauses ---------------------------------------------------------------------------------------------------
 
 
 def test_a_program_is_tried_four_times_and_an_address_for_ever() -> None:
-    assert [pause(attempt, remote=False, chance=0.5) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
-    assert [pause(attempt, remote=True, chance=0.5) for attempt in range(1, 9)] == [0, 15, 30, 60, 120, 240, 300, 300]
+    assert [compute_pause(attempt, remote=False, chance=0.5) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
+    assert [compute_pause(attempt, remote=True, chance=0.5) for attempt in range(1, 9)] == [
+        0,
+        15,
+        30,
+        60,
+        120,
+        240,
+        300,
+        300,
+    ]
 
 
 def test_every_pause_is_spread_and_a_server_that_asks_for_more_gets_it() -> None:
-    spread = {pause(2, remote=True, chance=random.random()) for _ in range(50)}
+    spread = {compute_pause(2, remote=True, chance=random.random()) for _ in range(50)}
     assert len(spread) > 40
     assert all(12 <= seconds <= 18 for seconds in spread if seconds is not None)
-    assert pause(2, remote=True, chance=0.5, asked=99) == 99
+    assert compute_pause(2, remote=True, chance=0.5, retry_after=99) == 99
 
 
 def test_the_breaker_opens_after_too_many_failures_and_closes_when_it_has_rested() -> None:
     breaker = Breaker()
-    assert [breaker.count(float(second)) for second in range(MOST + 1)] == [True] * MOST + [False]
-    assert breaker.is_open(MOST + REST - 1)
-    assert not breaker.is_open(MOST + REST + 1)
-    assert breaker.count(MOST + REST + 1)
-    assert not breaker.is_open(MOST + REST + 2)
+    assert [breaker.record_failure(float(second)) for second in range(MAX_FAILURES + 1)] == [True] * MAX_FAILURES + [
+        False
+    ]
+    assert breaker.is_open(MAX_FAILURES + COOLDOWN - 1)
+    assert not breaker.is_open(MAX_FAILURES + COOLDOWN + 1)
+    assert breaker.record_failure(MAX_FAILURES + COOLDOWN + 1)
+    assert not breaker.is_open(MAX_FAILURES + COOLDOWN + 2)
 
 
 def test_failures_far_apart_never_open_the_breaker() -> None:
     breaker = Breaker()
-    assert all(breaker.count(attempt * (SPAN / MOST + 1)) for attempt in range(100))
+    assert all(breaker.record_failure(attempt * (FAILURE_WINDOW / MAX_FAILURES + 1)) for attempt in range(100))
 
 
 def test_a_person_can_close_the_breaker() -> None:
     breaker = Breaker()
-    for _ in range(MOST + 1):
-        breaker.count(0.0)
+    for _ in range(MAX_FAILURES + 1):
+        breaker.record_failure(0.0)
     breaker.reset()
-    assert breaker.count(0.0)
+    assert breaker.record_failure(0.0)
 
 
 # --- events ---------------------------------------------------------------------------------------------------
@@ -121,10 +132,10 @@ async def test_what_came_and_went_again_is_no_news() -> None:
 
 async def test_a_listener_that_never_reads_costs_a_bounded_number_of_lines() -> None:
     told = await heard(
-        *(Logged("a", "info", str(number)) for number in range(3 * MOST_LINES)), StatusChanged("a", Idle())
+        *(Logged("a", "info", str(number)) for number in range(3 * MAX_LINES)), StatusChanged("a", Idle())
     )
-    assert len(told) == MOST_LINES + 1
-    assert told[0] == Logged("a", "info", str(2 * MOST_LINES))
+    assert len(told) == MAX_LINES + 1
+    assert told[0] == Logged("a", "info", str(2 * MAX_LINES))
 
 
 async def test_lines_keep_their_order_while_they_are_read() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mooring.core.where import Where
-from mooring.servers.launch.environment import launch, search_path
+from mooring.servers.launch.environment import make_launch, search_path
 
 SECRETS = [
     "GITHUB_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "NPM_TOKEN",
@@ -27,13 +27,13 @@ def where(*names: str) -> Where:
 
 
 def test_a_persons_own_server_inherits_everything_but_what_looks_like_a_secret() -> None:
-    made = launch(["x"], where(*SECRETS, *HARMLESS), "/", own=True)
+    made = make_launch(["x"], where(*SECRETS, *HARMLESS), "/", own=True)
     assert sorted(made.withheld) == sorted(SECRETS)
     assert set(HARMLESS) <= set(made.env)
 
 
 def test_a_projects_server_gets_a_short_list() -> None:
-    made = launch(["x"], where(*SECRETS, *HARMLESS), "/", own=False)
+    made = make_launch(["x"], where(*SECRETS, *HARMLESS), "/", own=False)
     assert set(made.env) == {"PATH", "HOME", "LANG", "LC_ALL", "TERM", "XDG_RUNTIME_DIR"}
     assert set(made.withheld) == {*SECRETS, *HARMLESS} - set(made.env)
 
@@ -41,7 +41,7 @@ def test_a_projects_server_gets_a_short_list() -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_both_get_what_their_definition_names(own: bool) -> None:
     given = where("GITHUB_TOKEN", "OTHER_TOKEN", "PATH")
-    made = launch(["x"], given, "/", own=own, env={"MODE": "fast"}, pass_env=["GITHUB_TOKEN", "NOT_SET"])
+    made = make_launch(["x"], given, "/", own=own, env={"MODE": "fast"}, pass_env=["GITHUB_TOKEN", "NOT_SET"])
     assert made.env["GITHUB_TOKEN"] == "value of GITHUB_TOKEN"
     assert made.env["MODE"] == "fast"
     assert "NOT_SET" not in made.env
@@ -49,7 +49,7 @@ def test_both_get_what_their_definition_names(own: bool) -> None:
 
 
 def test_no_value_shows_in_its_repr() -> None:
-    assert "value of" not in repr(launch(["x"], where("PATH", "MODE"), "/", own=True))
+    assert "value of" not in repr(make_launch(["x"], where("PATH", "MODE"), "/", own=True))
 
 
 def test_version_managers_are_found_behind_the_given_path(tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_an_address_with_a_password_in_it_is_a_secret_whatever_its_name() -> Non
     given = Where(
         "/home/me", {"UPSTREAM": "amqp://me:pw@host", "SITE": "https://host/x:y@z", "HTTPS_PROXY": "http://u:p@proxy"}
     )
-    assert launch(["x"], given, "/", own=True).withheld == ("UPSTREAM",)
+    assert make_launch(["x"], given, "/", own=True).withheld == ("UPSTREAM",)

@@ -15,8 +15,8 @@ from mooring.display.text import revealed
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, utc_timestamp
 from mooring.permissions import trust
-from mooring.servers.launch.environment import usual_path
-from mooring.servers.launch.target import steers, target
+from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.target import may_replace_program, resolve_target
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
@@ -124,10 +124,12 @@ def _question(inventory: Inventory, definition: RankedDefinition, where: Where) 
         cwd=stdio.cwd.text if stdio and stdio.cwd else None,
         source=source(config.origin),
         merged=config.origin.layers,
-        target=target(config.connection, inventory.root, where, usual_path(where, inventory.settings["env"])),
+        target=resolve_target(
+            config.connection, inventory.root, where, default_search_path(where, inventory.settings["env"])
+        ),
         trusted_by=definition.marked_by,
     )
 
 
 def _shown(name: str, value: Template) -> str:
-    return value.text if steers(name) else revealed(value)
+    return value.text if may_replace_program(name) else revealed(value)

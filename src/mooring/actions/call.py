@@ -8,7 +8,7 @@ from mooring.actions.waiting import Fill, Watcher
 from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.host.host import Host
-from mooring.host.lookup import older
+from mooring.host.lookup import is_older
 from mooring.tools.catalog.catalog import CatalogEntry
 
 HOUR: Final = 3600.0
@@ -49,7 +49,7 @@ async def _fill_in(
         return entry, fill(entry.server, entry.definition)
     except (BadArguments, ConfigError):
         server = host.server(entry.server)
-        if server.is_connected or not older(server, HOUR):
+        if server.is_connected or not is_older(server, HOUR):
             raise
         await server.session(deadline.until)
     fresh = await host.find(f"{entry.server}.{entry.tool}", deadline.left)

@@ -14,8 +14,8 @@ from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.servers.cache import recall
-from mooring.servers.launch.environment import usual_path
-from mooring.servers.launch.target import UNRESOLVED, target
+from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
 
 class Finding(Struct, frozen=True):
@@ -61,7 +61,7 @@ def _from_problem(problem: Problem, where: Where) -> Finding:
 
 
 def _servers(inventory: Inventory, where: Where) -> Iterator[Finding]:
-    path = usual_path(where, inventory.settings["env"])
+    path = default_search_path(where, inventory.settings["env"])
     for choice in inventory.choices:
         config = choice.definition.config
         if isinstance(config, ServerConfig) and config.enabled and choice.approved:
@@ -73,7 +73,7 @@ def _command(config: ServerConfig, root: str, where: Where, path: str) -> Iterat
     if not isinstance(config.connection, Stdio):
         return
     command = config.connection.command.plain
-    if command is not None and target(config.connection, root, where, path) == UNRESOLVED:
+    if command is not None and resolve_target(config.connection, root, where, path) == UNRESOLVED:
         what = f"The command {safe(command)} is not on PATH"
         yield Finding(config.name, what, config.origin.path, None, _install(command), True)
 

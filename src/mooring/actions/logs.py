@@ -5,7 +5,7 @@ import os
 from mooring.core.where import Where
 from mooring.errors import UnknownServer
 from mooring.inventory.load import Inventory
-from mooring.servers.log import path
+from mooring.servers.log import log_path
 
 
 def server_of(inventory: Inventory, name: str, where: Where) -> str:
@@ -17,6 +17,6 @@ def server_of(inventory: Inventory, name: str, where: Where) -> str:
     try:
         return inventory.find(name).name
     except UnknownServer:
-        if os.path.exists(path(where, name)):
+        if os.path.exists(log_path(where, name)):
             return name
         raise

@@ -25,7 +25,7 @@ from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
 from mooring.permissions.verdict import BYPASSED, CommandPermissions
 from mooring.process.programs import Guard
-from mooring.servers.connect import name_of, words
+from mooring.servers.connect import derive_server_name, split_command
 from mooring.settings import load
 from mooring.tools.catalog.catalog import Catalog, ToolSource
 
@@ -149,10 +149,10 @@ def adhoc_config(target: ServerTarget) -> ServerConfig:
         headers = {name: literal(value) for name, value in target.headers.items()}
         reached = Http(literal(target.url), headers, transport=target.transport)
         return ServerConfig(name=parse_address(target.url).name, origin=origin, connection=reached)
-    command, *args = argv = words(target.command)
+    command, *args = argv = split_command(target.command)
     env = {name: literal(value) for name, value in target.env.items()}
     program = Stdio(literal(command), tuple(map(literal, args)), env)
-    return ServerConfig(name=name_of(argv), origin=origin, connection=program)
+    return ServerConfig(name=derive_server_name(argv), origin=origin, connection=program)
 
 
 # --- a configuration for one command --------------------------------------------------------------------------------

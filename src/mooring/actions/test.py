@@ -17,9 +17,9 @@ from mooring.display.text import short_path
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.host.host import Host
 from mooring.permissions import pins
-from mooring.servers.dial import INSTALLING
-from mooring.servers.launch.prepare import Launch, Reach
-from mooring.servers.reach import installs
+from mooring.servers.attempt import may_install
+from mooring.servers.dial import INSTALL_TIMEOUT
+from mooring.servers.launch.prepare import Endpoint, Launch
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 
@@ -84,7 +84,7 @@ def _describe_approval(approved: Approved) -> str:
 async def _try(server: Server, show: Callable[[Step], None], where: Where, seconds: float | None) -> Found:
     trial = _Trial(server.config, show)
 
-    def values_known(ready: Launch | Reach) -> None:
+    def values_known(ready: Launch | Endpoint) -> None:
         trial.done("values", " ".join(map(str, ready.omitted)))
 
     try:
@@ -160,8 +160,8 @@ class _Trial:
 
 def _limits(server: Server, seconds: float | None) -> Limits:
     # A person who names no time wants to see a first `npx` or `docker` start through, whatever it downloads.
-    if seconds is None and installs(server.config):
-        return replace(server.limits, connect=max(server.limits.connect, INSTALLING))
+    if seconds is None and may_install(server.config):
+        return replace(server.limits, connect=max(server.limits.connect, INSTALL_TIMEOUT))
     return server.limits
 
 

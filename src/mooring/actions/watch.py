@@ -11,7 +11,7 @@ from mooring.actions.deadline import Deadline
 from mooring.core.event import Updated
 from mooring.errors import ConfigError, ServerError, TimedOut
 from mooring.host.host import Host
-from mooring.servers.watch import USUAL, Watch
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -68,7 +68,7 @@ async def _begin(host: Host, server: str, target: str, words: Sequence[str], int
     if not _ADDRESS.match(target):
         entry = await host.find(f"{host.server(server).name}.{target}")
         arguments = filled(entry.server, entry.definition, words)
-        return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or USUAL)
+        return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:
         raise ConfigError(f"{target} is the address of a resource; only tools take arguments.")
     if interval is None:

@@ -15,7 +15,7 @@ from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
-from mooring.servers.connect import is_url
+from mooring.servers.connect import is_server_url
 
 if TYPE_CHECKING:
     from mooring.actions.deadline import Deadline
@@ -122,7 +122,7 @@ def _target(plain: Setup, given: Mapping[str, Any]) -> ServerTarget:
     """The server that the options name. Raises: ConfigError where they name none, or two."""
     if bool(given["server"]) == bool(given["url"]):
         raise ConfigError("Name one server: its command with --server, or its address with --url.")
-    if given["url"] and not is_url(given["url"]):
+    if given["url"] and not is_server_url(given["url"]):
         raise ConfigError(f"{given['url']} is no address; begin it with https://, http:// or unix://.")
     return ServerTarget(
         command=given["server"] or "",

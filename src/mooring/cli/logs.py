@@ -11,14 +11,14 @@ from mooring.actions.logs import server_of
 from mooring.cli.base import Command, Globals, complete_server, current
 from mooring.core.where import Where
 from mooring.display.text import safe
-from mooring.servers.log import LINES, LogEntry, follow, read
+from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
 
 
 @click.command("logs", cls=Command)
 @click.argument("name", metavar="SERVER", shell_complete=complete_server)
 @click.option("-f", "--follow", "on", is_flag=True, help="Go on with each line as it is written.")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0), default=LINES, metavar="LINES", help="So many of the last lines."
+    "-n", "--lines", type=click.IntRange(0), default=DEFAULT_LINES, metavar="LINES", help="So many of the last lines."
 )
 @click.pass_context
 def command(ctx: click.Context, name: str, on: bool, lines: int) -> None:

@@ -1,1 +1,1 @@
-"""Many servers as one: what `mooring.open` was given goes in; tools, calls and events of all servers come out."""
+"""The host: the options of `mooring.open` go in; the tools, calls and events of all servers come out as one."""

@@ -1,4 +1,4 @@
-"""The parts of a host put together: opened by its options, changed when the configuration does, closed in order."""
+"""The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
 
 import asyncio
 from contextlib import suppress
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 
 class Assembly:
-    """Everything that one host is made of; nothing is there before it is opened."""
+    """Everything that one host is made of. Most of it exists only once `open` has returned."""
 
     def __init__(self, options: HostOptions) -> None:
-        """Raises: ConfigError where the servers that were given are not what they should be."""
+        """Raises: ConfigError if the servers that were given are invalid."""
         self.options = options
         self.settings: Settings
         self.problems: tuple[Problem, ...] = ()
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
         self.registries: WeakSet[Registry] = WeakSet()
-        self._look = build_loader(options.request, options.servers)
+        self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
@@ -53,7 +53,7 @@ class Assembly:
     async def open(self) -> None:
         options, where = self.options, self.options.request.where
         self._loop = asyncio.get_running_loop()
-        admitted = options.adapt(await asyncio.to_thread(self._look))
+        admitted = options.adapt(await asyncio.to_thread(self._load))
         settings = admitted.settings
         self._log = ServerLog(where)
         self.watches = Watches(self.feed.emit, options.sleep)
@@ -77,17 +77,23 @@ class Assembly:
             mode=options.mode,
             session_rules=options.rules,
             bypass_reason=options.bypass_reason,
-            on_problem=self._tell,
+            on_problem=self._report_problem,
         )
-        self.fleet = Fleet(self.shared, Cache(where) if options.remember else None, self._retired)
-        self.lookup = Lookup(self.fleet.servers, self._withheld, self.means)
+        cache = Cache(where) if options.remember else None
+        self.fleet = Fleet(self.shared, cache, self._on_retire)
+        self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.calls = Calls(self.lookup, self.permissions)
-        self._refit(admitted)
-        if options.hot:
-            self._watcher = self._loop.create_task(self._keep_up())
+        self._apply(admitted)
+        if options.follows_files:
+            self._watcher = self._loop.create_task(self._follow_files())
 
     async def close(self) -> None:
-        """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
+        """Close everything, from what starts work down to what the work stands on.
+
+        First what could still begin something: the watcher of files, calls that wait for an answer, conversations,
+        watches. Then the servers, all at the same time; only then the guard, which ends their processes for them.
+        Files come last, because everything before may still write to them.
+        """
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait({self._watcher})
@@ -108,60 +114,69 @@ class Assembly:
 
     @property
     def results(self) -> str:
-        """The folder for results that are too long to be given at once; gone in the end where nothing is remembered."""
+        """The folder for results that are too long to return whole; temporary if nothing is to be remembered."""
         if self.options.remember:
             return f"{self.options.request.where.cache}/results"
         if self._scratch is None:
-            from tempfile import TemporaryDirectory  # few hosts need one
+            from tempfile import TemporaryDirectory  # lazy: few hosts need one
 
             self._scratch = TemporaryDirectory(prefix="mooring-", ignore_cleanup_errors=True)
         return self._scratch.name
 
-    def means(self) -> "Meaning | None":
-        """What tools mean, if that can be known and is to be: asked for when there is something to search."""
-        from mooring.tools.search.meaning import Meaning, is_installed
+    def load_meaning(self) -> "Meaning | None":
+        """What searches by meaning need, if they are wanted and the extra is installed."""
+        from mooring.tools.search.meaning import Meaning, is_installed  # lazy: only searches need it
 
-        if self._meaning is None and self.options.remember and self.settings["searchByMeaning"] and is_installed():
+        is_wanted = self.options.remember and self.settings["searchByMeaning"]
+        if self._meaning is None and is_wanted and is_installed():
             self._meaning = Meaning(self.options.request.where.cache)
         return self._meaning
 
-    # --- another configuration ------------------------------------------------------------------------------------
+    # --- a new configuration --------------------------------------------------------------------------------------
 
     async def apply(self, servers: GivenServers) -> None:
-        """Make these the servers, whatever is configured. Raises: ConfigError where they are none."""
-        self._look = build_loader(self.options.request, servers)
+        """Make these the servers, whatever is configured. Raises: ConfigError if they are invalid."""
+        self._load = build_loader(self.options.request, servers)
         await self.reload()
 
     async def reload(self) -> None:
-        """Read the configuration again, and fetch every secret anew."""
+        """Read the configuration and fetch every secret again."""
         self.shared.secrets.forget()
-        self._refit(await self._read())
+        self._apply(await self._read())
 
-    async def _keep_up(self) -> None:
-        """Read the configuration again whenever one of its files changed; act only if it says something else."""
+    async def _follow_files(self) -> None:
+        """Read the configuration again whenever one of its files changes; act only if its meaning changed."""
         async for _ in watch_changes(lambda: self._admitted.looked, self.options.sleep):
             admitted = await self._read()
             if not admitted.is_same_as(self._admitted):
-                self._refit(admitted)
+                self._apply(admitted)
+            # Kept in either case: it says which files to look at next.
             self._admitted = admitted
 
     async def _read(self) -> Admitted:
-        return self.options.adapt(await asyncio.to_thread(self._look))
+        return self.options.adapt(await asyncio.to_thread(self._load))
 
-    def _refit(self, admitted: Admitted) -> None:
-        """Nothing waits here, so the tools of any moment are all of one and the same configuration."""
-        todo = self.fleet.apply(keep_unreadable(admitted, self.fleet.approved).wanted)
-        self.settings, self.problems, self._admitted = admitted.settings, admitted.problems, admitted
+    def _apply(self, admitted: Admitted) -> None:
+        """Put a configuration into effect.
+
+        Not a coroutine: nothing runs in between, so at any moment all tools are of one configuration.
+        """
+        # A file that can't be read, perhaps in the middle of an edit, costs none of its servers.
+        wanted = keep_unreadable(admitted, self.fleet.approved).wanted
+        plan = self.fleet.apply(wanted)
+        self._admitted = admitted
+        self.settings = admitted.settings
+        self.problems = admitted.problems
         self.lookup.use(admitted)
         self.permissions.use(admitted.settings)
-        self.feed.emit(Reloaded(todo.start, todo.stop, todo.replace, admitted.problems))
+        self.feed.emit(Reloaded(plan.start, plan.stop, plan.replace, admitted.problems))
 
-    # --- what servers tell their owner ----------------------------------------------------------------------------
+    # --- for the servers (ServerOwner) ----------------------------------------------------------------------------
 
     def emit(self, event: Event) -> None:
-        # Whoever hears that tools changed looks them up at once, so the lookup has to know first.
+        # A listener that learns of changed tools looks them up at once, so the lookup must know first.
         if isinstance(event, ToolsChanged):
-            self.lookup.changed()
+            self.lookup.invalidate()
         self.feed.emit(event)
 
     def log(self, server: str, level: str, text: str) -> None:
@@ -178,19 +193,20 @@ class Assembly:
         self.fleet.keep_failure(approved, failure)
 
     def check_tool(self, server: str, tool: str) -> None:
-        self.lookup.vet(server, tool)
+        self.lookup.check_tool(server, tool)
 
-    # --- what the parts tell one another --------------------------------------------------------------------------
+    # --- for the other parts --------------------------------------------------------------------------------------
 
-    async def _retired(self, server: Server) -> None:
+    async def _on_retire(self, server: Server) -> None:
         self.calls.forget(server)
         await self.watches.drop(server, f"{server.name} is no longer configured as it was.")
 
-    def _withheld(self, server: Server) -> frozenset[str]:
+    def _find_held(self, server: Server) -> frozenset[str]:
         return self.permissions.find_held_tools(server.approved, server.tools).names
 
-    def _tell(self, problem: Problem) -> None:
-        """Something went wrong while it is open: whoever looks sees it, whoever listens hears it. From any thread."""
-        self.problems, self.troubles = (*self.problems, problem), (*self.troubles, problem)
-        with suppress(RuntimeError):  # the loop has ended
+    def _report_problem(self, problem: Problem) -> None:
+        """Record and announce a problem that arose while the host is open; callable from any thread."""
+        self.problems = (*self.problems, problem)
+        self.troubles = (*self.troubles, problem)
+        with suppress(RuntimeError):  # raised if the loop is closed
             self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))

@@ -19,32 +19,34 @@ from mooring.permissions.verdict import ProposedCall, Verdict
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
 
-Look: TypeAlias = Callable[[], Awaitable[Result]]
+MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
 
 
-class _Way(Struct, frozen=True):
+class _Route(Struct, frozen=True):
     """What is the same for every call of a tool, as long as neither the tools nor the rules change.
 
-    It leads back to the host, so the collector must see it: a host that was closed would stay for ever.
+    It refers back to the host, so it must stay visible to the garbage collector (no `gc=False`): otherwise a host that
+    was closed would never be freed.
     """
 
     entry: CatalogEntry
     server: Server
     verdict: Verdict
     origin: str
-    harmless: bool
+    repeatable: bool
 
 
 class Calls:
-    """The calls of one host. Nothing of it can skip the gate."""
+    """The calls of one host. None of them can skip the gate."""
 
     def __init__(self, lookup: Lookup, permissions: HostPermissions) -> None:
         self._lookup = lookup
         self._permissions = permissions
         self._record = permissions.audit.add
         self._pinned: set[Server] = set()
-        self._ways: dict[str, _Way] = {}
-        self._known: tuple[object, object] = (None, None)
+        self._routes: dict[str, _Route] = {}
+        self._routes_valid_for: tuple[object, object] = (None, None)
+        """The catalog and the policy that the routes were made with."""
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def call(
@@ -56,61 +58,66 @@ class Calls:
         on_start: Callable[[], None] | None,
     ) -> Result:
         """See `Host.call`."""
-        within = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
-        known = (self._lookup.catalog, self._permissions.gate.policy)
-        if known != self._known:
-            self._known, self._ways = known, {}
-        way = self._ways.get(name if isinstance(name, str) else name.name)
-        if way is not None and (way.entry is name or isinstance(name, str)):
-            call = ProposedCall(way.entry.server, way.entry.tool, arguments or {}, None, way.origin)
+        # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.
+        limit = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
+        valid_for = (self._lookup.catalog, self._permissions.gate.policy)
+        if valid_for != self._routes_valid_for:
+            self._routes_valid_for, self._routes = valid_for, {}
+        route = self._routes.get(name if isinstance(name, str) else name.name)
+        if route is not None and (route.entry is name or isinstance(name, str)):
+            call = ProposedCall(route.entry.server, route.entry.tool, arguments or {}, None, route.origin)
         else:
-            way, call, within = await self._found(name, arguments, within)
+            route, call, limit = await self._find_route(name, arguments, limit)
         if on_start is not None:
             on_start()
         outcome: CallOutcome = "error"
         began = perf_counter()
-        try:  # as `AuditLog.record_work`, in line: a coroutine more would be felt with many calls under way
-            result = await way.server.call(
-                call.tool, arguments, within=within, on_progress=on_progress, harmless=way.harmless
+        try:  # the same as `AuditLog.record_work`, inline: one more coroutine is felt with many calls in flight
+            result = await route.server.call(
+                call.tool, arguments, timeout=limit, on_progress=on_progress, repeatable=route.repeatable
             )
             outcome = "is_error" if result.is_error else "ok"
             return result
         finally:
-            self._record(call, way.verdict, outcome, perf_counter() - began)
+            self._record(call, route.verdict, outcome, perf_counter() - began)
 
-    async def _found(
-        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, within: Timeout | None
-    ) -> tuple[_Way, ProposedCall, Timeout | None]:
-        """The way to a tool, once a call of it was let through; known from then on where no argument could bar it."""
+    async def _find_route(
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None
+    ) -> tuple[_Route, ProposedCall, Timeout | None]:
+        """Find a tool and have a call of it authorized; return what is left of the time for it too.
+
+        The route is remembered if no argument of a later call could make it forbidden.
+        """
+        loop = asyncio.get_running_loop()
         entry = name if isinstance(name, CatalogEntry) else self._lookup.catalog.get(name)
         if entry is None:
-            began = asyncio.get_running_loop().time()
-            entry = await self._lookup.find(str(name), began + _most(within))
-            within = _less(within, asyncio.get_running_loop().time() - began)
-        server = self._lookup.owner(entry)
-        call = about(entry, server, arguments)
-        began = asyncio.get_running_loop().time()
-        verdict = await self._judged(call, server, _most(within))
-        within = _less(within, asyncio.get_running_loop().time() - began)
-        way = _Way(entry, server, verdict, server.origin, _harmless(entry))
-        if (
+            began = loop.time()
+            entry = await self._lookup.find(str(name), began + _total_seconds(limit))
+            limit = _subtract(limit, loop.time() - began)
+        server = self._lookup.find_owner(entry)
+        call = propose_call(entry, server, arguments)
+        began = loop.time()
+        verdict = await self._authorize_in_time(call, server, _total_seconds(limit))
+        limit = _subtract(limit, loop.time() - began)
+        route = _Route(entry, server, verdict, server.origin, _is_repeatable(entry))
+        if self._may_remember(call):
+            self._routes[name if isinstance(name, str) else name.name] = route
+        return route, call, limit
+
+    def _may_remember(self, call: ProposedCall) -> bool:
+        # A server with several names is checked under each of them, and the tools may have changed during the wait.
+        return (
             self._permissions.is_always_allowed(call)
-            and not self._lookup.others(entry.server)
-            and self._known[0] is self._lookup.catalog
-        ):
-            self._ways[name if isinstance(name, str) else name.name] = way
-        return way, call, within
+            and not self._lookup.other_names(call.server)
+            and self._routes_valid_for[0] is self._lookup.catalog
+        )
 
-    def close(self) -> None:
-        """Whoever waits for an answer whether a call may be made gets none any more."""
-        if not self._closed.done():
-            self._closed.set_result(None)
-
-    async def _judged(self, call: ProposedCall, server: Server, seconds: float) -> Verdict:
-        """What lets a call through, in the time there is for all of it. Raises: Denied, TimedOut, Closed."""
+    async def _authorize_in_time(self, call: ProposedCall, server: Server, seconds: float) -> Verdict:
+        """Have a call authorized, within the time for all of it. Raises: Denied, TimedOut, Closed."""
+        # What needs no question needs no task either.
         if self._permissions.allow_unasked(call) is not None:
-            return await self._passed(call, server)
-        judging = asyncio.ensure_future(self._passed(call, server))
+            return await self._authorize(call, server)
+        judging = asyncio.ensure_future(self._authorize(call, server))
         waited: set[asyncio.Future[Any]] = {judging, self._closed}
         try:
             await asyncio.wait(waited, timeout=None if seconds == inf else seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -122,63 +129,79 @@ class Calls:
             raise Closed(server.name, f"{call.tool} was allowed")
         raise TimedOut(server.name, f"{call.tool}, for nobody said whether it may be called,", seconds)
 
-    async def own(self, tool: str, arguments: Mapping[str, Any], work: Look, also: Iterable[str] = ()) -> Result:
-        """See `Host.own`."""
-        call = ProposedCall(None, tool, arguments, origin="mooring")
-        for name in also:
-            await self._permissions.authorize(replace(call, tool=name))
-        return await self._permissions.audit.record_work(call, await self._permissions.authorize(call), work())
-
-    async def looking(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Look:
-        """Let a tool be called again and again, and return what calls it: each time only if no rule denies it by then.
-
-        Raises: Denied, Stale.
-        """
-        server = self._lookup.owner(entry)
-        call = about(entry, server, arguments)
-        verdict = await self._passed(call, server)
-
-        async def look() -> Result:
-            owner = self._lookup.owner(await self._lookup.find(f"{entry.server}.{entry.tool}", inf))
-            for name in (call.server, *self._lookup.others(call.server)):
-                self._permissions.recheck(replace(call, server=name))
-            return await self._permissions.audit.record_work(call, verdict, owner.call(entry.tool, call.arguments))
-
-        return look
-
-    def forget(self, server: Server) -> None:
-        """A server is gone."""
-        self._pinned.discard(server)
-        self._ways = {}
-
-    async def _passed(self, call: ProposedCall, server: Server) -> Verdict:
+    async def _authorize(self, call: ProposedCall, server: Server) -> Verdict:
         """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
         verdict = await self._permissions.authorize(call)
-        for name in self._lookup.others(call.server):
+        # A deny under any name holds, but the person is asked only once.
+        for name in self._lookup.other_names(call.server):
             await self._permissions.authorize_alias(replace(call, server=name), verdict)
         if server not in self._pinned:
             self._pinned.add(server)
             await self._permissions.pin_tools(server.approved, server.tools)
         return verdict
 
+    async def call_own_tool(
+        self, tool: str, arguments: Mapping[str, Any], work: MakeCall, also: Iterable[str] = ()
+    ) -> Result:
+        """See `Host.own`."""
+        call = ProposedCall(None, tool, arguments, origin="mooring")
+        # A rule about one name of the tool, as other programs write it, holds for all of them.
+        for name in also:
+            await self._permissions.authorize(replace(call, tool=name))
+        return await self._permissions.audit.record_work(call, await self._permissions.authorize(call), work())
 
-def about(entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
-    """What the gate is to judge."""
+    async def authorize_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> MakeCall:
+        """Authorize repeated calls of a tool, and return the function that makes one.
+
+        A yes of the person covers all of them, so that nobody is asked every few seconds; but each call is held to the
+        rules that deny something by then.
+
+        Raises: Denied, Stale.
+        """
+        server = self._lookup.find_owner(entry)
+        call = propose_call(entry, server, arguments)
+        verdict = await self._authorize(call, server)
+
+        async def make_call() -> Result:
+            owner = self._lookup.find_owner(await self._lookup.find(f"{entry.server}.{entry.tool}", inf))
+            for name in (call.server, *self._lookup.other_names(call.server)):
+                self._permissions.recheck(replace(call, server=name))
+            return await self._permissions.audit.record_work(call, verdict, owner.call(entry.tool, call.arguments))
+
+        return make_call
+
+    def forget(self, server: Server) -> None:
+        """Forget everything about a server that is gone."""
+        self._pinned.discard(server)
+        self._routes = {}
+
+    def close(self) -> None:
+        """Fail the calls that wait for a person's answer."""
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+
+def propose_call(entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
+    """The call as the gate judges it."""
     return ProposedCall(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
 
 
-def _most(within: Timeout | None) -> float:
-    return inf if within is None or within.total is None else within.total
+def _total_seconds(limit: Timeout | None) -> float:
+    if limit is None or limit.total is None:
+        return inf
+    return limit.total
 
 
-def _less(within: Timeout | None, seconds: float) -> Timeout | None:
-    """What is left of the time for a call once so many seconds of it are gone."""
-    if within is None or within.total is None:
-        return within
-    return Timeout(within.idle, max(0.001, within.total - seconds))
+def _subtract(limit: Timeout | None, seconds: float) -> Timeout | None:
+    """What is left of the time for a call."""
+    if limit is None or limit.total is None:
+        return limit
+    return Timeout(limit.idle, max(0.001, limit.total - seconds))
 
 
-def _harmless(entry: CatalogEntry) -> bool:
-    """Whether its server says that calling it twice is no worse than once."""
+def _is_repeatable(entry: CatalogEntry) -> bool:
+    """Whether the server declares that calling the tool twice does no more than calling it once."""
     hints = entry.definition.annotations
-    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
+    if hints is None:
+        return False
+    return bool(hints.read_only_hint or hints.idempotent_hint)

@@ -1,4 +1,4 @@
-"""Events for whoever listens: bounded, and merged where a later one says it all."""
+"""Events for listeners: bounded, and merged if the listener is slow."""
 
 import asyncio
 from collections import deque
@@ -9,43 +9,45 @@ from weakref import WeakSet
 
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 
-MOST_LINES = 256
-"""So many lines of a log wait for a slow listener; older ones are dropped."""
+MAX_LINES = 256
+"""Log lines that wait for a slow listener; older ones are dropped."""
 
 
 class Feed:
-    """Everyone who listens hears every change, or, where they are slow, what several changes come to."""
+    """Passes every event to every listener; a slow one gets several changes as one."""
 
     def __init__(self) -> None:
-        self._listeners: WeakSet[Listener] = WeakSet()
+        self._listeners: WeakSet[Listener] = WeakSet()  # a listener that is dropped needs no unsubscribing
         self._closed = False
 
     def emit(self, event: Event) -> None:
         for listener in self._listeners:
-            listener.hear(event)
+            listener.add(event)
 
     def listen(self) -> "Listener":
-        """Events from now on, until the feed is closed or the listener forgotten."""
+        """Events from now on, until the feed is closed or the listener dropped."""
         listener = Listener()
         self._listeners.add(listener)
         if self._closed:
-            listener.end()
+            listener.close()
         return listener
 
     def close(self) -> None:
         self._closed = True
         for listener in self._listeners:
-            listener.end()
+            listener.close()
 
 
 class Listener:
     """The events of one feed, one after another: `async for event in listener`."""
 
     def __init__(self) -> None:
+        # One event for each thing that can change, in the order of the first: however slow the listener, this is
+        # bounded by the number of servers and watches. Only log lines pile up, and they are counted.
         self._pending: dict[Hashable, Event] = {}
         self._lines: deque[Hashable] = deque()
         self._numbers = count()
-        self._bell = asyncio.Event()
+        self._has_news = asyncio.Event()
         self._ended = False
 
     def __aiter__(self) -> Self:
@@ -55,24 +57,26 @@ class Listener:
         while not self._pending:
             if self._ended:
                 raise StopAsyncIteration
-            self._bell.clear()
-            await self._bell.wait()
+            self._has_news.clear()
+            await self._has_news.wait()
         key = next(iter(self._pending))
         if self._lines and key == self._lines[0]:
             self._lines.popleft()
         return self._pending.pop(key)
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
+        """Queue an event, merged with one of its kind that still waits."""
         key = self._key(event)
         earlier = self._pending.get(key)
-        self._pending[key] = event if earlier is None else _merged(earlier, event)
-        self._bell.set()
+        self._pending[key] = event if earlier is None else _merge(earlier, event)
+        self._has_news.set()
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._ended = True
-        self._bell.set()
+        self._has_news.set()
 
     def _key(self, event: Event) -> Hashable:
+        """Events of equal keys are merged."""
         match event:
             case StatusChanged(server) | ToolsChanged(server):
                 return type(event), server
@@ -85,20 +89,20 @@ class Listener:
             case Troubled(problem):
                 return problem
             case Logged():
-                return self._line()
+                return self._make_line_key()
 
-    def _line(self) -> Hashable:
-        if len(self._lines) == MOST_LINES:
+    def _make_line_key(self) -> Hashable:
+        if len(self._lines) == MAX_LINES:
             del self._pending[self._lines.popleft()]
         key = next(self._numbers)
         self._lines.append(key)
         return key
 
 
-def _merged(earlier: Event, later: Event) -> Event:
+def _merge(earlier: Event, later: Event) -> Event:
     match earlier, later:
         case ToolsChanged(), ToolsChanged():
-            return _tools(earlier, later)
+            return _merge_tools(earlier, later)
         case Reloaded(), Reloaded():
             return Reloaded(
                 _union(earlier.added, later.added),
@@ -110,10 +114,11 @@ def _merged(earlier: Event, later: Event) -> Event:
             return later
 
 
-def _tools(earlier: ToolsChanged, later: ToolsChanged) -> ToolsChanged:
-    """What two changes of a list come to: what came and went again is no news."""
+def _merge_tools(earlier: ToolsChanged, later: ToolsChanged) -> ToolsChanged:
+    """Two changes of a list as one: a tool that came and went again is no news."""
     added = (set(earlier.added) - set(later.removed)) | (set(later.added) - set(earlier.removed))
     removed = (set(earlier.removed) - set(later.added)) | (set(later.removed) - set(earlier.added))
+    # Removed and then added again, it may be another tool of the same name.
     back = (set(earlier.removed) & set(later.added)) | set(earlier.changed) | set(later.changed)
     return ToolsChanged(
         later.server, tuple(sorted(added)), tuple(sorted(removed)), tuple(sorted(back - added - removed))

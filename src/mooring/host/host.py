@@ -1,4 +1,4 @@
-"""The host: everything configured, as one. Each part of it does one thing; this is what programs see."""
+"""The host, as programs see it: every configured server behind one object. The work is done by its parts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -18,10 +18,10 @@ from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
-from mooring.servers.fleet import unknown
-from mooring.servers.items import Item, T, of_all, of_one
+from mooring.servers.fleet import needs_listing
+from mooring.servers.items import Item, T, list_all_items, list_server_items
 from mooring.servers.server import Server
-from mooring.servers.watch import USUAL, Watch
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.wire.session.session import Session
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class Host:
-    """Many servers as one. Every method may be called from any task, any number at a time."""
+    """Many servers as one. Methods may be called from any task, any number of them at a time."""
 
     def __init__(self, options: HostOptions) -> None:
-        """Nothing is read before it is opened, by `async with`. Raises: ConfigError."""
+        """Nothing is read before `async with`. Raises: ConfigError."""
         self._parts = Assembly(options)
 
     async def __aenter__(self) -> Self:
@@ -49,7 +49,7 @@ class Host:
         await self.close()
 
     async def close(self) -> None:
-        """End everything, in order: what is watched, the servers side by side, the guard, then what is on disk."""
+        """Close everything, in order: what is watched, all servers at the same time, the guard, then the files."""
         await self._parts.close()
 
     # --- what there is --------------------------------------------------------------------------------------------
@@ -65,24 +65,24 @@ class Host:
 
     @property
     def troubles(self) -> tuple[Problem, ...]:
-        """What went wrong since it was opened, beside the work itself."""
+        """What went wrong beside the work itself since the host was opened."""
         return self._parts.troubles
 
     @property
     def servers(self) -> Mapping[str, Server]:
-        """Every server that may be started, by name; two names of the very same thing lead to one server."""
+        """Every server that may be started, by name; two names of the same definition lead to one server."""
         return self._parts.lookup.servers
 
     @property
     def tools(self) -> tuple[CatalogEntry, ...]:
-        """Every tool that is known now, in a stable order; what `ready` still brings comes with an event."""
+        """Every tool that is known now, in a stable order; what `ready` adds later is announced by an event."""
         return self._parts.lookup.tools
 
     def status(self) -> dict[str, Status]:
-        """How every configured server stands, those that may not be started too."""
-        standing = {name: server.status for name, server in self.servers.items()}
-        standing |= {name: refused.status for name, refused in self._parts.lookup.refused.items()}
-        return dict(sorted(standing.items()))
+        """The status of every configured server, including those that may not be started."""
+        statuses = {name: server.status for name, server in self.servers.items()}
+        statuses |= {name: refused.status for name, refused in self._parts.lookup.refused.items()}
+        return dict(sorted(statuses.items()))
 
     @property
     def refused(self) -> Mapping[str, NotAdmitted]:
@@ -90,7 +90,7 @@ class Host:
         return self._parts.lookup.refused
 
     def events(self) -> AsyncIterator[Event]:
-        """What changes from now on, until the host closes; all of it can be read again from the host."""
+        """What changes from now on, until the host closes; the host itself always has the current state."""
         return self._parts.feed.listen()
 
     async def ready(
@@ -101,23 +101,23 @@ class Host:
         refresh: bool = False,
         trusted: float = 0.0,
     ) -> dict[str, MooringError]:
-        """Connect every server whose tools are not known (with `refresh`, every one) and say what failed, by server.
+        """Connect every server whose tools are unknown (with `refresh`, every server); return the errors by server.
 
-        Waits `within` seconds at most; by default, as long as each server may take. What is not there by then goes on
-        in the background. What is less than `trusted` seconds old is believed: that a server took too long, or ended,
-        and a list of tools that it gave no time to live.
+        Waits `within` seconds at most; by default, as long as each server may take. A server that is late goes on
+        connecting in the background. What is less than `trusted` seconds old is believed: that a server took too long,
+        or died, and a list of tools for which it gave no time to live.
         """
         fleet = self._parts.fleet
         if servers is not None:
             named = {self.server(name) for name in servers}
             return await fleet.ready(named, within, refresh=refresh, trusted=trusted)
         errors = await fleet.ready(fleet.servers.values(), within, refresh=refresh, trusted=trusted)
-        return dict(sorted({**self._parts.lookup.wrong, **errors}.items()))
+        return dict(sorted({**self._parts.lookup.unusable, **errors}.items()))
 
     def lately_failed(self, seconds: float) -> dict[str, ServerError]:
-        """Servers of which nothing is known but why they failed, less than so many seconds ago, here or elsewhere."""
+        """Errors of servers with unknown tools that failed less than `seconds` ago, in this or another process."""
         fleet = self._parts.fleet
-        return fleet.lately_failed(filter(unknown, fleet.servers.values()), seconds)
+        return fleet.lately_failed(filter(needs_listing, fleet.servers.values()), seconds)
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -130,84 +130,85 @@ class Host:
         on_progress: Callable[[Progress], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> Coroutine[Any, Any, Result]:
-        """Call a tool by the name it is shown by, or as `server.tool`. What it says of its own failure is a result.
+        """Call a tool by its shown name, or as `server.tool`. A failure that the tool itself reports is a result.
 
-        `timeout` is seconds for everything, from the start of the server to the result. `on_start` is called once
-        the call has been let through.
+        `timeout` is in seconds and covers everything from the start of the server to the result. `on_start` is called
+        once the call is authorized.
 
         Raises:
-            UnknownServer, UnknownTool: there is none of that name; Stale where its server was replaced since.
-            Disabled, NotApproved: its server may not be started.
-            Denied: a rule, or the person, does not let it be called; HeldBack where it is not what was approved.
-            BadArguments: they cannot be sent.
-            ServerError: the server, or the way to it, failed.
+            UnknownServer, UnknownTool: there is none of that name; Stale if its server was replaced since.
+            ServerDisabled, NotApproved: its server may not be started.
+            Denied: a rule or the person forbids it; HeldBack if the tool differs from what was approved.
+            BadArguments: the arguments cannot be sent.
+            ServerError: the server, or the connection to it, failed.
         """
+        # Not a coroutine itself: one more for each call would be measurable.
         return self._parts.calls.call(name, arguments, timeout, on_progress, on_start)
 
     async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
-        """The tool of that name; a server that has not been asked for its tools yet is asked. Raises: as `call`.
+        """The tool of that name. Raises: as `call`.
 
-        So is one whose tools are known, before the name counts as wrong, unless they were listed less than `trusted`
-        seconds ago.
+        If it is unknown, its server is asked for its tools first, unless it listed them less than `trusted` seconds
+        ago.
         """
         until = asyncio.get_running_loop().time() + within
         entry = self._parts.lookup.catalog.get(name) or await self._parts.lookup.find(name, until, trusted)
-        self._parts.lookup.owner(entry)
+        self._parts.lookup.find_owner(entry)
         return entry
 
     def server(self, name: str) -> Server:
-        """The server of that name, without regard to case.
+        """The server of that name, ignoring case.
 
-        Raises: UnknownServer, Disabled, NotApproved; ConfigError where its definition cannot be used.
+        Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
         return self._parts.lookup.server(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
-        """What is configured under a name, without regard to case, also where it may not be started.
+        """What is configured under a name, ignoring case, even if it may not be started.
 
         Raises: UnknownServer.
         """
         return self._parts.lookup.definition(name)
 
     async def resources(self, server: str | None = None) -> list[Item]:
-        """The resources of a server, or of all that can be reached. Raises: as `server`, and ServerError, for one."""
-        return await self._listed(server, "resources", Session.list_resources)
+        """The resources of a server, or of all that can be reached. Raises: for one, as `server`; ServerError."""
+        return await self._list_items(server, "resources", Session.list_resources)
 
     async def templates(self, server: str | None = None) -> list[Item]:
-        """The patterns of addresses of a server, or of all that can be reached."""
-        return await self._listed(server, "templates", Session.list_templates)
+        """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
+        return await self._list_items(server, "templates", Session.list_templates)
 
     async def prompts(self, server: str | None = None) -> list[Item]:
-        """The prompts of a server, or of all that can be reached."""
-        return await self._listed(server, "prompts", Session.list_prompts)
+        """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
+        return await self._list_items(server, "prompts", Session.list_prompts)
 
     async def read(self, server: str, uri: str) -> Reading:
-        """What stands in a resource. Raises: as `server`, and ServerError."""
+        """The content of a resource. Raises: as `server`; ServerError."""
         return await self.server(server).ask(lambda session: session.read_resource(uri))
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
-        """A prompt with its arguments filled in. Raises: as `server`, and ServerError."""
+        """A prompt with its arguments filled in. Raises: as `server`; ServerError."""
         return await self.server(server).ask(lambda session: session.get_prompt(name, arguments))
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
-        """What `value` could become; `ref` as in `Session.complete`. Raises: as `server`, and ServerError."""
+        """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; ServerError."""
         return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
     def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
-        """The tools that fit a request, the best first; see `learn`."""
+        """The tools that fit a request, best first; see `learn`."""
         return self._parts.lookup.catalog.search(words, limit)
 
     async def learn(self, words: str = "", within: float = 60.0) -> str:
-        """Wait until searches go by what tools mean, where the extra `mooring[search]` is there; else say why not yet.
+        """Wait until searches go by what tools mean, if `mooring[search]` is installed; or return why not yet.
 
-        It is learned once for each tool, beside everything else, and begins with the first search at the latest. With
-        `words`, that is waited for only if a search by them has to know.
+        Meanings are computed once for each tool, in the background, beginning with the first search at the latest. With
+        `words`, they are waited for only if a search for these words needs them.
         """
-        index, meaning = self._parts.lookup.catalog.index, self._parts.means()
+        index, meaning = self._parts.lookup.catalog.index, self._parts.load_meaning()
         if index.sense is None or meaning is None:
             return ""
         if words:
@@ -228,16 +229,16 @@ class Host:
         more: "Iterable[ModelTool]" = (),
         tell: "EventListener | None" = None,
     ) -> "Registry":
-        """Everything that a model can call in one conversation: use it with `async with`.
+        """Everything that a model can call in one conversation, used with `async with`.
 
-        `context` is how many tokens the model can hold and `takes` what beside text. `allow` and `deny` are an
-        agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded` of a conversation that is
-        resumed, `tokens` how much of a result is given at once, `more` are an agent's own tools; `tell` hears what
-        happens, in order.
+        `context` is the size of the model's context in tokens, and `takes` the media that it accepts beside text.
+        `allow` and `deny` are an agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded`
+        of a conversation that is resumed, `tokens` how much of a result is returned at once, and `more` an agent's own
+        tools. `tell` is called with everything that happens, in order.
 
-        Raises: ConfigError where a name is taken.
+        Raises: ConfigError if a name is taken.
         """
-        from mooring.host.toolset import make_registry  # a program without a model needs none of it
+        from mooring.host.toolset import make_registry  # lazy: a program without a model needs none of it
 
         return make_registry(
             self,
@@ -261,21 +262,21 @@ class Host:
         *,
         also: Iterable[str] = (),
     ) -> Result:
-        """Do what one of Mooring's own tools does, behind the gate under all of its names, and on record.
+        """Do the work of one of Mooring's own tools: authorized under all of its names, and put on record.
 
-        Raises: Denied; as the work does.
+        Raises: Denied; what the work raises.
         """
-        return await self._parts.calls.own(tool, arguments, work, also)
+        return await self._parts.calls.call_own_tool(tool, arguments, work, also)
 
     def origin(self, server: str) -> str:
-        """Where a server comes from, in words; empty where there is none of that name."""
+        """Where a server comes from, in words; empty if there is none of that name."""
         found = self._parts.fleet.servers.get(server)
         return "" if found is None else found.origin
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
     def held(self) -> dict[str, HeldTools]:
-        """The tools that are held back, by server, because they are not what was approved."""
+        """The tools that are held back, by server, because they differ from what was approved."""
         found = {
             name: self._parts.permissions.find_held_tools(server.approved, server.tools)
             for name, server in self._parts.fleet.servers.items()
@@ -283,9 +284,9 @@ class Host:
         return {name: held for name, held in found.items() if held}
 
     def approve(self, server: str, held: HeldTools) -> None:
-        """Let tools be called as they were shown. Raises: as `server`; FileError."""
+        """Approve tools as they were shown. Raises: as `server`; FileError."""
         self._parts.permissions.approve(self.server(server).approved, held)
-        self._parts.lookup.changed()
+        self._parts.lookup.invalidate()
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -294,7 +295,7 @@ class Host:
         return self._parts.watches.all
 
     async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
-        """Hear through `events` when a resource changes. Raises: as `server`; ConfigError; ServerError."""
+        """Announce through `events` when a resource changes. Raises: as `server`; ConfigError; ServerError."""
         return await self._parts.watches.subscribe(self.server(server), uri, reason)
 
     async def poll(
@@ -304,39 +305,39 @@ class Host:
         uri: str | None = None,
         tool: str | None = None,
         arguments: Mapping[str, Any] | None = None,
-        interval: float = USUAL,
+        interval: float = DEFAULT_INTERVAL,
         reason: str = "",
     ) -> Watch:
-        """Look at a resource, or call a tool, every `interval` seconds; changes come as events.
+        """Read a resource, or call a tool, every `interval` seconds; changes come as events.
 
-        The tool has to be let through, now and each time; where a person said yes, that holds for as long as it is
-        watched, but not against a rule that denies it.
+        The tool must be authorized, now and each time. A yes of the person holds for as long as the watch does, but
+        not against a rule that denies the tool.
 
         Raises: ConfigError; as `call`.
         """
-        look = None
+        call = None
         if tool is not None:
             entry = await self.find(f"{self.server(server).name}.{tool}")
-            tool, look = entry.tool, await self._parts.calls.looking(entry, arguments)
+            tool, call = entry.tool, await self._parts.calls.authorize_polling(entry, arguments)
         return await self._parts.watches.poll(
-            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=look
+            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=call
         )
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
-        """End a watch by its id, or by its server and target; whether there was one."""
+        """End a watch by its id, or by its server and target; return whether there was one."""
         return await self._parts.watches.end(id=id, server=server, target=target)
 
     # --- changing it ----------------------------------------------------------------------------------------------
 
     async def apply(self, servers: GivenServers) -> None:
-        """Make these the servers, and no others; whatever stays the same goes on undisturbed.
+        """Make these the only servers; whatever stays the same keeps running.
 
-        Raises: ConfigError where `servers` is not what it should be.
+        Raises: ConfigError if `servers` is invalid.
         """
         await self._parts.apply(servers)
 
     async def reload(self, server: str | None = None) -> None:
-        """Read the configuration again; with a name, begin anew with that server alone. Raises: as `server`."""
+        """Read the configuration again; with a name, only restart that server. Raises: as `server`."""
         if server is None:
             await self._parts.reload()
         else:
@@ -344,11 +345,13 @@ class Host:
             await self.server(server).restart()
 
     def forget(self, server: str) -> None:
-        """Know nothing any more of what a server offered; its next connection lists it anew. Raises: as `server`."""
+        """Forget what a server offered; its next connection lists it again. Raises: as `server`."""
         self._parts.fleet.forget(self.server(server))
-        self._parts.lookup.changed()
+        self._parts.lookup.invalidate()
 
-    async def _listed(self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
+    async def _list_items(
+        self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]
+    ) -> list[Item]:
         if name is not None:
-            return await of_one(self.server(name), what, ask)
-        return await of_all(self._parts.fleet.servers.values(), what, ask)
+            return await list_server_items(self.server(name), what, ask)
+        return await list_all_items(self._parts.fleet.servers.values(), what, ask)

@@ -1,7 +1,7 @@
-"""The doors of the library: `mooring.open`, and `mooring.discover_and_load` for programs without a person.
+"""`mooring.open`, and `mooring.discover_and_load` for programs without a person.
 
-Opening reads the configuration and what is remembered of each server, and starts nothing it need not: a server is
-connected when it is first used, or when `ready` is awaited and nothing is known of it yet.
+Opening reads the configuration and what is remembered of each server, and starts no more than it must: a lazy server
+is connected when it is first used, or when `ready` is awaited and its tools are unknown.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ def open(
     rules: Iterable[Rule] = (),
     sleep: Sleep = asyncio.sleep,
 ) -> Host:
-    """A host for everything configured for a folder (this one, if none is named): use it with `async with`.
+    """A host for everything configured for a folder (by default the current one), used with `async with`.
 
-    `servers` takes the place of everything that is configured, and counts as approved. `ask` puts questions to a
-    person; without it, everything that would have to be asked is refused. `policy` is how calls are let through where
-    no rule speaks of them: by asking, by the settings where it is not named, or, with "allow", whatever no rule
-    denies. `request` says more exactly what to look at. With `reload`, changed configuration files take effect while
-    it is open. Whoever has a `guard` may give it, and closes it. Without `remember`, what servers offer, write and
-    answer is neither looked up nor left on disk. `rules` hold for as long as it is open, beside those in the settings.
-    `sleep` is how it waits between two looks at what is watched and at its files, for whoever has another clock.
+    `servers` replaces everything that is configured, and counts as approved. `ask` puts questions to a person; without
+    it, whatever would have to be asked is refused. `policy` decides calls that no rule covers: by default as the
+    settings say; "allow" permits whatever no rule denies. `request` says in more detail where to look for
+    configuration. With `reload`, changed configuration files take effect while the host is open. A `guard` of the
+    caller's is used, and not closed. Without `remember`, what servers offer, write and return is neither read from disk
+    nor left there. `rules` apply while the host is open, in addition to those in the settings. `sleep` waits between
+    two polls of what is watched and of the files; tests pass another clock.
 
     Raises:
-        ConfigError: the home folder is not known, or `servers` is not what it should be.
+        ConfigError: the home folder is unknown, or `servers` is invalid.
     """
     return Host(
         HostOptions(
@@ -68,7 +68,7 @@ def open(
 
 
 class Loaded(Struct, frozen=True):
-    """Tools and per-server errors, side by side, and the host to call them with."""
+    """The tools, the errors by server, and the host to call the tools with."""
 
     host: Host
     tools: tuple[CatalogEntry, ...]
@@ -83,9 +83,9 @@ async def discover_and_load(
     within: float | None = None,
     request: Viewpoint | None = None,
 ) -> AsyncIterator[Loaded]:
-    """Everything configured, connected, for programs without a person: see `open` and `Host.ready`.
+    """Open a host and connect every server, for programs without a person; see `open` and `Host.ready`.
 
-    Raises: ConfigError. One bad server is never an exception.
+    Raises: ConfigError. A server that fails is in `errors`, never an exception.
     """
     async with open(cwd, servers=servers, request=request) as host:
         errors = await host.ready(within)

@@ -1,4 +1,4 @@
-"""The options of a host as one value, from `mooring.open` to the parts that use them."""
+"""The options of a host as one value, passed from `mooring.open` to the parts that use them."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,16 +17,16 @@ from mooring.servers.watch import Sleep
 Policy: TypeAlias = Mode | Literal["allow"]
 
 
-def _as_found(admitted: Admitted) -> Admitted:
+def _keep(admitted: Admitted) -> Admitted:
     return admitted
 
 
-def _unsaid(server: str, what: str) -> None:
+def _ignore_warning(server: str, lack: str) -> None:
     return
 
 
 class HostOptions(Struct, frozen=True, kw_only=True):
-    """What `mooring.open` was given; there the terms are explained."""
+    """The arguments of `mooring.open`, which explains them, and a few that only our own commands set."""
 
     request: Viewpoint
     servers: GivenServers | None = None
@@ -38,21 +38,21 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     remember: bool = True
     rules: tuple[Rule, ...] = ()
     bypass_reason: str = BYPASSED
-    """What the log says of a call that was allowed because nobody is asked about calls."""
+    """What the audit log says of a call that was allowed because nobody is asked."""
     sleep: Sleep = asyncio.sleep
-    adapt: Callable[[Admitted], Admitted] = _as_found
-    """Changes what was found, each time, before it takes effect."""
-    warn: Callable[[str, str], None] = _unsaid
-    """Told of a server what it has to go without, when it is started."""
+    adapt: Callable[[Admitted], Admitted] = _keep
+    """Changes the configuration each time it was read, before it takes effect."""
+    warn: Callable[[str, str], None] = _ignore_warning
+    """Called with a server and what it has to start without."""
 
     @property
     def mode(self) -> Mode | None:
-        """How calls are let through where no rule speaks of them; `None` as the settings say."""
+        """How calls that no rule covers are decided; `None` for what the settings say."""
         return "bypass" if self.policy == "allow" else self.policy
 
     @property
-    def hot(self) -> bool:
-        """Whether changed files take effect while the host is open; servers that were given stand in none."""
+    def follows_files(self) -> bool:
+        """Whether changed files take effect while the host is open; servers that were given are in no file."""
         return self.reload and self.servers is None
 
     def __repr__(self) -> str:

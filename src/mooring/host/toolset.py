@@ -14,7 +14,7 @@ from mooring.tools.results.store import ResultStore
 from mooring.tools.tool import ModelTool, ToolHost
 
 HostCall: TypeAlias = Callable[..., Coroutine[Any, Any, Result]]
-"""`Host.call`, which takes more than tools need to know of."""
+"""`Host.call`, which takes more than `ToolHost.call` does."""
 
 
 def make_registry(
@@ -31,7 +31,7 @@ def make_registry(
     more: Iterable[ModelTool],
     tell: EventListener | None,
 ) -> Registry:
-    """See `Host.registry`. Raises: ConfigError where a name is taken."""
+    """See `Host.registry`. Raises: ConfigError if a name is taken."""
     settings = parts.settings
     always_loaded = [glob_for_server(name) for name, server in parts.fleet.servers.items() if server.config.always_load]
     terms = RegistryOptions(
@@ -53,7 +53,7 @@ def make_registry(
         terms,
         more=more,
         tell=tell or _tell_nobody,
-        meaning=parts.means(),
+        meaning=parts.load_meaning(),
     )
     parts.registries.add(registry)
     return registry
@@ -64,7 +64,7 @@ def _tell_nobody(_: object) -> None:
 
 
 class PatientHost:
-    """All of a host that tools need, but a call is not ended for being silent: it goes on in the background."""
+    """A host for tools whose calls may go on in the background: silence doesn't end them."""
 
     def __init__(self, host: ToolHost, call: HostCall) -> None:
         self._call = call

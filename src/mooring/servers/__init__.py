@@ -1,1 +1,1 @@
-"""A way to a server goes in, a live connection comes out."""
+"""Servers: approved definitions go in, live connections that repair themselves come out."""

@@ -1,4 +1,4 @@
-"""What a server may ask of us, and what we want to hear from it: questions go to the person, or are refused."""
+"""The client that a server sees: its questions go to the person, or are refused."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from mooring.errors import RpcError
 from mooring.wire.session.client import Client, ListName, Respond, Root
 
 REFUSED = -1
-"""The code by which the protocol says that a person refused."""
+"""The error code that the protocol has for a person who refused."""
 
 
-def client(
+def make_client(
     server: str,
     folder: str,
     ask: Ask | None,
@@ -21,11 +21,14 @@ def client(
     on_update: Callable[[str], None],
     on_log: Callable[[LogMessage], None],
 ) -> Client:
-    """This side of a connection. Without anyone to ask, a server is not told that it may."""
+    """This side of a connection.
+
+    Without a person to ask, no capability is declared, so that the server doesn't ask in vain.
+    """
     return Client(
         roots=lambda: [Root.of(folder)],
-        sample=_sampling(server, ask) if ask is not None else None,
-        elicit=_eliciting(server, ask) if ask is not None else None,
+        sample=_make_sampler(server, ask) if ask is not None else None,
+        elicit=_make_elicitor(server, ask) if ask is not None else None,
         elicit_by_url=ask is not None,
         on_change=on_change,
         on_update=on_update,
@@ -33,7 +36,7 @@ def client(
     )
 
 
-def _sampling(server: str, ask: Ask) -> Respond:
+def _make_sampler(server: str, ask: Ask) -> Respond:
     async def sample(params: dict[str, Any]) -> Mapping[str, Any]:
         match await ask(Sampling(server, params)):
             case Yes(content) if isinstance(content, Mapping):
@@ -46,20 +49,20 @@ def _sampling(server: str, ask: Ask) -> Respond:
     return sample
 
 
-def _eliciting(server: str, ask: Ask) -> Respond:
+def _make_elicitor(server: str, ask: Ask) -> Respond:
     async def elicit(params: dict[str, Any]) -> Mapping[str, Any]:
-        match await ask(_question(server, params)):
-            case Yes(content):
-                return {"action": "accept", "content": content} if content is not None else {"action": "accept"}
-            case Allow():
+        match await ask(_make_question(server, params)):
+            case Yes(None) | Allow():
                 return {"action": "accept"}
+            case Yes(content):
+                return {"action": "accept", "content": content}
             case No(how=how):
                 return {"action": how}
 
     return elicit
 
 
-def _question(server: str, params: Mapping[str, Any]) -> Question:
+def _make_question(server: str, params: Mapping[str, Any]) -> Question:
     message = str(params.get("message", ""))
     if params.get("mode") == "url":
         return Visit(server, message, str(params.get("url", "")), str(params.get("elicitationId", "")))

@@ -1,4 +1,4 @@
-"""One server, without any configuration: what a program that only wants to talk to it needs."""
+"""`mooring.connect`: one server without any configuration, for programs that only want to talk to it."""
 
 import os
 import shlex
@@ -10,8 +10,8 @@ from mooring.core.limits import Limits
 from mooring.core.where import here
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
-from mooring.servers.dial import dial, patient
-from mooring.servers.launch.environment import Launch, launch
+from mooring.servers.dial import allow_install_time, dial
+from mooring.servers.launch.environment import Launch, make_launch
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
 
@@ -32,21 +32,22 @@ async def connect(
     network: Mapping[str, str] | None = None,
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:
-    """A session with the server behind a URL, or with the one that a command starts.
+    """Open a session with the server behind a URL, or with the one that a command starts.
 
-    A URL begins with http://, https:// or unix://; `headers` go with every request, and `transport` says how to speak
-    to it; `network` may name a `proxy`, a file of authorities `ca`, a client `certificate` and its `key`, where the
-    usual variables do not.
+    A URL begins with http://, https:// or unix://. `headers` go with every request, and `transport` is the way to
+    talk to it. `network` may name a `proxy`, a file of authorities `ca`, a client `certificate` and its `key`, if the
+    usual environment variables don't.
 
-    A command is one text, split as a shell would, or a list of words. It inherits the environment without the names
-    that look like secrets, and `env` on top; when the session ends, so does everything the server started. Whoever
-    connects to many gives all of them one `guard`, and closes it.
+    A command is one string, split as a shell would, or a list of words. It inherits the environment without the names
+    that look like secrets, plus `env`. When the session ends, so does everything the server started. To connect to
+    many servers, pass all of them one `guard`, and close it afterwards.
 
     Raises:
-        ConfigError: there is no command, or the URL or a header cannot be used.
-        ServerError: no session came of it.
+        ConfigError: the command is empty, or the URL or a header is invalid.
+        ServerError: no session could be opened.
     """
-    if isinstance(target, str) and is_url(target):
+    if isinstance(target, str) and is_server_url(target):
+        # Lazy: a server that is a program needs no HTTP.
         from mooring.wire.http.network import Options
         from mooring.wire.session.remote import open_url
 
@@ -57,44 +58,54 @@ async def connect(
         async with opened as session:
             yield session
         return
-    start = prepare(target, env=env, cwd=cwd)
-    limits = patient(start, limits or Limits())
+    launch = prepare_command(target, env=env, cwd=cwd)
+    limits = allow_install_time(launch, limits or Limits())
     async with AsyncExitStack() as stack:
-        keeper = guard if guard is not None else await stack.enter_async_context(Guard())
-        way = dial(start, keeper, server=name_of(start.argv), client=client, limits=limits)
-        yield await stack.enter_async_context(way)
+        if guard is None:
+            guard = await stack.enter_async_context(Guard())
+        dialed = dial(launch, guard, server=derive_server_name(launch.argv), client=client, limits=limits)
+        yield await stack.enter_async_context(dialed)
 
 
-def is_url(target: str) -> bool:
-    """Whether a text names a server by its address."""
+def is_server_url(target: str) -> bool:
+    """Whether a target is an address rather than a command."""
     return target.lstrip().lower().startswith(("http://", "https://", "unix://"))
 
 
-def prepare(target: str | Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Launch:
-    """How a command would be started for the person who names it.
+def prepare_command(
+    target: str | Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+) -> Launch:
+    """How to start a command for the person who typed it.
 
     Raises:
-        ConfigError: there is no command, or its quotes do not close.
+        ConfigError: the command is empty, or a quote in it isn't closed.
     """
-    return launch(words(target), here(os.environ), os.path.abspath(cwd or os.curdir), own=True, env=env)
+    folder = os.path.abspath(cwd or os.curdir)
+    return make_launch(split_command(target), here(os.environ), folder, own=True, env=env)
 
 
-def words(target: str | Sequence[str]) -> list[str]:
-    """The words of a command. Raises: ConfigError, as `prepare`."""
+def split_command(target: str | Sequence[str]) -> list[str]:
+    """The words of a command. Raises: ConfigError, as `prepare_command`."""
     try:
-        found = shlex.split(target) if isinstance(target, str) else list(target)
+        words = shlex.split(target) if isinstance(target, str) else list(target)
     except ValueError:
         raise ConfigError("The command has a quote that does not close.") from None
-    if not found:
+    if not words:
         raise ConfigError("There is no command; give the program and its arguments.")
-    return found
+    return words
 
 
-def name_of(argv: Sequence[str]) -> str:
-    """What to call a server that nobody named: its program, or the package that a runner is asked to run."""
-    if {"-c", "-e", "--eval"} & set(argv[1:]):
-        return os.path.basename(argv[0])
-    words = [os.path.basename(argv[0]), *(word for word in argv[1:] if not word.startswith("-"))]
-    runner = words[0] in ("npx", "bunx", "uvx", "node", "python", "python3", "uv", "deno") and len(words) > 1
-    name = os.path.basename(words[1]) if runner else words[0]
+_RUNNERS = frozenset({"npx", "bunx", "uvx", "node", "python", "python3", "uv", "deno"})
+_INLINE_CODE = frozenset({"-c", "-e", "--eval"})
+
+
+def derive_server_name(argv: Sequence[str]) -> str:
+    """A name for a server that nobody named: its program, or the package or script that a runner is asked to run."""
+    program = os.path.basename(argv[0])
+    # Code on the command line is no name.
+    if not _INLINE_CODE.isdisjoint(argv[1:]):
+        return program
+    words = [word for word in argv[1:] if not word.startswith("-")]
+    name = os.path.basename(words[0]) if program in _RUNNERS and words else program
+    # Without the version: `package@1.2` becomes `package`. A bare `@x` stays as it is.
     return name.partition("@")[0] or name

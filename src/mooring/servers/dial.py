@@ -1,4 +1,4 @@
-"""A program that is to be a server: started, spoken to, and ended with everything it started."""
+"""A program that is to be a server: started, talked to, and ended with everything it started."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -21,10 +21,13 @@ from mooring.wire.session.session import Session
 from mooring.wire.stdio.pipes import StdioTransport
 
 LAST_LINES, LAST_CHARACTERS, LONGEST_LINE = 20, 4096, 300
-HASTE = 0.3
+"""How much of its stderr an error quotes."""
+FAILED_START_GRACE = 0.3
+"""Seconds between SIGTERM and SIGKILL for a program that never became a server."""
 INSTALLERS = frozenset({"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"})
-INSTALLING = 180.0
-"""How long a start may take that may have to download its program first."""
+"""Programs that may have to download what they are asked to run."""
+INSTALL_TIMEOUT = 180.0
+"""Seconds for a start that may include a download: the usual 30 s would end a first `npx` in the middle of it."""
 
 
 @asynccontextmanager
@@ -35,34 +38,42 @@ async def dial(
     server: str,
     client: Client | None = None,
     limits: Limits | None = None,
-    known: EraName | None = None,
+    known_era: EraName | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Session]:
-    """A session with the program, all of its beginning within `Limits.connect`; `known` is its era, if it is known.
+    """Start a program and open a session with it, all within `Limits.connect`.
 
-    `on_line` is given each line that the program writes to its standard error, without the secrets it was given.
+    `known_era` is the era of the protocol that it spoke last time. `on_line` gets each line that the program writes to
+    its stderr, without the secrets it was given.
 
     Raises:
-        ServerError: its `stage` says how far it came, and it carries what is known of the process.
+        ServerError: its `stage` says how far the start came, and it carries what is known of the process.
     """
     limits = limits or Limits()
-    line = _Line(launch, guard, server, limits, on_line)
+    process = _ServerProcess(launch, guard, server, limits, on_line)
     opened = False
     try:
-        session = await negotiate(line.start, server=server, client=client, limits=limits, known=known)
+        session = await negotiate(process.start, server=server, client=client, limits=limits, known=known_era)
         opened = True
         async with session:
             yield session
     except ServerError as error:
-        line.explain(error)
+        process.explain(error)
         raise
     finally:
-        # Whoever could not begin has waited long enough already.
-        await (line.end() if opened else line.end(0.0, HASTE))
+        if opened:
+            await process.end()
+        else:
+            # The caller has waited for the whole deadline already: the usual grace would come on top of it.
+            await process.end(0.0, FAILED_START_GRACE)
 
 
-class _Line:
-    """The program of one server; some have to be started a second time, to be spoken to in the old way."""
+class _ServerProcess:
+    """The process of one server, perhaps the second one of an attempt.
+
+    Old Python servers die of the question which era they belong to: a method that they don't know ends them, some of
+    them only when the next line comes. Negotiation then asks for a new process and begins with the handshake.
+    """
 
     def __init__(
         self, launch: Launch, guard: Guard, server: str, limits: Limits, on_line: Callable[[str], None] | None
@@ -82,64 +93,69 @@ class _Line:
             child.stdin,
             server=self._server,
             limits=self._limits,
-            ended=lambda: _ending(child, self._launch),
+            ended=lambda: _wait_for_exit(child, self._launch),
             close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
         )
 
     async def _spawn(self) -> Child:
-        start, seconds = self._launch, self._limits.connect
+        launch, seconds = self._launch, self._limits.connect
         try:
             async with asyncio.timeout(seconds):
-                return await self._guard.spawn(start.argv, env=start.env, cwd=start.cwd, on_stderr=self._on_line)
+                return await self._guard.spawn(launch.argv, env=launch.env, cwd=launch.cwd, on_stderr=self._on_line)
         except TimeoutError:
             raise TimedOut(self._server, "to being started", seconds, stage="spawn") from None
         except SpawnError as error:
             raise SpawnError(
-                start.redact(str(error)),
+                launch.redact(str(error)),
                 command=error.command,
                 cwd=error.cwd,
                 code=error.code,
                 cause=error.cause,
                 server=self._server,
-                withheld=_lacked(start),
+                withheld=_withheld_to_blame(launch),
             ) from None
 
     async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
+        """Close its stdin, then terminate, then kill it with everything it started."""
         if self._child is not None:
             await self._child.close(grace, term_grace)
 
     def explain(self, error: ServerError) -> None:
         """Add what is known of the process to whatever went wrong with it."""
         error.withheld = error.withheld or self._launch.withheld
-        if self._child is not None:
-            error.stderr = error.stderr or _last_lines(self._child, self._launch)
-            if error.exit_code is None and self._child.exited.done():
-                error.exit_code = _code(self._child.exited.result())
+        if self._child is None:
+            return
+        error.stderr = error.stderr or _last_lines(self._child, self._launch)
+        if error.exit_code is None and self._child.exited.done():
+            error.exit_code = _exit_code(self._child.exited.result())
 
 
-def patient(launch: Launch, limits: Limits) -> Limits:
-    """The same limits, with more time to begin where a program may have to be downloaded first."""
-    slow = basename(launch.argv[0]) in INSTALLERS
-    return replace(limits, connect=max(limits.connect, INSTALLING)) if slow else limits
+def allow_install_time(launch: Launch, limits: Limits) -> Limits:
+    """The same limits, with more time to start if the program may have to be downloaded first."""
+    if basename(launch.argv[0]) not in INSTALLERS:
+        return limits
+    return replace(limits, connect=max(limits.connect, INSTALL_TIMEOUT))
 
 
-def _lacked(start: Launch) -> tuple[str, ...]:
-    """The variables for want of which it may have failed: none makes up for a folder that is not there."""
-    return start.withheld if isdir(start.cwd) else ()
+def _withheld_to_blame(launch: Launch) -> tuple[str, ...]:
+    """The withheld variables, unless the folder is missing: no variable would help with that."""
+    return launch.withheld if isdir(launch.cwd) else ()
 
 
-async def _ending(child: Child, launch: Launch) -> Ending:
-    code = _code(await asyncio.shield(child.exited))  # others wait for it too
+async def _wait_for_exit(child: Child, launch: Launch) -> Ending:
+    code = _exit_code(await asyncio.shield(child.exited))  # others wait for it too
     cause = "" if code is not None else "the guard that kept its process died"
     return Ending(cause, exit_code=code, stderr=_last_lines(child, launch), withheld=launch.withheld)
 
 
-def _code(status: int) -> int | None:
+def _exit_code(status: int) -> int | None:
+    # If the guard died, nobody learned how the child ended: better no code than an invented one.
     return None if status == LOST else status
 
 
 def _last_lines(child: Child, launch: Launch) -> tuple[str, ...]:
-    """The end of what the program wrote, bounded, without the secrets it was given."""
+    """The end of what the program wrote to stderr, bounded, without the secrets it was given."""
+    # Redacted before it is cut: half a secret would not be recognized.
     text = launch.redact(child.stderr_tail)[-LAST_CHARACTERS:]
     lines = [line for line in text.splitlines() if line.strip()]
     return tuple(line[-LONGEST_LINE:] for line in lines[-LAST_LINES:])

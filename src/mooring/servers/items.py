@@ -1,4 +1,4 @@
-"""What servers offer besides tools: resources, patterns of addresses and prompts, each with the server that has it."""
+"""What servers offer besides tools: resources, resource templates and prompts, each with the server that has it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -21,20 +21,23 @@ class Item(Struct, frozen=True):
     item: Resource | ResourceTemplate | Prompt
 
 
-async def of_one(server: Server, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
-    """What a server lists, which is remembered of it from then on. Raises: ServerError."""
-    listing = await server.ask(ask)
-    server.offering.learn(**{what: listing})
+async def list_server_items(server: Server, kind: str, fetch: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
+    """Have a server list one kind of item, and remember the list. Raises: ServerError."""
+    listing = await server.ask(fetch)
+    server.offering.learn(**{kind: listing})
     return [Item(server.name, item) for item in listing.items]
 
 
-async def of_all(servers: Iterable[Server], what: str, ask: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
-    """What all list that can be reached, asked side by side."""
-    found: list[Item] = []
-    listed = (of_one(server, what, ask) for server in servers)
-    for result in await asyncio.gather(*listed, return_exceptions=True):
-        if isinstance(result, BaseException) and not isinstance(result, MooringError):
-            raise result
-        if not isinstance(result, BaseException):
-            found += result
-    return found
+async def list_all_items(
+    servers: Iterable[Server], kind: str, fetch: Callable[[Session], Awaitable[Listing[T]]]
+) -> list[Item]:
+    """The items of all servers, asked at the same time; a server that fails is left out."""
+    requests = [list_server_items(server, kind, fetch) for server in servers]
+    items: list[Item] = []
+    for outcome in await asyncio.gather(*requests, return_exceptions=True):
+        if isinstance(outcome, MooringError):
+            continue
+        if isinstance(outcome, BaseException):
+            raise outcome
+        items += outcome
+    return items

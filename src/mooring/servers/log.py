@@ -1,9 +1,10 @@
-"""What a server wrote, bounded, on disk: one file for each server, and one more for what came before.
+"""What servers write, bounded, on disk: one file for each server, and one more with what came before.
 
 A line is `time level text`, as in `2026-07-28T09:30:00.125Z error no such table`. A line break in the text is
 written `\\n`, a carriage return `\\r`, and a backslash twice, so that an entry is a line and nothing is lost.
-Several processes may write to the same file: each line is one write at its end, and whoever finds it full moves it
-away. Texts come here without secrets; control characters stay, for whoever shows them to make visible.
+Several processes may write to the same file: each line is one `write` with O_APPEND, and the process that finds the
+file full moves it away. Texts arrive here without secrets. Control characters stay; whoever shows them makes them
+visible.
 """
 
 import os
@@ -20,21 +21,22 @@ from mooring import files
 from mooring.core.where import Where
 from mooring.errors import FileError
 
-FULL: Final = files.MIB
-"""From this size on a file is moved away; of each server there are two files at most."""
-LONGEST: Final = 64 * 1024
-"""The bytes of a text beyond this are cut."""
-LINES: Final = 100
-POLL: Final = 0.2
-OPEN: Final = 32
-"""How many files are held open at once."""
+MAX_FILE_SIZE: Final = files.MIB
+"""A file of this size is moved away; each server has two files at most."""
+MAX_TEXT: Final = 64 * 1024
+"""Bytes of a text beyond this are cut."""
+DEFAULT_LINES: Final = 100
+POLL_INTERVAL: Final = 0.2
+MAX_OPEN_FILES: Final = 32
+"""Files held open at once."""
 
+# A log is never a link, and opening a FIFO that someone put in its place must not block.
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class LogEntry(Struct, frozen=True):
-    """One thing a server wrote; the time is UTC, in ISO form."""
+    """One thing that a server wrote; the time is UTC, in ISO form."""
 
     time: str
     level: str
@@ -42,55 +44,56 @@ class LogEntry(Struct, frozen=True):
 
 
 class ServerLog:
-    """Keeps what servers write. Never an error: what cannot be kept is counted in `dropped`."""
+    """Records what servers write. It raises nothing: what cannot be recorded is counted in `dropped`."""
 
-    def __init__(self, where: Where, *, full: int = FULL) -> None:
+    def __init__(self, where: Where, *, full: int = MAX_FILE_SIZE) -> None:
         self.dropped = 0
         self._where = where
         self._full = full
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, _LogFile] = {}
 
     def write(self, server: str, level: str, text: str) -> None:
-        """Keep one entry; the first of a server opens its file."""
+        """Record one entry; the first one of a server opens its file."""
         try:
-            self._file(server).append(_line(level, text))
+            self._open_file(server).append(_format_line(level, text))
         except (OSError, FileError):
             self.dropped += 1
 
     def close(self) -> None:
-        """Close every file; the next line would open its own again."""
+        """Close every file; the next entry would open its file again."""
         while self._files:
             self._files.popitem()[1].close()
 
-    def _file(self, server: str) -> "_File":
+    def _open_file(self, server: str) -> "_LogFile":
         if server not in self._files:
-            while len(self._files) >= OPEN:
-                self._files.pop(next(iter(self._files))).close()
-            self._files[server] = _File(path(self._where, server), self._full)
+            while len(self._files) >= MAX_OPEN_FILES:
+                oldest = next(iter(self._files))
+                self._files.pop(oldest).close()
+            self._files[server] = _LogFile(log_path(self._where, server), self._full)
         return self._files[server]
 
 
-def path(where: Where, server: str) -> str:
-    """Where the newest of what a server wrote is kept; before it comes the same with `.1`."""
+def log_path(where: Where, server: str) -> str:
+    """The file with a server's newest entries; the older ones are in the same with `.1`."""
     return f"{_folder(where)}/{file_name(server)}.log"
 
 
-def read(where: Where, server: str, lines: int = LINES) -> list[LogEntry]:
+def read(where: Where, server: str, lines: int = DEFAULT_LINES) -> list[LogEntry]:
     """The last entries of a server, oldest first."""
-    with _Reader(path(where, server)) as reader:
-        return _last(reader, lines)
+    with _Reader(log_path(where, server)) as reader:
+        return _last_entries(reader, lines)
 
 
-async def follow(where: Where, server: str, lines: int = LINES) -> AsyncIterator[LogEntry]:
+async def follow(where: Where, server: str, lines: int = DEFAULT_LINES) -> AsyncIterator[LogEntry]:
     """The last entries of a server, then each as it is written, for as long as somebody listens."""
     import asyncio
 
-    with _Reader(path(where, server)) as reader:
-        for entry in _last(reader, lines):
+    with _Reader(log_path(where, server)) as reader:
+        for entry in _last_entries(reader, lines):
             yield entry
         while True:
-            await asyncio.sleep(POLL)
-            for entry in _entries(reader.all()):
+            await asyncio.sleep(POLL_INTERVAL)
+            for entry in _parse_entries(reader.read_all()):
                 yield entry
 
 
@@ -124,46 +127,49 @@ def _folder(where: Where) -> str:
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _ESCAPED: Final = r"\\([\\nr])"
-_MEANT: Final = {"\\": "\\", "n": "\n", "r": "\r"}
-_CUT: Final = "…".encode()
+_UNESCAPED: Final = {"\\": "\\", "n": "\n", "r": "\r"}
+_ELLIPSIS: Final = "…".encode()
 _ENTRY: Final = r"(?s)(\d{4}-\d\d-\d\dT[\d:.]+Z) (\w+) (.*)"
 
 
-def _line(level: str, text: str) -> bytes:
+def _format_line(level: str, text: str) -> bytes:
     now = time.time()
     moment = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now * 1000) % 1000:03d}Z"
     word = re.sub(r"\W", "", level)[:16] or "info"
-    flat = text[:LONGEST].translate(_ESCAPES)
-    body = _bounded(f"{moment} {word} {flat}".encode(errors="replace"), cut=len(text) > LONGEST)
+    flat = text[:MAX_TEXT].translate(_ESCAPES)
+    body = f"{moment} {word} {flat}".encode(errors="replace")
+    if len(text) > MAX_TEXT or len(body) > MAX_TEXT:
+        body = _cut(body) + _ELLIPSIS
     return body + b"\n"
 
 
-def _bounded(body: bytes, *, cut: bool) -> bytes:
-    """At most `LONGEST` bytes, none of them half a character or half an escape."""
-    if len(body) > LONGEST:
-        cut, body = True, body[:LONGEST].decode(errors="ignore").encode()
-        if (len(body) - len(body.rstrip(b"\\"))) % 2:
-            body = body[:-1]
-    return body + _CUT if cut else body
+def _cut(body: bytes) -> bytes:
+    """At most `MAX_TEXT` bytes, without half a character or half an escape at the end."""
+    if len(body) <= MAX_TEXT:
+        return body
+    body = body[:MAX_TEXT].decode(errors="ignore").encode()
+    backslashes = len(body) - len(body.rstrip(b"\\"))
+    return body[:-1] if backslashes % 2 else body
 
 
-def _entries(lines: Iterable[bytes]) -> Iterator[LogEntry]:
-    """What stands in lines; those that a full disk cut off too early hold nothing."""
+def _parse_entries(lines: Iterable[bytes]) -> Iterator[LogEntry]:
+    """The entries in lines; a line that a full disk cut short is skipped."""
     for line in lines:
-        if found := re.fullmatch(_ENTRY, line.decode(errors="replace")):
+        found = re.fullmatch(_ENTRY, line.decode(errors="replace"))
+        if found is not None:
             moment, level, text = found.groups()
-            yield LogEntry(moment, level, re.sub(_ESCAPED, lambda escape: _MEANT[escape[1]], text))
+            yield LogEntry(moment, level, re.sub(_ESCAPED, lambda escape: _UNESCAPED[escape[1]], text))
 
 
-def _last(reader: "_Reader", lines: int) -> list[LogEntry]:
-    return list(_entries(deque(reader.all(), maxlen=max(lines, 0))))
+def _last_entries(reader: "_Reader", lines: int) -> list[LogEntry]:
+    return list(_parse_entries(deque(reader.read_all(), maxlen=max(lines, 0))))
 
 
 # --- files --------------------------------------------------------------------------------------------------
 
 
-class _File:
-    """A file to which lines are added, moved to `.1` when it is full."""
+class _LogFile:
+    """A file that lines are appended to, moved to `.1` when it is full."""
 
     def __init__(self, path: str, full: int) -> None:
         self._path = path
@@ -172,12 +178,10 @@ class _File:
         self._torn = False
 
     def append(self, line: bytes) -> None:
-        """Add a line in one write.
-
-        Raises: OSError, FileError where it could not be added whole.
-        """
-        if self._fd < 0 or self._worn():
-            self._renew()
+        """Append a line in one write. Raises: OSError; FileError if not all of it could be written."""
+        if self._fd < 0 or self._must_reopen():
+            self._reopen()
+        # After half a line, a line break keeps the next one apart from it.
         data = b"\n" + line if self._torn else line
         written = os.write(self._fd, data)
         self._torn = written < len(data)
@@ -189,12 +193,12 @@ class _File:
             os.close(self._fd)
         self._fd = -1
 
-    def _worn(self) -> bool:
-        """Whether it is full or was removed; one that others moved away is full, so it need not be looked for."""
+    def _must_reopen(self) -> bool:
+        """Whether the file is full or was removed. One that another process moved away is full, so that is covered."""
         found = os.fstat(self._fd)
         return found.st_size >= self._full or not found.st_nlink
 
-    def _renew(self) -> None:
+    def _reopen(self) -> None:
         self.close()
         _make_folder(os.path.dirname(self._path))
         self._fd = _open(self._path, _APPEND)
@@ -203,8 +207,9 @@ class _File:
             self._fd = _open(self._path, _APPEND)
 
     def _move_away(self) -> bool:
-        """Move a full file; where another process is at it, a few more lines go to the old one."""
+        """Move a full file away; while another process does it, a few more lines go to the old one."""
         try:
+            # Never waits: writing a log must not hold up the event loop.
             with files.locked(self._path, seconds=0):
                 if os.lstat(self._path).st_size >= self._full:
                     os.replace(self._path, f"{self._path}.1")
@@ -214,12 +219,12 @@ class _File:
 
 
 class _Reader:
-    """Reads lines from the oldest there are to the newest, on from file to file as they are moved away."""
+    """Reads lines from the oldest to the newest, and goes on from file to file as they are moved away."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._fd = -1
-        self._left: tuple[int, int] | None = None
+        self._previous: tuple[int, int] | None = None
         self._rest = b""
 
     def __enter__(self) -> "_Reader":
@@ -228,16 +233,16 @@ class _Reader:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def all(self) -> Iterator[bytes]:
-        """Every line there is now."""
+    def read_all(self) -> Iterator[bytes]:
+        """Every line that is there now."""
         while lines := self.poll():
             yield from lines
 
     def poll(self) -> list[bytes]:
-        """The lines that have come since; an unfinished one waits for its end."""
+        """The lines that are new since the last time; an unfinished one waits for its end."""
         lines = self._drain()
-        # Whoever had the file open may have added to it just after it was moved: it is left when it brings no more.
-        while not lines and self._turn():
+        # A process that had the file open may append to it even after it was moved, so it is read to its end first.
+        while not lines and self._advance():
             lines = self._drain()
         return lines
 
@@ -245,23 +250,23 @@ class _Reader:
         if self._fd < 0:
             return []
         *lines, self._rest = (self._rest + os.read(self._fd, files.MIB)).split(b"\n")
-        if len(self._rest) > 2 * LONGEST:  # nothing of ours
+        if len(self._rest) > 2 * MAX_TEXT:  # not written by a ServerLog
             lines, self._rest = [*lines, self._rest], b""
         return lines
 
-    def _turn(self) -> bool:
-        """Go on to the file that comes after this one, if there is one."""
-        here = None if self._fd < 0 else _same(os.fstat(self._fd))
-        if here is not None and here == _identity(self._path):
+    def _advance(self) -> bool:
+        """Go on to the file after this one, if there is one."""
+        here = None if self._fd < 0 else _file_id(os.fstat(self._fd))
+        if here is not None and here == _file_id_at(self._path):
             return False
         older = f"{self._path}.1"
-        following = self._path if _identity(older) in (None, here, self._left) else older
+        following = self._path if _file_id_at(older) in (None, here, self._previous) else older
         try:
             fd = _open(following, _READ)
         except OSError:
             return False
         self._close()
-        self._fd, self._left = fd, here
+        self._fd, self._previous = fd, here
         return True
 
     def _close(self) -> None:
@@ -271,7 +276,7 @@ class _Reader:
 
 
 def _open(path: str, flags: int) -> int:
-    """A descriptor of a regular file. Raises: OSError."""
+    """Open a regular file. Raises: OSError, also for anything else."""
     fd = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -284,12 +289,12 @@ def _make_folder(folder: str) -> None:
         os.makedirs(each, mode=0o700, exist_ok=True)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _file_id_at(path: str) -> tuple[int, int] | None:
     try:
-        return _same(os.lstat(path))
+        return _file_id(os.lstat(path))
     except OSError:
         return None
 
 
-def _same(found: os.stat_result) -> tuple[int, int]:
+def _file_id(found: os.stat_result) -> tuple[int, int]:
     return found.st_dev, found.st_ino

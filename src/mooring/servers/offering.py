@@ -1,4 +1,4 @@
-"""What one server offers, as far as it is known: kept, listed anew when it changes, and each change told."""
+"""What one server offers as far as is known: remembered, listed again when it changes, and each change announced."""
 
 from collections.abc import Callable
 from time import time
@@ -14,7 +14,7 @@ from mooring.wire.session.session import Session
 
 
 class Offering:
-    """The last word of a server on its tools, resources and prompts, perhaps from long ago."""
+    """The last known tools, resources and prompts of a server, perhaps from long ago."""
 
     def __init__(
         self, server: str, offer: Offer | None, emit: Callable[[Event], None], remember: Callable[[Offer], None]
@@ -30,51 +30,56 @@ class Offering:
         return self.offer.tools.items if self.offer is not None else ()
 
     @property
-    def stale(self) -> bool:
-        """Whether the server said that something is another by now."""
+    def is_stale(self) -> bool:
+        """Whether the server said that one of its lists changed."""
         return bool(self._changed)
 
-    def changed(self, what: ListName) -> None:
-        self._changed.add(what)
+    def mark_changed(self, kind: ListName) -> None:
+        """Note that a list has to be fetched again."""
+        self._changed.add(kind)
 
-    def arrived(self, session: Session) -> None:
-        """A new connection: its tools were listed; what else was known of it stays until it is asked for."""
+    def take_session(self, session: Session) -> None:
+        """Take the tools of a new connection; what else is known stays until someone asks for it."""
         known = self.offer
         fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools)
         if known is not None:
             fresh = replace(fresh, resources=known.resources, templates=known.templates, prompts=known.prompts)
-        self._listed(fresh)
+        self._take_tools(fresh)
 
     def learn(self, **lists: Any) -> None:
-        """Keep what was just listed of its resources, templates or prompts."""
+        """Remember the resources, templates or prompts that were just listed."""
         if self.offer is not None:
             self.offer = replace(self.offer, **lists)
             self._remember(self.offer)
 
     async def catch_up(self, session: Session) -> None:
-        """List again whatever changed. Raises: what a session raises."""
+        """Fetch every list that changed. Raises: what a session raises."""
         while self._changed:
             await self.relist(session, self._changed.pop())
 
-    async def relist(self, session: Session, what: ListName) -> None:
-        """List one thing again, and tell what came and went. Raises: what a session raises."""
-        if what == "tools":
+    async def relist(self, session: Session, kind: ListName) -> None:
+        """Fetch one list again, and announce what changed. Raises: what a session raises."""
+        if kind == "tools":
             tools = await session.list_tools()
             if self.offer is not None:
-                self._listed(replace(self.offer, tools=tools, at=time()))
+                self._take_tools(replace(self.offer, tools=tools, at=time()))
             return
-        if what == "resources":
+        if kind == "resources":
+            # One notification covers resources and templates; templates are listed again when next asked for.
             self.learn(resources=await session.list_resources(), templates=None)
         else:
             self.learn(prompts=await session.list_prompts())
-        self._emit(ListChanged(self._server, what))
+        self._emit(ListChanged(self._server, kind))
 
-    def _listed(self, offer: Offer) -> None:
+    def _take_tools(self, offer: Offer) -> None:
+        """Replace the offer, and announce which tools came, went or changed."""
         before = {tool.name: tool for tool in self.tools}
-        now = {tool.name: tool for tool in offer.tools.items}
+        after = {tool.name: tool for tool in offer.tools.items}
         self.offer = offer
         self._remember(offer)
-        changed = tuple(sorted(name for name in before.keys() & now.keys() if before[name] != now[name]))
-        added, removed = tuple(sorted(now.keys() - before.keys())), tuple(sorted(before.keys() - now.keys()))
+        added = sorted(after.keys() - before.keys())
+        removed = sorted(before.keys() - after.keys())
+        in_both = before.keys() & after.keys()
+        changed = sorted(name for name in in_both if before[name] != after[name])
         if added or removed or changed:
-            self._emit(ToolsChanged(self._server, added, removed, changed))
+            self._emit(ToolsChanged(self._server, tuple(added), tuple(removed), tuple(changed)))

@@ -1,4 +1,4 @@
-"""Pure: what must happen for the servers that run to become those that are wanted."""
+"""Pure: what has to happen so that the servers that run become those that are wanted."""
 
 from collections.abc import Mapping
 
@@ -8,35 +8,41 @@ from mooring.core.approved import Approved
 
 
 class Plan(Struct, frozen=True):
-    """Names, each in one of the groups, sorted."""
+    """Server names, each in exactly one group, sorted."""
 
     start: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
     replace: tuple[str, ...] = ()
-    """Another program or address than before."""
-    amend: tuple[str, ...] = ()
-    """The same one, offered otherwise: other filters, deadlines or lifecycle."""
+    """Servers whose program or address changed."""
+    update: tuple[str, ...] = ()
+    """The same program or address with other filters, timeouts or lifecycle: nothing is restarted for that."""
     keep: tuple[str, ...] = ()
 
-    @property
-    def changes(self) -> bool:
-        return bool(self.start or self.stop or self.replace or self.amend)
 
-
-def plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -> Plan:
-    """How to get from the one to the other, leaving alone whatever stays the same."""
-    both = sorted(running.keys() & wanted.keys())
-    same = [name for name in both if running[name].same_program(wanted[name])]
+def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -> Plan:
+    """How to get from the running servers to the wanted ones while leaving alone whatever stays the same."""
+    replace: list[str] = []
+    update: list[str] = []
+    keep: list[str] = []
+    for name in sorted(running.keys() & wanted.keys()):
+        before, after = running[name], wanted[name]
+        if not before.same_program(after):
+            replace.append(name)
+        elif _runtime_options(before) != _runtime_options(after):
+            update.append(name)
+        else:
+            keep.append(name)
     return Plan(
         start=tuple(sorted(wanted.keys() - running.keys())),
         stop=tuple(sorted(running.keys() - wanted.keys())),
-        replace=tuple(name for name in both if name not in same),
-        amend=tuple(name for name in same if _offered(running[name]) != _offered(wanted[name])),
-        keep=tuple(name for name in same if _offered(running[name]) == _offered(wanted[name])),
+        replace=tuple(replace),
+        update=tuple(update),
+        keep=tuple(keep),
     )
 
 
-def _offered(approved: Approved) -> tuple[object, ...]:
+def _runtime_options(approved: Approved) -> tuple[object, ...]:
+    """What can change while a server runs."""
     config = approved.config
     return (
         config.tools_allow,

@@ -1,60 +1,73 @@
-"""Pure: how long to wait before a server is tried again, and when it is left alone.
+"""Pure: how long to wait before a server is tried again, and when to stop trying.
 
-A program that died is started again after half a second, then one, two and four. A server behind an address is tried
-at once, then after 15 s, doubling to five minutes, for as long as somebody wants it. Every pause is spread, so that
-many who lost the same thing do not come back together.
+A program that died is restarted after 0.5 s, then 1, 2 and 4 s, then no more. A server behind a URL is tried again at
+once, then after 15 s, doubling up to five minutes, for as long as someone wants it.
 """
 
 from collections import deque
 
-STDIO = (0.5, 1.0, 2.0, 4.0)
-HTTP_FIRST, HTTP_MOST = 15.0, 300.0
+# Restarting a program costs a process each time, so these attempts end. An address that refuses a connection costs
+# next to nothing, so those attempts go on, ever more rarely.
+STDIO_PAUSES = (0.5, 1.0, 2.0, 4.0)
+HTTP_FIRST = 15.0
+HTTP_LONGEST = 300.0
 SPREAD = 0.2
-"""A pause is up to this much shorter or longer than it says."""
+"""A pause is up to this fraction shorter or longer: those who lost a server together must not return together."""
 
-MOST, SPAN = 5, 30.0
-"""More failures than this within so many seconds are too many."""
-GAP = 1.0
-"""Whoever needs a server that is waited for has it tried at once, but for the last attempt being younger than this."""
-REST = 60.0
-"""So long a server that failed too often is left alone; then whoever needs it may have it tried once more."""
+# The breaker. The pauses above don't stop a server that starts, answers, and dies again: each success resets them.
+MAX_FAILURES = 5
+"""A server that fails more often than this within `FAILURE_WINDOW` is suspended."""
+FAILURE_WINDOW = 30.0
+COOLDOWN = 60.0
+"""A suspended server isn't touched for this many seconds; after that, the next caller may have it tried once more."""
+
+MIN_GAP = 1.0
+"""A caller cuts the pause before the next attempt short, unless the last attempt began less than this long ago."""
 
 
-def pause(attempt: int, *, remote: bool, chance: float, asked: float | None = None) -> float | None:
-    """Seconds to wait before the `attempt`-th try after a loss, counted from 1; `None` where enough was tried.
+def compute_pause(attempt: int, *, remote: bool, chance: float, retry_after: float | None = None) -> float | None:
+    """Seconds to wait before the `attempt`-th try after a loss, counted from 1; `None` to give up.
 
-    `chance` is between 0 and 1; `asked` is what the server wants to be left alone for.
+    `chance`, between 0 and 1, spreads the pause. `retry_after` is how long the server asked to be left alone.
     """
     if remote:
-        seconds = 0.0 if attempt == 1 else min(HTTP_FIRST * 2 ** (attempt - 2), HTTP_MOST)
-    elif attempt <= len(STDIO):
-        seconds = STDIO[attempt - 1]
+        seconds = _http_pause(attempt)
+    elif attempt <= len(STDIO_PAUSES):
+        seconds = STDIO_PAUSES[attempt - 1]
     else:
         return None
-    return max(seconds * (1 - SPREAD + 2 * SPREAD * chance), asked or 0.0)
+    spread = 1 - SPREAD + 2 * SPREAD * chance
+    return max(seconds * spread, retry_after or 0.0)
+
+
+def _http_pause(attempt: int) -> float:
+    if attempt == 1:
+        return 0.0
+    return float(min(HTTP_FIRST * 2 ** (attempt - 2), HTTP_LONGEST))
 
 
 class Breaker:
-    """Counts failures, and opens where there were too many."""
+    """Counts failures, and opens if there are too many in a short time."""
 
     def __init__(self) -> None:
-        self._times: deque[float] = deque(maxlen=MOST + 1)
-        self._opened: float | None = None
+        self._times: deque[float] = deque(maxlen=MAX_FAILURES + 1)
+        self._opened_at: float | None = None
 
     def is_open(self, now: float) -> bool:
-        """Whether the server is to be left alone."""
-        return self._opened is not None and now - self._opened < REST
+        """Whether the server must not be tried."""
+        return self._opened_at is not None and now - self._opened_at < COOLDOWN
 
-    def count(self, now: float) -> bool:
-        """Note a failure; whether it may be tried again."""
-        if self._opened is not None:
+    def record_failure(self, now: float) -> bool:
+        """Count a failure; return whether the server may be tried again."""
+        # A failure after the breaker opened is the first one after the cooldown: counting starts over.
+        if self._opened_at is not None:
             self.reset()
         self._times.append(now)
-        if len(self._times) > MOST and now - self._times[0] < SPAN:
-            self._opened = now
-        return self._opened is None
+        if len(self._times) > MAX_FAILURES and now - self._times[0] < FAILURE_WINDOW:
+            self._opened_at = now
+        return self._opened_at is None
 
     def reset(self) -> None:
-        """A person said to try again, or it has rested long enough."""
+        """Forget every failure: a person asked for another try, or the cooldown has passed."""
         self._times.clear()
-        self._opened = None
+        self._opened_at = None

@@ -1,4 +1,7 @@
-"""One server of a host: what is known of it, what it is asked, and what it tells. Its keeper keeps it connected."""
+"""One server of a host: what is known of it, what it is asked, and what it reports.
+
+Its supervisor keeps it connected; nothing here opens or closes a connection itself.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -30,10 +33,10 @@ from mooring.errors import (
     Stage,
     TimedOut,
 )
-from mooring.servers.asking import client
-from mooring.servers.launch.prepare import Launch, Reach, prepare
+from mooring.servers.asking import make_client
+from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
+from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
-from mooring.servers.reach import connection, context, installs, limits_of, prepared
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, ListName, Root
@@ -41,27 +44,27 @@ from mooring.wire.session.session import Session
 
 T = TypeVar("T")
 
-_LOST = (ServerDied, Closed, ConnectError, GuardLost)
-"""What a call fails of when the connection is lost under it."""
-_LASTING = (TimedOut, ServerDied, HandshakeError)
-"""What an attempt is likely to fail of again. A program or an address that is not there costs nothing to try."""
+_CONNECTION_LOST = (ServerDied, Closed, ConnectError, GuardLost)
+"""The errors of a call whose connection was lost."""
+_WORTH_REMEMBERING = (TimedOut, ServerDied, HandshakeError)
+"""Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
 
 
 class Server:
-    """A server that may be started, whatever its state just now."""
+    """A server that may be started, whatever its status right now."""
 
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self.approved = approved
-        self.origin = _origin(approved.config)
+        self.origin = _describe_origin(approved.config)
         """Where its definition comes from, in words."""
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer)
-        self.limits: Limits = limits_of(approved.config, shared.defaults.limits)
+        self.limits: Limits = resolve_limits(approved.config, shared.defaults.limits)
         self._shared = shared
         self._loop = asyncio.get_running_loop()
-        self._keeper = Supervisor(self, shared.defaults.chance)
-        self._listeners: set[Callable[[str], None]] = set()
+        self._supervisor = Supervisor(self, shared.defaults.chance)
+        self._update_listeners: set[Callable[[str], None]] = set()
         self._secrets: tuple[str, ...] = ()
-        """The values that it was given and must not be shown, should it repeat them."""
+        """The values it was given that must not be shown if it repeats them."""
 
     # --- what is known of it --------------------------------------------------------------------------------------
 
@@ -75,7 +78,7 @@ class Server:
 
     @property
     def offer(self) -> Offer | None:
-        """What it offers, as far as it is known: from its last connection, perhaps long ago."""
+        """What it offers as far as is known: from its last connection, perhaps long ago."""
         return self.offering.offer
 
     @property
@@ -85,86 +88,89 @@ class Server:
 
     @property
     def status(self) -> Status:
-        return self._keeper.status
+        return self._supervisor.status
 
     @property
     def is_connected(self) -> bool:
-        return self._keeper.session is not None
+        return self._supervisor.session is not None
 
     @property
     def error(self) -> MooringError | None:
-        """Why the last attempt came to nothing, where it did."""
-        return self._keeper.error
+        """Why the last attempt failed, if it did."""
+        return self._supervisor.error
 
     @property
     def in_flight(self) -> int:
         """How many calls have no outcome yet."""
-        return self._keeper.use.calls
+        return self._supervisor.usage.calls
 
     @property
-    def installing(self) -> bool:
+    def may_install(self) -> bool:
         """Whether its next start may have to download its program."""
-        return self.offer is None and installs(self.config)
+        # A server whose tools are known has run before, so its program has been downloaded.
+        return self.offer is None and may_install(self.config)
 
     @property
-    def patience(self) -> float:
-        """How many seconds it may take to begin."""
-        return max(self.limits.connect, self._shared.defaults.installing) if self.installing else self.limits.connect
+    def connect_timeout(self) -> float:
+        """How many seconds it may take to connect."""
+        if not self.may_install:
+            return self.limits.connect
+        return max(self.limits.connect, self._shared.defaults.installing)
 
-    def amend(self, approved: Approved) -> None:
-        """The same program, offered otherwise."""
+    def update(self, approved: Approved) -> None:
+        """Take another definition of the same program: other filters, timeouts or lifecycle."""
         self.approved = approved
-        self.origin = _origin(approved.config)
-        self.limits = limits_of(approved.config, self._shared.defaults.limits)
-        self._keeper.ring()
+        self.origin = _describe_origin(approved.config)
+        self.limits = resolve_limits(approved.config, self._shared.defaults.limits)
+        self._supervisor.wake()
 
     # --- its connection -------------------------------------------------------------------------------------------
 
     def start(self) -> "asyncio.Future[Session]":
-        """Connect in the background, unless that is under way; what is returned comes true when it is up."""
-        return self._keeper.start()
+        """Connect in the background unless that is under way; the future resolves once the server is connected."""
+        return self._supervisor.start()
 
     async def session(self, until: float = inf) -> Session:
-        """The connection, made if need be, and waited for while it is being mended, up to a moment of the loop's clock.
+        """Return the session, connecting if need be, by a moment of the loop's clock.
 
-        Raises: ServerError; NotApproved where it is no longer what was approved.
+        Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
-        return await self._keeper.wait(until)
+        return await self._supervisor.wait(until)
 
-    def hold(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Keep it connected, and hear which of its resources changed; call what is returned to let go."""
-        self._listeners.add(listener)
-        self._keeper.hold()
+    def keep_connected(self, on_update: Callable[[str], None]) -> Callable[[], None]:
+        """Stay connected, and pass on which resources changed, until the returned function is called."""
+        self._update_listeners.add(on_update)
+        self._supervisor.add_hold()
 
         def release() -> None:
-            if listener in self._listeners:
-                self._listeners.discard(listener)
-                self._keeper.release()
+            if on_update in self._update_listeners:
+                self._update_listeners.discard(on_update)
+                self._supervisor.release_hold()
 
         return release
 
     async def restart(self) -> None:
-        """Begin anew, whatever its state: a person said so."""
-        await self._keeper.restart()
+        """Start over, whatever the status: a person asked for it."""
+        await self._supervisor.restart()
 
     async def close(self, *, finish: bool = False) -> None:
-        """End the connection for good; with `finish`, once the calls under way have an outcome."""
-        await self._keeper.close(finish=finish)
+        """Close the connection for good; with `finish`, once the calls in flight have an outcome."""
+        await self._supervisor.close(finish=finish)
 
     @asynccontextmanager
     async def try_once(
-        self, limits: Limits, *, on_ready: Callable[[Launch | Reach], None], on_stage: Callable[[Stage], None]
+        self, limits: Limits, *, on_ready: Callable[[Launch | Endpoint], None], on_stage: Callable[[Stage], None]
     ) -> AsyncIterator[Session]:
-        """A session beside the server's own, to see how far an attempt comes and why it fails.
+        """Open a session beside the server's own, to see how far an attempt comes and why it fails.
 
-        `on_ready` is told what would be started or reached, `on_stage` each stage that was passed.
+        `on_ready` is called with what is about to be started or reached, `on_stage` with each stage that was passed.
 
-        Raises: as `connection` in `reach`.
+        Raises: as `attempt.open_session`.
         """
-        ready = await prepare(self.approved, context(self._shared))
+        ready = await prepare(self.approved, make_launch_context(self._shared))
         on_ready(ready)
         client = Client(roots=lambda: [Root.of(self.approved.folder)], on_stage=on_stage)
-        async with prepared(ready, self.name, self._shared, client, limits) as session:
+        async with open_prepared(ready, self.name, self._shared, client, limits) as session:
             yield session
 
     # --- using it -------------------------------------------------------------------------------------------------
@@ -174,163 +180,186 @@ class Server:
         tool: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        within: Timeout | None = None,
+        timeout: Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers connecting too
         on_progress: Callable[[Progress], None] | None = None,
         meta: Mapping[str, Any] | None = None,
-        harmless: bool = False,
+        repeatable: bool = False,
     ) -> Result:
-        """Call a tool by its raw name. A call that is `harmless` to repeat is made once more if the server is lost.
+        """Call a tool by its raw name. A `repeatable` call is made once more if the server is lost during it.
 
         Raises: what `Session.call_tool` and `session` raise; TimedOut covers the wait for the connection too.
         """
-        soon = within = within or self.limits.call
-        if within is UNHURRIED:
-            soon, within = self.limits.call, self._unhurried
-        keeper = self._keeper
-        keeper.use.calls += 1
+        # Every call of every tool passes here: no coroutine, copy or allocation that it can do without.
+        connect_timeout = timeout = timeout or self.limits.call
+        if timeout is UNHURRIED:
+            connect_timeout, timeout = self.limits.call, self._unhurried_timeout
+        supervisor = self._supervisor
+        supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
-            if (session := keeper.session) is not None:
+            if (session := supervisor.session) is not None:
                 try:
                     return await session.call_tool(
-                        tool, arguments, within=within, on_progress=on_progress or _ignore, meta=meta
+                        tool, arguments, within=timeout, on_progress=on_progress or _ignore_progress, meta=meta
                     )
-                except _LOST as error:
-                    keeper.forsake(session, error)
-                    if error.may_have_run and not harmless:
+                except _CONNECTION_LOST as error:
+                    # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
+                    # notified that a call was canceled, and the next call meets a closed pipe.
+                    supervisor.report_loss(session, error)
+                    if error.may_have_run and not repeatable:
                         raise
                     lost = error
-            return await self._call_anew(tool, arguments, within, soon, on_progress or _ignore, meta)
+            return await self._connect_and_call(
+                tool, arguments, timeout, connect_timeout, on_progress or _ignore_progress, meta
+            )
         except ServerError as error:
-            # A second try that came to nothing does not undo what the first may have done.
-            raise self._told(lost if lost is not None and lost.may_have_run else error) from None
+            # A second try that failed doesn't undo what the first one may have done.
+            raise self._redact(lost if lost is not None and lost.may_have_run else error) from None
         finally:
-            keeper.done()
+            supervisor.finish_call()
 
-    async def _call_anew(
+    async def _connect_and_call(
         self,
         tool: str,
         arguments: Mapping[str, Any] | None,
-        within: Timeout,
-        soon: Timeout,
+        timeout: Timeout,  # noqa: ASYNC109 - it is passed on, less the time that connecting takes
+        connect_timeout: Timeout,
         on_progress: Callable[[Progress], None],
         meta: Mapping[str, Any] | None,
     ) -> Result:
-        """The same once it is connected, which may take as long as a call of the `soon` kind would wait."""
-        until = inf if within.total is None else self._loop.time() + within.total
-        session = await self.session(min(until, self._soon(soon)))
+        """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
+        until = inf if timeout.total is None else self._loop.time() + timeout.total
+        session = await self.session(min(until, self._connect_deadline(connect_timeout)))
+        # The call was let through by what the catalog remembered; the server may list another tool by now.
         self._shared.owner.check_tool(self.name, tool)
-        left = within if within.total is None else Timeout(within.idle, max(0.001, until - self._loop.time()))
-        return await session.call_tool(tool, arguments, within=left, on_progress=on_progress, meta=meta)
+        if timeout.total is not None:
+            timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
+        return await session.call_tool(tool, arguments, within=timeout, on_progress=on_progress, meta=meta)
 
     @property
-    def _unhurried(self) -> Timeout:
-        return self.limits.call if self.config.call_timeout is not None else Timeout(None, self.limits.call.total)
+    def _unhurried_timeout(self) -> Timeout:
+        """For calls that go on in the background: silence ends them only if the definition says so."""
+        if self.config.call_timeout is not None:
+            return self.limits.call
+        return Timeout(None, self.limits.call.total)
 
-    def _soon(self, within: Timeout) -> float:
-        """Until when a call waits for a connection: as long as a server may be silent, or take to begin."""
-        return inf if within.idle is None else self._loop.time() + max(within.idle, self.patience)
+    def _connect_deadline(self, timeout: Timeout) -> float:
+        """Until when a call waits for a connection: as long as a server may be silent, or may take to connect."""
+        if timeout.idle is None:
+            return inf
+        return self._loop.time() + max(timeout.idle, self.connect_timeout)
 
     async def ask(self, question: Callable[[Session], Awaitable[T]], until: float = inf) -> T:
-        """Anything else that a session can be asked, which does no harm: asked once more if the server is lost.
+        """Ask a session anything that is safe to repeat: it is asked once more if the server is lost.
 
         Raises: what `session` and the question raise.
         """
-        keeper = self._keeper
-        keeper.use.calls += 1
+        supervisor = self._supervisor
+        supervisor.usage.calls += 1
         try:
-            session = await self.session(min(until, self._soon(self.limits.call)))
+            session = await self.session(min(until, self._connect_deadline(self.limits.call)))
             try:
                 return await question(session)
-            except _LOST as error:
-                keeper.forsake(session, error)
-            return await question(await self.session(min(until, self._soon(self.limits.call))))
+            except _CONNECTION_LOST as error:
+                supervisor.report_loss(session, error)
+            return await question(await self.session(min(until, self._connect_deadline(self.limits.call))))
         except ServerError as error:
-            raise self._told(error) from None
+            raise self._redact(error) from None
         finally:
-            keeper.done()
+            supervisor.finish_call()
 
     async def refresh(self) -> None:
-        """Have it list its tools anew, connected for that if need be. Raises: what `session` raises."""
-        if self._keeper.session is None:
-            await self.session()
+        """Have the server list its tools again, connecting if need be. Raises: what `session` raises."""
+        if self._supervisor.session is None:
+            await self.session()  # every new session lists the tools
         else:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
 
-    def _told(self, error: ServerError) -> ServerError:
-        """The same error without the secrets that the server was given, should it repeat them."""
+    def _redact(self, error: ServerError) -> ServerError:
+        """The same error, without the secrets that the server was given and may have repeated."""
         redact_error(error, self._secrets)
         return error
 
-    # --- for its keeper -------------------------------------------------------------------------------------------
+    # --- for its supervisor ---------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Session]:
-        """One attempt at a session, in its turn. Raises: as `connection` in `reach`."""
+    async def open_session(self) -> AsyncIterator[Session]:
+        """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
         async with AsyncExitStack() as stack:
-            async with self._shared.slot(installs(self.config)):
-                known = self.offer.era if self.offer is not None else None
-                way = connection(self.approved, self._shared, self._client(), self._deadlines(), known, self._knows)
-                session = await stack.enter_async_context(way)
+            # The slot covers connecting alone: held for the life of the session, 64 servers would be the limit.
+            async with self._shared.slot(may_install(self.config)):
+                known_era = self.offer.era if self.offer is not None else None
+                attempt = open_session(
+                    self.approved,
+                    self._shared,
+                    self._make_client(),
+                    self._connect_limits(),
+                    known_era,
+                    self._remember_secrets,
+                )
+                session = await stack.enter_async_context(attempt)
             yield session
 
     @property
-    def stale(self) -> bool:
-        return self.offering.stale
+    def is_stale(self) -> bool:
+        return self.offering.is_stale
 
-    def arrived(self, session: Session) -> None:
-        self.offering.arrived(session)
+    def on_connected(self, session: Session) -> None:
+        self.offering.take_session(session)
 
-    def failed(self, error: MooringError) -> None:
-        """What costs time to find out is kept: whoever only wants to see what there is need not wait for it again."""
-        if isinstance(error, _LASTING):
-            within = self.patience if isinstance(error, TimedOut) else None
-            self._shared.owner.keep_failure(self.approved, Failure(at=time(), error=str(error), within=within))
+    def on_failed(self, error: MooringError) -> None:
+        """Remember a failure that cost time, so that a listing of all servers need not wait for it again."""
+        if isinstance(error, _WORTH_REMEMBERING):
+            # With more time than this the server might be reached, so a listing that allows more tries again.
+            allowed = self.connect_timeout if isinstance(error, TimedOut) else None
+            self._shared.owner.keep_failure(self.approved, Failure(at=time(), error=str(error), within=allowed))
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
 
-    def became(self, status: Status) -> None:
+    def on_status(self, status: Status) -> None:
         self._shared.owner.emit(StatusChanged(self.name, status))
 
-    def logged(self, message: LogMessage) -> None:
+    def on_log(self, message: LogMessage) -> None:
         self._shared.note(self.name, message, self._secrets)
 
-    def _deadlines(self) -> Limits:
-        """Its limits, with more time to begin where its program may have to be downloaded first."""
-        return replace(self.limits, connect=self.patience) if self.installing else self.limits
+    def _connect_limits(self) -> Limits:
+        """Its limits, with more time to connect if its program may have to be downloaded first."""
+        if not self.may_install:
+            return self.limits
+        return replace(self.limits, connect=self.connect_timeout)
 
-    def _client(self) -> Client:
-        return client(
+    def _make_client(self) -> Client:
+        return make_client(
             self.name,
             self.approved.folder,
             self._shared.ask,
-            on_change=self._changed,
-            on_update=self._updated,
-            on_log=self.logged,
+            on_change=self._on_list_changed,
+            on_update=self._on_resource_updated,
+            on_log=self.on_log,
         )
 
-    def _knows(self, ready: Launch | Reach) -> None:
+    def _remember_secrets(self, ready: Launch | Endpoint) -> None:
         self._secrets = ready.secrets
 
     def _keep_offer(self, offer: Offer) -> None:
         self._shared.owner.keep_offer(self.approved, offer)
 
-    def _changed(self, what: ListName) -> None:
-        self.offering.changed(what)
-        self._keeper.ring()
+    def _on_list_changed(self, kind: ListName) -> None:
+        self.offering.mark_changed(kind)
+        self._supervisor.wake()
 
-    def _updated(self, uri: str) -> None:
-        for listener in tuple(self._listeners):
+    def _on_resource_updated(self, uri: str) -> None:
+        for listener in tuple(self._update_listeners):
             listener(uri)
 
 
-def _origin(config: ServerConfig) -> str:
+def _describe_origin(config: ServerConfig) -> str:
     origin = config.origin
     if origin.path is None:
         return f"{origin.tool}, {origin.scope}"
     return f"{origin.tool}: {origin.path}"
 
 
-def _ignore(step: Progress) -> None:
-    """Whoever reports progress is alive: asking for it makes the time allowed for silence start anew."""
+def _ignore_progress(step: Progress) -> None:
+    """Ask for progress even if nobody listens: each report shows that the server is alive and restarts `idle`."""

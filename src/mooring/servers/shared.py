@@ -16,7 +16,7 @@ from mooring.core.result import LogMessage
 from mooring.core.secret import redact
 from mooring.core.where import Where
 from mooring.process.programs import Guard
-from mooring.servers.dial import INSTALLING
+from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     """What the person's settings add to the environment of everything that is started."""
     network: Mapping[str, str] = {}
     """The proxy and the certificates of the person's settings."""
-    installing: float = INSTALLING
+    installing: float = INSTALL_TIMEOUT
     """How many seconds a start may take that may have to download its program first."""
     chance: Callable[[], float] = _random
     """Spreads the pauses between two attempts, so that servers lost together do not all come back at one moment."""

@@ -1,15 +1,19 @@
-"""What keeps one server connected: a task that owns the connection, mends it when it is lost, and lets it go.
+"""Keeps one server connected: a task that owns the connection, restores it when it is lost, and closes it.
 
-=================================  ====================================================================================
-what happens                       what follows
-=================================  ====================================================================================
-a first attempt fails              whoever waits hears why at once; an eager server is tried again meanwhile
-the connection is lost             calls under way fail with the cause; the tools that were known stay offered
-… and a call comes, or waits       the server is tried again, the call waits up to its own deadline
-… and nobody needs it              a lazy server stays down until its next use; an eager one is brought back
-it is lost too often               it is left alone, and says so
-nobody used a lazy one for a while it is closed
-=================================  ====================================================================================
+====================================  =================================================================================
+event                                 consequence
+====================================  =================================================================================
+the first attempt fails               callers who wait get the error at once; an eager server is tried again meanwhile
+the connection is lost                calls in flight fail with the cause; the tools that were known stay listed
+… and a call arrives, or waits        the server is tried again; the call waits up to its own deadline
+… and nobody needs it                 a lazy server stays down until its next use; an eager one is brought back
+it is lost too often                  it is suspended, and its status says so
+a lazy server is unused for a while   it is closed
+====================================  =================================================================================
+
+Only the task enters and leaves the connection. A task group or a cancel scope must be left by the task that entered
+it, and callers come and go at any time: so callers never touch the connection. They wait for a future, or wake the
+task, and no lock is needed.
 """
 
 import asyncio
@@ -35,14 +39,14 @@ from mooring.errors import (
     Suspended,
     TimedOut,
 )
-from mooring.servers.arrival import Arrival
-from mooring.servers.retry import GAP, MOST, SPAN, Breaker, pause
-from mooring.servers.use import Use
+from mooring.servers.pending import PendingConnection
+from mooring.servers.retry import FAILURE_WINDOW, MAX_FAILURES, MIN_GAP, Breaker, compute_pause
+from mooring.servers.usage import Usage
 from mooring.wire.session.session import Session
 
 
 class SupervisedServer(Protocol):
-    """The server, as far as its keeper knows it."""
+    """What a supervisor needs of its server."""
 
     limits: Limits
 
@@ -53,296 +57,359 @@ class SupervisedServer(Protocol):
     def config(self) -> ServerConfig: ...
 
     @property
-    def installing(self) -> bool:
-        """Whether its next start may have to download its program."""
+    def may_install(self) -> bool:
+        """Whether the next start may have to download the program."""
 
     @property
-    def stale(self) -> bool:
-        """Whether something of what it offers has to be listed again."""
+    def is_stale(self) -> bool:
+        """Whether some of its lists have to be fetched again."""
 
-    def connection(self) -> AbstractAsyncContextManager[Session]:
-        """One attempt. Raises: MooringError."""
+    def open_session(self) -> AbstractAsyncContextManager[Session]:
+        """Make one attempt to connect. Raises: MooringError."""
 
-    def arrived(self, session: Session) -> None: ...
+    def on_connected(self, session: Session) -> None:
+        """Take over what the new session lists."""
 
-    def failed(self, error: MooringError) -> None:
-        """An attempt came to nothing."""
+    def on_failed(self, error: MooringError) -> None:
+        """Note that an attempt failed."""
+
+    def on_status(self, status: Status) -> None:
+        """Announce that the status changed."""
+
+    def on_log(self, message: LogMessage) -> None:
+        """Record a message about the server."""
 
     async def catch_up(self, session: Session) -> None:
-        """List again what has to be. Raises: ServerError."""
-
-    def became(self, status: Status) -> None:
-        """It stands otherwise than before."""
-
-    def logged(self, message: LogMessage) -> None: ...
+        """Fetch the lists that changed. Raises: ServerError."""
 
 
 class Supervisor:
-    """Keeps one server. `chance` spreads the pauses between two attempts."""
+    """Keeps one server connected. `chance` spreads the pauses between attempts."""
 
     def __init__(self, server: SupervisedServer, chance: Callable[[], float]) -> None:
         self.session: Session | None = None
         """The connection, while there is one."""
         self.status: Status = Idle()
         self.error: MooringError | None = None
-        """Why the last attempt came to nothing, where it did."""
+        """Why the last attempt failed, or the last connection was lost."""
         self._server = server
         self._chance = chance
         self._loop = asyncio.get_running_loop()
-        self.use = Use(server, self._loop.time)
-        self._owner: asyncio.Task[None] | None = None
-        self._arrival = Arrival()
+        self.usage = Usage(server, self._loop.time)
+        self._task: asyncio.Task[None] | None = None
+        self._pending = PendingConnection()
         self._breaker = Breaker()
-        self._bell: asyncio.Future[None] | None = None
-        self._alarm: asyncio.Future[None] | None = None
-        self._tried = self._felt = 0.0
+        self._wake_signal: asyncio.Future[None] | None = None
+        """Interrupts the wait while connected."""
+        self._retry_signal: asyncio.Future[None] | None = None
+        """Interrupts the pause between two attempts."""
+        self._last_attempt = 0.0
+        self._last_upkeep = 0.0
         self._was_up = False
-        self._leaving = False
+        self._closing = False
 
     @property
-    def _local(self) -> bool:
+    def _is_local(self) -> bool:
         return self._server.config.transport == "stdio"
 
-    # --- for whoever needs it -------------------------------------------------------------------------------------
+    # --- for callers ----------------------------------------------------------------------------------------------
 
     def start(self) -> "asyncio.Future[Session]":
-        """Connect in the background, unless that is under way; what is returned comes true when it is up."""
-        arriving = self._arrival.next
-        if self._leaving:
-            self._arrival.failed(Closed(self._server.name, "its connection", stage="connect"))
-        elif self._owner is not None and not self._owner.done():
-            self._hurry()
+        """Connect in the background unless that is under way; the future resolves once the server is connected."""
+        future = self._pending.future
+        if self._closing:
+            self._pending.fail(self._closed_error())
+        elif self._task is not None and not self._task.done():
+            self._retry_now()
         elif self._breaker.is_open(self._loop.time()):
             self._suspend()
         else:
-            self._owner = self._loop.create_task(self._own(), name=f"mooring server {self._server.name}")
-            self._owner.add_done_callback(self._broke_off)
-        return arriving
+            self._task = self._loop.create_task(self._run(), name=f"mooring server {self._server.name}")
+            self._task.add_done_callback(self._report_crash)
+        return future
 
     async def wait(self, until: float = inf) -> Session:
-        """The connection, made if need be, and waited for while it is being mended, up to a moment of the loop's clock.
+        """Return the session, connecting if need be, by a moment of the loop's clock.
 
-        Raises: ServerError; NotApproved where it is no longer what was approved.
+        Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
         if self.session is not None:
             return self.session
         began = self._loop.time()
-        arriving = self.start()
-        self._arrival.waiting += 1
+        future = self.start()
+        self._pending.waiters += 1
         try:
             async with asyncio.timeout_at(None if until == inf else until):
-                return await asyncio.shield(arriving)
+                # Shielded: others wait for the same future, and one who gives up must not cancel it.
+                return await asyncio.shield(future)
         except TimeoutError:
             why = f" (its last failure: {self.error})" if self.error is not None else ""
             raise TimedOut(self._server.name, f"to being connected{why}", until - began, stage="connect") from None
         finally:
-            self._arrival.waiting -= 1
+            self._pending.waiters -= 1
 
-    def done(self) -> None:
-        """One of the calls, counted in `use`, has its outcome."""
-        self.use.calls -= 1
-        self.use.now()
-        if self._leaving:
-            self.ring()
+    def finish_call(self) -> None:
+        """Note that a call, counted in `usage`, has its outcome."""
+        self.usage.calls -= 1
+        self.usage.touch()
+        if self._closing:
+            self.wake()
 
-    def hold(self) -> None:
-        """Stay connected, also where nothing is called."""
-        self.use.holds += 1
+    def add_hold(self) -> None:
+        """Stay connected even if nothing is called."""
+        self.usage.holds += 1
 
-    def release(self) -> None:
-        self.use.holds -= 1
-        self.ring()
+    def release_hold(self) -> None:
+        self.usage.holds -= 1
+        self.wake()
 
-    def forsake(self, session: Session, error: ServerError) -> None:
-        """A call found the connection lost before its owner did."""
+    def report_loss(self, session: Session, error: ServerError) -> None:
+        """Note that a call found the connection lost.
+
+        A call may learn of it before the task does. It takes its session away at once: a caller who came between the
+        two would be handed a dead one.
+        """
         if self.session is session:
             self.error = error
-            self._departed()
-            self.ring()
+            self._drop_session()
+            self.wake()
 
-    def ring(self) -> None:
-        """Have the connection looked after: something is another than it was."""
-        if self._bell is not None and not self._bell.done():
-            self._bell.set_result(None)
+    def wake(self) -> None:
+        """Have the task look at its connection again, because something changed."""
+        if self._wake_signal is not None and not self._wake_signal.done():
+            self._wake_signal.set_result(None)
 
     async def restart(self) -> None:
-        """Begin anew, whatever its state: a person said so."""
+        """Start over, whatever the status: a person asked for it."""
         await self._end()
         self._breaker.reset()
         self.error = None
-        self._leaving = False
-        self._set(Idle())
-        if self.use.persistent:
+        self._closing = False
+        self._set_status(Idle())
+        if self.usage.is_persistent:
             self.start()
 
     async def close(self, *, finish: bool = False) -> None:
-        """End the connection for good; with `finish`, once the calls under way have an outcome."""
-        self._leaving = True
-        if finish and self.use.calls and self.session is not None:
-            self.ring()
-            if self._owner is not None:
-                await asyncio.wait({self._owner})
+        """Close the connection for good; with `finish`, once the calls in flight have an outcome."""
+        self._closing = True
+        if finish and self.usage.calls and self.session is not None:
+            self.wake()
+            if self._task is not None:
+                await asyncio.wait({self._task})
         await self._end()
 
     async def _end(self) -> None:
-        self._leaving = True
-        await _stopped(self._owner)
+        self._closing = True
+        await _cancel(self._task)
         self.session = None
-        self._arrival.failed(Closed(self._server.name, "its connection", stage="connect"))
+        self._pending.fail(self._closed_error())
+
+    def _closed_error(self) -> Closed:
+        return Closed(self._server.name, "its connection", stage="connect")
 
     # --- the task that owns the connection ------------------------------------------------------------------------
 
-    async def _own(self) -> None:
+    async def _run(self) -> None:
         attempt = 1
         while True:
-            self._tried = self._loop.time()
-            why = str(self.error) if self.error else None
-            self._set(Connecting(time(), attempt, self._server.installing, why))
-            error: MooringError | None
-            lost = False
-            try:
-                async with self._server.connection() as session:
-                    attempt, lost = 1, True
-                    self._arrived(session)
-                    ending = await self._stay(session)
-                    self._departed()
-                error = None if ending is None else _lost(self._server.name, ending)
-            except MooringError as failure:
-                error = failure
-                self._departed()
+            self._announce_attempt(attempt)
+            connected, error = await self._use_connection()
+            if connected:
+                attempt = 1
             if error is None:
-                self._set(Idle())
-                if self._leaving or not (self._arrival.waiting or self.use.persistent):
+                self._set_status(Idle())
+                if self._closing or not self._is_needed:
                     return
                 continue
             self.error = error
-            if not lost:
-                self._server.failed(error)
-            if (lost or self._local) and not self._breaker.count(self._loop.time()):
+            if not connected:
+                self._server.on_failed(error)
+            if not self._may_retry(connected):
                 self._suspend()
                 return
-            seconds = self._pause(attempt, error)
+            seconds = self._decide_pause(attempt, error)
             if seconds is None:
                 return
             attempt += 1
-            self._set(Connecting(time(), attempt, error=str(error)))
-            await self._rest(seconds)
+            self._set_status(Connecting(time(), attempt, error=str(error)))
+            await self._pause(seconds)
 
-    def _broke_off(self, owner: "asyncio.Task[None]") -> None:
-        """Whatever ended the owner, nobody waits for ever: what was not foreseen is this server's failure alone."""
-        if owner.cancelled() or (fault := owner.exception()) is None:
+    def _announce_attempt(self, attempt: int) -> None:
+        self._last_attempt = self._loop.time()
+        why = str(self.error) if self.error else None
+        self._set_status(Connecting(time(), attempt, self._server.may_install, why))
+
+    async def _use_connection(self) -> tuple[bool, MooringError | None]:
+        """Connect, and stay until the connection ends: whether it came up, and the error that ended it, if any."""
+        connected = False
+        try:
+            async with self._server.open_session() as session:
+                connected = True
+                self._announce_session(session)
+                ending = await self._stay(session)
+                # Closing takes a while. Whoever comes meanwhile must wait for the next connection, not use this one.
+                self._drop_session()
+        except MooringError as error:
+            self._drop_session()
+            return connected, error
+        return connected, None if ending is None else _make_loss(self._server.name, ending)
+
+    @property
+    def _is_needed(self) -> bool:
+        return self._pending.waiters > 0 or self.usage.is_persistent
+
+    def _may_retry(self, connected: bool) -> bool:
+        """Count a failure where it was a costly one; whether the breaker lets the server be tried again."""
+        # An address that refuses a connection costs next to nothing: only losses, and starts of programs, count.
+        if not connected and not self._is_local:
+            return True
+        return self._breaker.record_failure(self._loop.time())
+
+    def _report_crash(self, task: "asyncio.Task[None]") -> None:
+        """Turn an unforeseen exception of the task into a failure of this server alone, so that no caller hangs."""
+        if task.cancelled() or (fault := task.exception()) is None:
             return
         self.session = None
         name = self._server.name
         self.error = ServerError(name, f"{name} cannot be used: {type(fault).__name__}: {fault}")
-        self._set(Failed(str(self.error)))
-        self._arrival.failed(self.error)
+        self._set_status(Failed(str(self.error)))
+        self._pending.fail(self.error)
 
-    def _arrived(self, session: Session) -> None:
-        self.session, self._was_up, self.error = session, True, None
-        self.use.now()
-        self._server.arrived(session)
-        self._set(Connected(session.hello, time()))
-        self._arrival.came(session)
+    def _announce_session(self, session: Session) -> None:
+        self.session = session
+        self._was_up = True
+        self.error = None
+        self.usage.touch()
+        # Callers come last: whoever is handed the session finds its tools listed and its status set.
+        self._server.on_connected(session)
+        self._set_status(Connected(session.hello, time()))
+        self._pending.resolve(session)
 
-    def _departed(self) -> None:
-        """Whoever comes from now on waits for the next connection."""
+    def _drop_session(self) -> None:
+        """Make later callers wait for the next connection."""
         self.session = None
-        self._arrival.gone()
+        self._pending.reset()
 
-    def _set(self, status: Status) -> None:
+    def _set_status(self, status: Status) -> None:
         if status != self.status:
             self.status = status
-            self._server.became(status)
+            self._server.on_status(status)
 
     # --- between two attempts -------------------------------------------------------------------------------------
 
-    async def _rest(self, seconds: float) -> None:
-        """Let some time pass, less of it if somebody comes who needs the server now."""
-        self._alarm = self._loop.create_future()
+    async def _pause(self, seconds: float) -> None:
+        """Wait, or less than that if a caller needs the server now."""
+        self._retry_signal = self._loop.create_future()
         try:
-            await asyncio.wait({self._alarm}, timeout=seconds)
+            await asyncio.wait({self._retry_signal}, timeout=seconds)
         finally:
-            self._alarm = None
+            self._retry_signal = None
 
-    def _hurry(self) -> None:
-        if self._alarm is not None and not self._alarm.done() and self._loop.time() - self._tried >= GAP:
-            self._alarm.set_result(None)
+    def _retry_now(self) -> None:
+        if self._retry_signal is None or self._retry_signal.done():
+            return
+        # Many callers in a row must not turn the pause into a busy loop.
+        if self._loop.time() - self._last_attempt >= MIN_GAP:
+            self._retry_signal.set_result(None)
 
-    def _pause(self, attempt: int, error: MooringError) -> float | None:
-        """How long to wait before the next attempt; `None`, with everyone told, where there is to be none."""
-        hopeful = isinstance(error, ServerError) and error.retry and not self._leaving
-        if not self._was_up or not hopeful:
-            self._arrival.failed(error)
-        wanted = self.use.persistent or (self._was_up and self._arrival.waiting)
-        if hopeful and wanted:
-            asked = error.retry_after if isinstance(error, HttpError) else None
-            if attempt == 1 and self._was_up and self._arrival.waiting and not asked:
-                return 0.0  # whoever needs it now gets it now; those who only keep it up can wait
-            seconds = pause(attempt, remote=not self._local, chance=self._chance(), asked=asked)
+    def _decide_pause(self, attempt: int, error: MooringError) -> float | None:
+        """Seconds until the next attempt; `None`, after failing everyone who waits, if there is to be none."""
+        may_help = isinstance(error, ServerError) and error.retry and not self._closing
+        # Callers of a server that never worked get its error now, not after all attempts.
+        if not self._was_up or not may_help:
+            self._pending.fail(error)
+        if may_help and (self.usage.is_persistent or self._is_missed):
+            seconds = self._compute_pause(attempt, error)
             if seconds is not None:
                 return seconds
-        self._set(_standing(error))
-        self._arrival.failed(error)
+        self._set_status(_status_after(error))
+        self._pending.fail(error)
         return None
 
-    def _suspend(self) -> None:
-        error = Suspended(self._server.name, MOST + 1, SPAN, str(self.error))
-        self._set(Failed(str(error), stopped=True))
-        self._arrival.failed(error)
+    def _compute_pause(self, attempt: int, error: MooringError) -> float | None:
+        retry_after = error.retry_after if isinstance(error, HttpError) else None
+        # Whoever needs the server now gets it now; an eager server that nobody calls can wait.
+        if attempt == 1 and self._is_missed and not retry_after:
+            return 0.0
+        return compute_pause(attempt, remote=not self._is_local, chance=self._chance(), retry_after=retry_after)
 
-    # --- while it is connected ------------------------------------------------------------------------------------
+    @property
+    def _is_missed(self) -> bool:
+        """Whether callers wait for a server that worked before."""
+        return self._was_up and self._pending.waiters > 0
+
+    def _suspend(self) -> None:
+        error = Suspended(self._server.name, MAX_FAILURES + 1, FAILURE_WINDOW, str(self.error))
+        self._set_status(Failed(str(error), stopped=True))
+        self._pending.fail(error)
+
+    # --- while connected ------------------------------------------------------------------------------------------
 
     async def _stay(self, session: Session) -> Ending | None:
-        """Wait until the connection is lost, and say how; or until nobody needs it any more."""
+        """Wait until the connection is lost, and return how; or until nobody needs it any more."""
         ended = self._loop.create_task(session.ended())
-        chores: asyncio.Task[None] | None = None
+        upkeep: asyncio.Task[None] | None = None
         try:
             while True:
-                self._bell = self._loop.create_future()
-                waited: set[asyncio.Future[Any]] = {ended, self._bell, *([chores] if chores else [])}
-                await asyncio.wait(waited, timeout=self.use.quiet, return_when=asyncio.FIRST_COMPLETED)
-                if self.session is not session and not ended.done():
-                    await asyncio.wait({ended}, timeout=self._server.limits.farewell if self._local else 0)
+                self._wake_signal = self._loop.create_future()
+                waited: set[asyncio.Future[Any]] = {ended, self._wake_signal}
+                if upkeep is not None:
+                    waited.add(upkeep)
+                await asyncio.wait(waited, timeout=self.usage.check_delay, return_when=asyncio.FIRST_COMPLETED)
+                if self.session is not session:
+                    return await self._explain_loss(ended)
                 if ended.done():
                     return ended.result()
-                if self.session is not session:
-                    return Ending(str(self.error))
-                if self._over:
+                if self._may_disconnect:
                     return None
-                if chores is None or chores.done():
-                    chores = self._loop.create_task(self._tend(session)) if self._due else None
+                if upkeep is None or upkeep.done():
+                    upkeep = self._loop.create_task(self._do_upkeep(session)) if self._needs_upkeep else None
         finally:
-            self._bell = None
-            await _stopped(ended)
-            await _stopped(chores)
+            self._wake_signal = None
+            await _cancel(ended)
+            await _cancel(upkeep)
+
+    async def _explain_loss(self, ended: "asyncio.Task[Ending]") -> Ending:
+        """How a connection ended whose loss a call reported."""
+        if not ended.done():
+            # The pipe of a dying program closes before its exit code and its last words are known.
+            await asyncio.wait({ended}, timeout=self._server.limits.farewell if self._is_local else 0)
+        return ended.result() if ended.done() else Ending(str(self.error))
 
     @property
-    def _over(self) -> bool:
-        return not self.use.calls if self._leaving else self.use.over
+    def _may_disconnect(self) -> bool:
+        if self._closing:
+            return not self.usage.calls
+        return self.usage.is_expired
 
     @property
-    def _due(self) -> bool:
-        """Whether there is something to look after."""
-        alive = self._server.config.lifecycle == "keep-alive"
-        return self._server.stale or (alive and self._loop.time() >= self._felt + self._server.limits.pulse)
+    def _is_kept_alive(self) -> bool:
+        return self._server.config.lifecycle == "keep-alive"
 
-    async def _tend(self, session: Session) -> None:
-        """List again what changed; feel the pulse of what is to be kept alive."""
+    @property
+    def _needs_upkeep(self) -> bool:
+        if self._server.is_stale:
+            return True
+        return self._is_kept_alive and self._loop.time() >= self._last_upkeep + self._server.limits.pulse
+
+    async def _do_upkeep(self, session: Session) -> None:
+        """Fetch the lists that changed, and ping a server that is to be kept alive."""
         server = self._server
         try:
             await server.catch_up(session)
-            self._felt = self._loop.time()
-            if server.config.lifecycle == "keep-alive" and session.era == "handshake" and not self.use.calls:
+            self._last_upkeep = self._loop.time()
+            # Only the era of the handshake has a ping.
+            if self._is_kept_alive and session.era == "handshake" and not self.usage.calls:
                 await session.ping(Timeout(server.limits.pulse, server.limits.pulse))
         except TimedOut as error:
-            server.logged(LogMessage("error", f"{error} It is connected anew."))
+            # Closed here, the session counts as lost, and is restored like any other.
+            server.on_log(LogMessage("error", f"{error} It is connected anew."))
             await session.close()
         except ServerError as error:
-            server.logged(LogMessage("warning", str(error)))
+            server.on_log(LogMessage("warning", str(error)))
 
 
-def _lost(server: str, ending: Ending) -> ServerError:
+def _make_loss(server: str, ending: Ending) -> ServerError:
     return ServerDied(
         server,
         "anything more",
@@ -354,7 +421,7 @@ def _lost(server: str, ending: Ending) -> ServerError:
     )
 
 
-def _standing(error: MooringError) -> Status:
+def _status_after(error: MooringError) -> Status:
     match error:
         case NeedsLogin():
             return NeedsAuth(str(error))
@@ -364,7 +431,7 @@ def _standing(error: MooringError) -> Status:
             return Failed(str(error))
 
 
-async def _stopped(task: "asyncio.Task[Any] | None") -> None:
+async def _cancel(task: "asyncio.Task[Any] | None") -> None:
     if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task})

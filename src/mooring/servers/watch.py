@@ -1,8 +1,8 @@
-"""What is watched: resources that a server tells of, and, where it does not, tools and resources that are looked at.
+"""What is watched: resources whose server announces changes, and tools and resources that have to be polled.
 
-A watch lives until it is ended, by its id or by its server and target, or until the host closes. While it lives its
-server is kept connected. It says what changed, never what stayed the same; a server that fails is looked at less and
-less often, and a failure is told once. What is denied is watched no longer.
+A watch lives until it is ended, by its id or by its server and target, or until the host closes. While it lives, its
+server is kept connected. It reports what changed, never what stayed the same. A server that fails is polled less and
+less often, and each failure is reported once. A tool that is denied is no longer watched.
 """
 
 import asyncio
@@ -20,29 +20,32 @@ from mooring.errors import ConfigError, Denied, MooringError, RpcError
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 
-FLOOR, USUAL, CEILING = 1.0, 5.0, 300.0
-"""Seconds between two looks: the least, the usual, and the most that failures lead to."""
-MOST = 64
-"""So many things are watched at once."""
+MIN_INTERVAL = 1.0
+"""Seconds between two polls at the least; also between two reports of a resource that changes all the time."""
+DEFAULT_INTERVAL = 5.0
+MAX_BACKOFF = 300.0
+"""Seconds between two polls of a server that keeps failing."""
+MAX_WATCHES = 64
 
-Look: TypeAlias = Callable[[], Awaitable[Reading | Result]]
+Observe: TypeAlias = Callable[[], Awaitable[Reading | Result]]
+"""Reads the resource, or calls the tool, that is watched."""
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 
 
 class Watch(Struct, frozen=True):
-    """Something that is watched: a resource's address, or a tool's raw name."""
+    """Something that is watched: a resource's URI, or a tool's raw name."""
 
     id: str
     server: str
     target: str
     kind: Literal["resource", "tool"]
     interval: float | None = None
-    """Seconds between two looks; `None` where the server tells."""
+    """Seconds between two polls; `None` if the server announces changes."""
     reason: str = ""
 
 
-class _Live(Struct, frozen=True):
-    """A watch, the very server it looks at, and what looks."""
+class _LiveWatch(Struct, frozen=True):
+    """A watch, its task, and the very server it observes: a reload may put another one under the same name."""
 
     watch: Watch
     server: Server
@@ -56,7 +59,7 @@ class Watches:
         self._emit = emit
         self._sleep = sleep
         self._numbers = count(1)
-        self._live: dict[str, _Live] = {}
+        self._live: dict[str, _LiveWatch] = {}
         self._closed = False
 
     @property
@@ -64,25 +67,31 @@ class Watches:
         return tuple(live.watch for live in self._live.values())
 
     async def subscribe(self, server: Server, uri: str, reason: str = "") -> Watch:
-        """Hear of changes to a resource: from the server, or, where it cannot tell, by looking now and then.
+        """Report changes of a resource: as the server announces them, or, if it can't, by polling.
 
-        Raises: ConfigError where too much is watched; what a session raises.
+        Raises: ConfigError if too much is watched; what a session raises.
         """
-        self._room()
-        if not await server.ask(_tells):
+        self._check_room()
+        if not await server.ask(_can_subscribe):
             return await self.poll(server, uri=uri, reason=reason)
-        watch = Watch(self._id(), server.name, uri, "resource", None, reason)
-        told = asyncio.Event()
-        release = server.hold(lambda changed: told.set() if _concerns(changed, uri) else None)
+        watch = Watch(self._next_id(), server.name, uri, "resource", None, reason)
+        changed = asyncio.Event()
+
+        def on_update(updated: str) -> None:
+            if _is_part_of(updated, uri):
+                changed.set()
+
+        release = server.keep_connected(on_update)
         try:
             await server.ask(lambda session: session.subscribe(uri))
         except RpcError:
             release()
             return await self.poll(server, uri=uri, reason=reason)
-        except BaseException:  # nobody may be waiting any more
+        except BaseException:
+            # Also a cancellation: a caller who gave up must not keep the server connected forever.
             release()
             raise
-        return self._begin(watch, server, self._listen(watch, server, told), release)
+        return self._start(watch, server, self._follow(watch, server, changed), release)
 
     async def poll(
         self,
@@ -91,169 +100,196 @@ class Watches:
         uri: str | None = None,
         tool: str | None = None,
         arguments: Mapping[str, Any] | None = None,
-        interval: float = USUAL,
+        interval: float = DEFAULT_INTERVAL,
         reason: str = "",
-        call: Look | None = None,
+        call: Observe | None = None,
     ) -> Watch:
-        """Look at a resource or call a tool every `interval` seconds, and tell when what comes back is another.
+        """Read a resource or call a tool every `interval` seconds, and report when the outcome changes.
 
-        `call` makes the call in place of the server itself, for whoever must let it pass a gate.
+        `call` replaces the plain call of the tool, for callers whose calls must pass a gate.
 
-        Raises: ConfigError where neither or both are named, the interval is too short, or too much is watched.
+        Raises: ConfigError if neither or both are named, the interval is too short, or too much is watched.
         """
         if (uri is None) == (tool is None):
             raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
-        if not interval >= FLOOR:
-            raise ConfigError(f"The interval should be at least {FLOOR:g} s; it is {interval:g} s.")
-        self._room()
-        target = uri if uri is not None else tool or ""
-        kind: Literal["resource", "tool"] = "resource" if uri is not None else "tool"
-        look = call or (_reading(server, target) if kind == "resource" else _calling(server, target, arguments))
-        watch = Watch(self._id(), server.name, target, kind, interval, reason)
-        return self._begin(watch, server, self._look(watch, look), server.hold(lambda _: None))
+        if not interval >= MIN_INTERVAL:  # `interval < …` would let NaN through
+            raise ConfigError(f"The interval should be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
+        self._check_room()
+        if uri is not None:
+            watch = Watch(self._next_id(), server.name, uri, "resource", interval, reason)
+            observe = call or _make_reader(server, uri)
+        else:
+            watch = Watch(self._next_id(), server.name, tool or "", "tool", interval, reason)
+            observe = call or _make_caller(server, tool or "", arguments)
+        release = server.keep_connected(lambda _: None)
+        return self._start(watch, server, self._poll(watch, observe, interval), release)
 
     async def end(self, *, id: str | None = None, server: str | None = None, target: str | None = None) -> bool:
-        """End what goes by this id, or all that watches this target of this server; whether there was any."""
-        wanted = [live for live in self._live.values() if _meant(live.watch, id, server, target)]
+        """End the watch with this id, or all watches of this target of this server; whether there was any."""
+        wanted = [live for live in self._live.values() if _matches(live.watch, id, server, target)]
         for live in wanted:
             await self._stop(live)
-            await self._leave(live.watch, live.server)
+            await self._unsubscribe(live.watch, live.server)
         return bool(wanted)
 
     async def drop(self, server: Server, reason: str) -> None:
-        """End all that watches a server that is gone, and say so."""
+        """End and report all watches of a server that is gone, but none of another server of its name."""
         for live in [live for live in self._live.values() if live.server is server]:
             await self._stop(live)
-            self._emit(Updated(live.watch.id, server.name, live.watch.target, error=reason, ended=True))
+            self._report_end(live.watch, reason)
 
     async def close(self) -> None:
         self._closed = True
         for live in tuple(self._live.values()):
             await self._stop(live)
 
-    async def _stop(self, live: "_Live") -> None:
-        self._live.pop(live.watch.id, None)
-        live.task.cancel()
-        await asyncio.wait({live.task})
+    # --- the life of a watch --------------------------------------------------------------------------------------
 
-    async def _leave(self, watch: Watch, server: Server) -> None:
-        """Have a server tell no more of what nobody listens to; it is not waited for long."""
-        others = [other for other in self.all if (other.server, other.target) == (watch.server, watch.target)]
-        if watch.interval is None and server.is_connected and not others:
-            with suppress(MooringError, TimeoutError):
-                async with asyncio.timeout(FLOOR):
-                    await server.ask(lambda session: session.unsubscribe(watch.target))
+    def _check_room(self) -> None:
+        if self._closed:
+            raise ConfigError("The host is closed: nothing can be watched any more.")
+        if len(self._live) >= MAX_WATCHES:
+            raise ConfigError(f"{MAX_WATCHES} things are watched already; end one of them first.")
 
-    def _begin(
+    def _next_id(self) -> str:
+        return f"watch-{next(self._numbers)}"
+
+    def _start(
         self, watch: Watch, server: Server, work: Coroutine[Any, Any, None], release: Callable[[], None]
     ) -> Watch:
         task = asyncio.get_running_loop().create_task(work, name=f"mooring watch {watch.id}")
         task.add_done_callback(lambda _: release())
-        self._live[watch.id] = _Live(watch, server, task)
+        self._live[watch.id] = _LiveWatch(watch, server, task)
         return watch
 
-    async def _listen(self, watch: Watch, server: Server, told: asyncio.Event) -> None:
-        """Read the resource whenever the server says that it changed, or may have changed while it was away.
+    async def _stop(self, live: _LiveWatch) -> None:
+        self._live.pop(live.watch.id, None)
+        live.task.cancel()
+        await asyncio.wait({live.task})
 
-        It is read once the server has agreed to tell: what changes between the two is missed by nobody.
-        """
+    async def _unsubscribe(self, watch: Watch, server: Server) -> None:
+        """Tell a server that nobody listens any more, without waiting long for its answer."""
+        if watch.interval is not None or not server.is_connected:
+            return
+        if any((other.server, other.target) == (watch.server, watch.target) for other in self.all):
+            return
+        with suppress(MooringError, TimeoutError):
+            async with asyncio.timeout(MIN_INTERVAL):
+                await server.ask(lambda session: session.unsubscribe(watch.target))
+
+    # --- servers that announce changes ----------------------------------------------------------------------------
+
+    async def _follow(self, watch: Watch, server: Server, changed: asyncio.Event) -> None:
+        """Read the resource whenever the server announces a change, or may have missed one while it was away."""
         last: bytes | None = None
         session: Session | None = None
-        look = _reading(server, watch.target)
+        observe = _make_reader(server, watch.target)
         while True:
-            told.clear()
-            session = await self._subscribed(watch, server, session)
-            last = await self._tell(watch, look, last)
-            gone = asyncio.ensure_future(session.ended())
-            heard = asyncio.ensure_future(told.wait())
-            try:
-                await asyncio.wait({gone, heard}, return_when=asyncio.FIRST_COMPLETED)
-                session = None if gone.done() else session
-            finally:
-                gone.cancel()
-                heard.cancel()
-            await self._sleep(FLOOR)  # what changes all the time is told of once a second
+            changed.clear()
+            # Subscribe first, then read. The other way around, a change between the two was announced to nobody.
+            session = await self._ensure_subscribed(watch, server, session)
+            last = await self._observe_once(watch, observe, last)
+            if await _is_lost_before(session, changed):
+                session = None
+            await self._sleep(MIN_INTERVAL)
 
-    async def _subscribed(self, watch: Watch, server: Server, before: Session | None) -> Session:
-        """The session, subscribed to the resource as it may be from before; a server that is away is waited for."""
-        pause = FLOOR
+    async def _ensure_subscribed(self, watch: Watch, server: Server, subscribed: Session | None) -> Session:
+        """Return the session, subscribing unless it is the one that was; a server that is away is waited for."""
+        pause = MIN_INTERVAL
         while True:
             try:
                 session = await server.session()
-                if session is not before:
+                if session is not subscribed:
                     await session.subscribe(watch.target)
             except MooringError:
                 await self._sleep(pause)
-                pause = min(pause * 2, CEILING)
+                pause = min(pause * 2, MAX_BACKOFF)
             else:
                 return session
 
-    async def _look(self, watch: Watch, look: Look) -> None:
-        last: bytes | None = None
-        failed, pause = "", watch.interval or USUAL
-        while True:
-            try:
-                content = await look()
-            except Denied as error:
-                self._live.pop(watch.id, None)
-                self._emit(Updated(watch.id, watch.server, watch.target, error=str(error), ended=True))
-                return
-            except MooringError as error:
-                if str(error) != failed:
-                    self._emit(Updated(watch.id, watch.server, watch.target, error=str(error)))
-                failed, pause = str(error), min(pause * 2, max(CEILING, pause))
-            else:
-                last = self._compare(watch, content, last)
-                failed, pause = "", watch.interval or USUAL
-            await self._sleep(pause)
-
-    async def _tell(self, watch: Watch, look: Look, last: bytes | None) -> bytes | None:
+    async def _observe_once(self, watch: Watch, observe: Observe, last: bytes | None) -> bytes | None:
         try:
-            return self._compare(watch, await look(), last)
+            return self._report_change(watch, await observe(), last)
         except MooringError as error:
-            self._emit(Updated(watch.id, watch.server, watch.target, error=str(error)))
+            self._report_error(watch, error)
             return last
 
-    def _compare(self, watch: Watch, content: Reading | Result, last: bytes | None) -> bytes:
-        now = sha256(content.raw).digest()
-        if last is not None and now != last:
+    # --- servers that don't ---------------------------------------------------------------------------------------
+
+    async def _poll(self, watch: Watch, observe: Observe, interval: float) -> None:
+        last: bytes | None = None
+        reported = ""
+        pause = interval
+        while True:
+            try:
+                content = await observe()
+            except Denied as error:
+                self._live.pop(watch.id, None)
+                self._report_end(watch, str(error))
+                return
+            except MooringError as error:
+                if str(error) != reported:
+                    self._report_error(watch, error)
+                reported = str(error)
+                pause = min(pause * 2, max(MAX_BACKOFF, pause))  # an interval may be longer than that
+            else:
+                last = self._report_change(watch, content, last)
+                reported = ""
+                pause = interval
+            await self._sleep(pause)
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def _report_change(self, watch: Watch, content: Reading | Result, last: bytes | None) -> bytes:
+        """Report content that differs from the last; return its digest, which is all that is kept of it."""
+        digest = sha256(content.raw).digest()
+        if last is not None and digest != last:
             self._emit(Updated(watch.id, watch.server, watch.target, content))
-        return now
+        return digest
 
-    def _room(self) -> None:
-        if self._closed:
-            raise ConfigError("The host is closed: nothing can be watched any more.")
-        if len(self._live) >= MOST:
-            raise ConfigError(f"{MOST} things are watched already; end one of them first.")
+    def _report_error(self, watch: Watch, error: MooringError) -> None:
+        self._emit(Updated(watch.id, watch.server, watch.target, error=str(error)))
 
-    def _id(self) -> str:
-        return f"watch-{next(self._numbers)}"
+    def _report_end(self, watch: Watch, reason: str) -> None:
+        self._emit(Updated(watch.id, watch.server, watch.target, error=reason, ended=True))
 
 
-async def _tells(session: Session) -> bool:
+async def _can_subscribe(session: Session) -> bool:
     return session.hello.offers("resources", "subscribe")
 
 
-def _reading(server: Server, uri: str) -> Look:
-    async def look() -> Reading:
+async def _is_lost_before(session: Session, changed: asyncio.Event) -> bool:
+    """Wait for the end of a session or a change, whichever comes first; whether the session ended."""
+    ended = asyncio.ensure_future(session.ended())
+    announced = asyncio.ensure_future(changed.wait())
+    try:
+        await asyncio.wait({ended, announced}, return_when=asyncio.FIRST_COMPLETED)
+        return ended.done()
+    finally:
+        ended.cancel()
+        announced.cancel()
+
+
+def _make_reader(server: Server, uri: str) -> Observe:
+    async def read() -> Reading:
         return await server.ask(lambda session: session.read_resource(uri))
 
-    return look
+    return read
 
 
-def _calling(server: Server, tool: str, arguments: Mapping[str, Any] | None) -> Look:
-    async def look() -> Result:
+def _make_caller(server: Server, tool: str, arguments: Mapping[str, Any] | None) -> Observe:
+    async def call() -> Result:
         return await server.call(tool, arguments)
 
-    return look
+    return call
 
 
-def _concerns(changed: str, uri: str) -> bool:
-    """Whether a change of one address is one of the other: a server may tell of a part of what was asked for."""
-    return changed == uri or changed.startswith(f"{uri.rstrip('/')}/")
+def _is_part_of(updated: str, uri: str) -> bool:
+    """Whether a changed URI is the one that is watched, or below it: the protocol lets a server name a sub-resource."""
+    return updated == uri or updated.startswith(f"{uri.rstrip('/')}/")
 
 
-def _meant(watch: Watch, id: str | None, server: str | None, target: str | None) -> bool:
+def _matches(watch: Watch, id: str | None, server: str | None, target: str | None) -> bool:
     if id is not None:
         return watch.id == id
     return server is not None and watch.server == server and target in (None, watch.target)

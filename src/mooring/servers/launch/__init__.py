@@ -1,1 +1,4 @@
-"""A definition becomes something to start: templates and secrets go in, a command or an address comes out."""
+"""Launching: an approved definition goes in, a command to start or an endpoint to reach comes out.
+
+Nothing in here knows of servers, sessions or hosts.
+"""

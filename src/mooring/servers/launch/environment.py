@@ -1,8 +1,9 @@
-"""How a program is started: its words, its environment, its folder.
+"""How a program is started: its arguments, its environment, its folder.
 
-The environment is given, not leaked. A person's own server inherits theirs without the names that look like secrets;
-a project's gets a short list of harmless ones. Both get what their definition names. What was kept back is known, so
-that a failed start can say it.
+A person's own server inherits their environment without the names that look like secrets: their shell holds tokens for
+services that have nothing to do with this server. A project's server comes with a repository that anyone may have
+written, so it gets only a short list of harmless names. Both get what their definition names. What was withheld is
+recorded, so that a failed start can name it.
 """
 
 import os
@@ -17,8 +18,8 @@ from mooring.core.secret import is_secret, list_secrets, redact
 from mooring.core.where import Where
 
 
-class Omission(Struct, frozen=True):
-    """A part of a definition that could not be filled in, so that the server goes without it."""
+class OmittedEntry(Struct, frozen=True):
+    """An entry of a definition that has no value, so that the server starts without it."""
 
     where: str
     """Its key, such as `env.TOKEN`."""
@@ -37,18 +38,18 @@ class Launch(Struct, frozen=True):
     cwd: str
     withheld: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    """Values that were given and must not be shown, whoever repeats them."""
-    omitted: tuple[Omission, ...] = ()
+    """Values it was given that must not be shown, whoever repeats them."""
+    omitted: tuple[OmittedEntry, ...] = ()
 
     def redact(self, text: str) -> str:
-        """What the program wrote, without the secrets it was given."""
+        """The text without the secrets that the program was given."""
         return redact(text, self.secrets)
 
     def __repr__(self) -> str:
         return f"<Launch {self.redact(self.argv[0])!r} in {self.redact(self.cwd)}>"
 
 
-def launch(
+def make_launch(
     argv: Sequence[str],
     where: Where,
     cwd: str,
@@ -60,12 +61,10 @@ def launch(
 ) -> Launch:
     """How to start a program for a person (`own`) or for a project, in a folder.
 
-    `settings` is what the person's settings add for every program; the definition's own `env` counts before it.
+    `settings` is what the person's settings add for every program; the definition's own `env` wins over it.
     """
     added = settings or {}
-    inherited = {
-        name: value for name, value in where.env.items() if (not is_secret(name, value) if own else _listed(name))
-    }
+    inherited = {name: value for name, value in where.env.items() if _is_inherited(name, value, own)}
     passed = {name: where.env[name] for name in pass_env if name in where.env and name not in added}
     named = {**added, **passed, **(env or {})}
     given = {**inherited, **named}
@@ -75,9 +74,10 @@ def launch(
     return Launch(tuple(argv), given, cwd, withheld, secrets)
 
 
-# --- which names are given ----------------------------------------------------------------------------------
+# --- which variables are inherited --------------------------------------------------------------------------
 
-_LIST = frozenset(
+# What a program needs to run at all: where to find things, the language, and the certificates of a company's network.
+_HARMLESS_NAMES = frozenset(
     {
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TEMP", "TMP", "TZ",
         "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -87,54 +87,59 @@ _LIST = frozenset(
 
 
 def _is_inherited(name: str, value: str, own: bool) -> bool:
-    return not is_secret(name, value) if own else _listed(name)
-
-
-def _listed(name: str) -> bool:
-    return name in _LIST or name.startswith("LC_")
+    if own:
+        return not is_secret(name, value)
+    return name in _HARMLESS_NAMES or name.startswith("LC_")
 
 
 # --- where programs are found -------------------------------------------------------------------------------
 
-_MANAGED = (
+_VERSION_MANAGERS = (
     ".local/bin", ".volta/bin", ".local/share/mise/shims", ".asdf/shims", ".pyenv/shims", ".bun/bin", ".deno/bin",
     ".cargo/bin", ".local/share/pnpm", ".nix-profile/bin",
 )  # fmt: skip
-FRESH = 2.0
-"""For so many seconds what was found there counts."""
-_SHARED = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
+_SYSTEM_FOLDERS = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin")
+FOLDERS_TRUSTED_FOR = 2.0
+"""Seconds for which the folders that were found are not looked for again."""
 
 
-def usual_path(where: Where, settings: Mapping[str, str]) -> str:
-    """The search path of whatever is started and names no other."""
+def default_search_path(where: Where, settings: Mapping[str, str]) -> str:
+    """The search path of whatever is started and has no PATH of its own."""
     return search_path(settings.get("PATH") or where.env.get("PATH", os.defpath), where.home)
 
 
 def search_path(path: str, home: str) -> str:
-    """The search path, and after it the places of version managers: a GUI or an agent may not have them on its own."""
+    """The search path, and after it the folders of version managers.
+
+    Those are added to PATH by a shell's startup files, which a GUI or an agent that starts us has not read.
+    """
     known = [folder for folder in path.split(os.pathsep) if folder]
-    extra = [folder for folder in _found(home, int(monotonic() / FRESH)) if folder not in known]
+    found = _existing_folders(home, int(monotonic() / FOLDERS_TRUSTED_FOR))
+    extra = [folder for folder in found if folder not in known]
     return os.pathsep.join([*known, *extra])
 
 
+# Many servers that start at once look only once; `moment` lets the answer expire.
 @lru_cache(8)
-def _found(home: str, moment: int) -> tuple[str, ...]:
-    """Those that are there at this moment: many servers that start at once look only once."""
-    return tuple(filter(os.path.isdir, _extra(home)))
+def _existing_folders(home: str, moment: int) -> tuple[str, ...]:
+    return tuple(filter(os.path.isdir, _candidate_folders(home)))
 
 
-def _extra(home: str) -> Iterator[str]:
-    yield from (os.path.join(home, folder) for folder in _MANAGED)
-    yield from sorted(_nvm(os.path.join(home, ".nvm/versions/node")), key=_version, reverse=True)
-    yield from _SHARED
+def _candidate_folders(home: str) -> Iterator[str]:
+    for folder in _VERSION_MANAGERS:
+        yield os.path.join(home, folder)
+    # nvm has no shims, only a folder for each version: the newest comes first.
+    yield from sorted(_nvm_folders(os.path.join(home, ".nvm/versions/node")), key=_version_of, reverse=True)
+    yield from _SYSTEM_FOLDERS
 
 
-def _nvm(folder: str) -> Iterator[str]:
+def _nvm_folders(folder: str) -> list[str]:
     try:
-        yield from (os.path.join(folder, name, "bin") for name in os.listdir(folder))
+        return [os.path.join(folder, name, "bin") for name in os.listdir(folder)]
     except OSError:
-        return
+        return []
 
 
-def _version(path: str) -> list[int]:
+def _version_of(path: str) -> list[int]:
+    """The numbers in `…/v22.1.0/bin`."""
     return [int(part) for part in re.findall(r"\d+", os.path.basename(os.path.dirname(path)))]

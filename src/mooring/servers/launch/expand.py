@@ -1,4 +1,4 @@
-"""A template and what its parts stand for, into text."""
+"""A template and the values of its parts go in, text comes out."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,57 +12,59 @@ _PLACEHOLDER = re.compile(r"\$\{\{[^}]{0,4096}\}\}|\$?\{[^}]{0,4096}\}|\$(?:env:
 
 
 class Expanded(Struct, frozen=True):
-    """What a part or a whole template stands for, and what of it must not be shown."""
+    """The text of a part or of a whole template, and which of it must not be shown."""
 
     text: str
     secrets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return "Filled(…)"
+        return "Expanded(…)"  # the text may hold a secret
 
 
 class Gap(Struct, frozen=True):
-    """Why something cannot be filled in, to be read after its key, as in `env.TOKEN needs …`; never with a value."""
+    """Why something has no value, to be read after its key, as in `env.TOKEN needs …`; never with a value in it."""
 
     reason: str
     stops: bool = False
-    """Nothing can be started without it, wherever it stands."""
+    """The server cannot be started without it, wherever it occurs."""
 
 
-class AsWritten(Struct, frozen=True):
-    """The placeholder itself stays."""
+class KeptPlaceholder(Struct, frozen=True):
+    """The placeholder itself stays in the text."""
 
 
-Found: TypeAlias = Expanded | Gap | AsWritten
+PartValue: TypeAlias = Expanded | Gap | KeptPlaceholder
 
 
-def expand(template: Template, look_up: Callable[[Part], Found]) -> Expanded | Gap:
-    """The text that a template stands for, or the first reason why there is none."""
+def expand(template: Template, look_up: Callable[[Part], PartValue]) -> Expanded | Gap:
+    """The text of a template, or the first reason why it has none."""
     texts: list[str] = []
     secrets: list[str] = []
-    for part, written in zip(template.parts, _written(template), strict=True):
+    for part, spelling in zip(template.parts, _spellings(template), strict=True):
         match look_up(part):
             case Expanded(text, hidden):
                 texts.append(text)
                 secrets += hidden
-            case AsWritten():
-                texts.append(written)
+            case KeptPlaceholder():
+                texts.append(spelling)
             case Gap() as gap:
                 return gap
     return Expanded("".join(texts), tuple(secrets))
 
 
-def _written(template: Template) -> Iterator[str]:
-    """How each part is spelt in the template's text."""
-    at = 0
+def _spellings(template: Template) -> Iterator[str]:
+    """How each part is written in the template's text."""
+    position = 0
     for part in template.parts:
-        spelt = part.text if isinstance(part, TextPart) else _spelt(part, template.text, at)
-        yield spelt
-        at += len(spelt)
+        spelling = part.text if isinstance(part, TextPart) else _spelling_at(part, template.text, position)
+        yield spelling
+        position += len(spelling)
 
 
-def _spelt(part: Part, text: str, at: int) -> str:
-    found = _PLACEHOLDER.match(text, at)
-    if isinstance(part, VariablePart) and (found is None or part.name not in found[0]):
-        return f"${{{part.name}}}"  # other values were put into the text when it was read, and moved everything
-    return found[0] if found else ""
+def _spelling_at(part: Part, text: str, position: int) -> str:
+    found = _PLACEHOLDER.match(text, position)
+    written = found[0] if found else ""
+    # Other values may have been put into the text when it was read, which moves everything after them.
+    if isinstance(part, VariablePart) and part.name not in written:
+        return f"${{{part.name}}}"
+    return written

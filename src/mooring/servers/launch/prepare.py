@@ -1,5 +1,8 @@
-"""The one place where a definition becomes something to start or to reach: templates are expanded, secrets fetched,
-the environment made."""
+"""The one place where a definition becomes something to start or to reach.
+
+Placeholders are filled in, secrets fetched, and the environment made here, and nowhere earlier: listing servers runs,
+reads and asks nothing.
+"""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -16,16 +19,16 @@ from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch import shell
-from mooring.servers.launch.blanks import Blanks, read
-from mooring.servers.launch.environment import Launch, Omission, launch, usual_path
+from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
+from mooring.servers.launch.placeholders import Placeholders, read_value_file
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Spawner
-from mooring.servers.launch.target import UNRESOLVED, origin, steers, target
+from mooring.servers.launch.target import UNRESOLVED, may_replace_program, resolve_target, url_origin
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import TransportKind
 
-__all__ = ["Launch", "LaunchContext", "Omission", "Reach", "Secrets", "Spawner", "prepare"]
+__all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Spawner", "prepare"]
 
 
 class LaunchContext(Struct, frozen=True):
@@ -37,111 +40,66 @@ class LaunchContext(Struct, frozen=True):
     ask: Ask | None = None
     env: Mapping[str, str] = {}
     """What the person's settings add to the environment of everything that is started."""
-    seconds: float = shell.SECONDS
+    seconds: float = shell.COMMAND_TIMEOUT
     """How long a command that prints a secret may take."""
 
     def __repr__(self) -> str:
-        return f"<Context of {self.where.home}>"
+        return f"<LaunchContext of {self.where.home}>"
 
     @property
     def path(self) -> str:
-        """The search path of whatever is started and names no other."""
-        return usual_path(self.where, self.env)
+        """The search path of whatever is started and has no PATH of its own."""
+        return default_search_path(self.where, self.env)
 
 
-class Reach(Struct, frozen=True):
-    """Everything needed to reach a server behind an address."""
+class Endpoint(Struct, frozen=True):
+    """Everything needed to reach a server behind a URL."""
 
     url: str
     headers: Mapping[str, str]
     transport: "TransportKind" = "auto"
     secrets: tuple[str, ...] = ()
-    """Values that were given and must not be shown, whoever repeats them."""
-    omitted: tuple[Omission, ...] = ()
+    """Values it was given that must not be shown, whoever repeats them."""
+    omitted: tuple[OmittedEntry, ...] = ()
 
     def redact(self, text: str) -> str:
-        """What the server said, without the secrets it was given."""
+        """The text without the secrets that the server was given."""
         return redact(text, self.secrets)
 
     def __repr__(self) -> str:
-        return f"<Reach {self.redact(origin(self.url) or 'a socket')}>"
+        return f"<Endpoint {self.redact(url_origin(self.url) or 'a socket')}>"
 
 
-async def prepare(approved: Approved, context: LaunchContext) -> Launch | Reach:
-    """How to start or reach a server that was let through, with everything in its definition filled in.
-
-    Nothing is fetched for one that no longer stands for what was approved.
+async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoint:
+    """How to start or reach an approved server, with everything in its definition filled in.
 
     Raises:
-        NotApproved: its command is another program now, or its address leads elsewhere.
-        Unresolved: a blank in its definition cannot be filled in.
+        NotApproved: its command is another program now, or its URL leads elsewhere.
+        Unresolved: a placeholder in its definition has no value.
         GuardLost: the guard died, or was closed.
     """
     folder = approved.folder
-    blanks = Blanks(
+    placeholders = Placeholders(
         approved,
         context.where,
         secrets=context.secrets,
         ask=context.ask,
-        run=lambda line: _printed(line, context, folder),
+        run=lambda line: _run_command(line, context, folder),
     )
+    # First of all: no secret is fetched for a program that nobody approved.
     if approved.target is not None:
-        _same(approved, target(approved.config.connection, folder, context.where, context.path))
+        _check_target(approved, resolve_target(approved.config.connection, folder, context.where, context.path))
     match approved.config.connection:
         case Stdio() as stdio:
-            return await _program(approved, stdio, context, blanks)
+            return await _prepare_program(approved, stdio, context, placeholders)
         case Http() as http:
-            return await _address(approved, http, context, blanks)
+            return await _prepare_endpoint(approved, http, context, placeholders)
 
 
-def _printed(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
-    """What a command prints that runs as if the person had typed it in that folder."""
-    env = {**context.where.env, **context.env, "PATH": context.path, **more}
-    return shell.printed(line, context.guard, env=env, cwd=cwd, seconds=context.seconds)
-
-
-# --- programs -----------------------------------------------------------------------------------------------
-
-
-async def _program(approved: Approved, stdio: Stdio, context: LaunchContext, blanks: Blanks) -> Launch:
-    command = blanks.place(await blanks.needed("command", stdio.command), "")
-    if not command:
-        raise Unresolved(approved.name, "command", "is empty once it is filled in")
-    below = await blanks.needed("cwd", stdio.cwd) if stdio.cwd else ""
-    cwd = blanks.place(below, approved.folder) if below else approved.folder
-    await blanks.fetch((*stdio.args, *stdio.env.values()))
-    args = [await blanks.needed("args", arg) for arg in stdio.args]
-    env = await blanks.entries("env", stdio.env)
-    file = await _file(approved, stdio.env_file, blanks) if stdio.env_file else {}
-    made = launch(
-        (command, *args), context.where, cwd,
-        own=approved.own, env={**file, **env}, pass_env=stdio.pass_env, settings=context.env,
-    )  # fmt: skip
-    for name in stdio.pass_env:
-        if name not in made.env:
-            blanks.omit(f"passEnv.{name}", "is not set")
-    return replace(made, secrets=list_secrets((*made.secrets, *blanks.secrets)), omitted=tuple(blanks.omitted))
-
-
-async def _file(approved: Approved, template: Template, blanks: Blanks) -> dict[str, str]:
-    """The variables in a definition's own file, which in a project nobody approved."""
-    path = await blanks.wanted("envFile", template)
-    text = read(blanks.place(path, approved.folder)) if path else ""
-    if isinstance(text, CommandFailed):
-        blanks.omit("envFile", text.how)
-        return {}
-    from mooring.servers.launch import dotenv  # few definitions have such a file
-
-    found = dotenv.variables(text)
-    unseen = [] if approved.own else list(filter(steers, found))
-    for name in unseen:
-        blanks.omit(f"envFile.{name}", "decides which program runs, so it belongs into env, where an approval shows it")
-    return {name: value for name, value in found.items() if name not in unseen}
-
-
-def _same(approved: Approved, now: str | None) -> None:
-    """Hold what would be started or reached to what was approved; what cannot be found is for the start to explain."""
+def _check_target(approved: Approved, now: str | None) -> None:
+    """Compare what would be started or reached with what was approved. Raises: NotApproved."""
     before = approved.target
+    # If it can't be found, the start itself has the better explanation.
     if before is None or now in (before, None, UNRESOLVED):
         return
     if before == UNRESOLVED:
@@ -150,63 +108,127 @@ def _same(approved: Approved, now: str | None) -> None:
     raise NotApproved(approved.name, f"now stands for {other} ({before}, now {now})")
 
 
-# --- addresses ----------------------------------------------------------------------------------------------
+def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
+    """Run a command as if the person had typed it in that folder: with their whole environment, secrets too."""
+    env = {**context.where.env, **context.env, "PATH": context.path, **more}
+    return shell.run_command(line, context.guard, env=env, cwd=cwd, timeout=context.seconds)
 
 
-async def _address(approved: Approved, http: Http, context: LaunchContext, blanks: Blanks) -> Reach:
-    url = await blanks.needed("url", http.url)
-    headers = await blanks.entries("headers", http.headers)
+# --- programs -----------------------------------------------------------------------------------------------
+
+
+async def _prepare_program(
+    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders
+) -> Launch:
+    command = placeholders.resolve_path(await placeholders.fill("command", stdio.command), "")
+    if not command:
+        raise Unresolved(approved.name, "command", "is empty once it is filled in")
+    subfolder = await placeholders.fill("cwd", stdio.cwd) if stdio.cwd else ""
+    cwd = placeholders.resolve_path(subfolder, approved.folder) if subfolder else approved.folder
+    # All at once here, so that the loops below find every value fetched.
+    await placeholders.fetch((*stdio.args, *stdio.env.values()))
+    args = [await placeholders.fill("args", arg) for arg in stdio.args]
+    env = await placeholders.fill_entries("env", stdio.env)
+    file_env = await _read_env_file(approved, stdio.env_file, placeholders) if stdio.env_file else {}
+    launch = make_launch(
+        (command, *args),
+        context.where,
+        cwd,
+        own=approved.own,
+        env={**file_env, **env},
+        pass_env=stdio.pass_env,
+        settings=context.env,
+    )
+    for name in stdio.pass_env:
+        if name not in launch.env:
+            placeholders.omit(f"passEnv.{name}", "is not set")
+    secrets = list_secrets((*launch.secrets, *placeholders.secrets))
+    return replace(launch, secrets=secrets, omitted=tuple(placeholders.omitted))
+
+
+async def _read_env_file(approved: Approved, template: Template, placeholders: Placeholders) -> dict[str, str]:
+    """The variables in the file that a definition names."""
+    path = await placeholders.fill_or_omit("envFile", template)
+    text = read_value_file(placeholders.resolve_path(path, approved.folder)) if path else ""
+    if isinstance(text, CommandFailed):
+        placeholders.omit("envFile", text.how)
+        return {}
+    from mooring.servers.launch.dotenv import parse_dotenv  # lazy: few definitions have such a file
+
+    variables = parse_dotenv(text)
+    if approved.own:
+        return variables
+    # An approval shows the definition, not this file: whoever can write to a project must not choose the program by it.
+    for name in filter(may_replace_program, tuple(variables)):
+        reason = "decides which program runs, so it belongs into env, where an approval shows it"
+        placeholders.omit(f"envFile.{name}", reason)
+        del variables[name]
+    return variables
+
+
+# --- endpoints ----------------------------------------------------------------------------------------------
+
+
+async def _prepare_endpoint(
+    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders
+) -> Endpoint:
+    url = await placeholders.fill("url", http.url)
+    headers = await placeholders.fill_entries("headers", http.headers)
     if http.headers_helper:
-        headers = _over(headers, await _helped(approved, http.headers_helper, url, context, blanks))
-    secrets = list_secrets((*blanks.secrets, *_in_headers(headers), *_in_address(url)))
+        newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
+        headers = _merge_headers(headers, newer)
+    secrets = list_secrets((*placeholders.secrets, *_secrets_in_headers(headers), *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
-    return Reach(url, headers, transport, secrets, tuple(blanks.omitted))
+    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted))
 
 
-async def _helped(
-    approved: Approved, helper: Template, url: str, context: LaunchContext, blanks: Blanks
+async def _run_headers_helper(
+    approved: Approved, helper: Template, url: str, context: LaunchContext, placeholders: Placeholders
 ) -> Mapping[str, str]:
-    """The headers that a command prints: each time anew, for it is meant for what expires."""
-    line = await blanks.wanted("headersHelper", helper)
+    """The headers that a command prints. It is run for each connection: it is meant for tokens that expire."""
+    line = await placeholders.fill_or_omit("headersHelper", helper)
     if line is None:
         return {}
-    # So that one helper can serve several servers: Claude Code's names.
+    # The names that Claude Code uses, so that one helper can serve several servers.
     names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
-    output = await _printed(line, context, approved.folder, **names)
-    headers = output if isinstance(output, CommandFailed) else _headers(output)
+    output = await _run_command(line, context, approved.folder, **names)
+    headers = output if isinstance(output, CommandFailed) else _parse_headers(output)
     if isinstance(headers, CommandFailed):
-        blanks.omit("headersHelper", headers.how)
+        placeholders.omit("headersHelper", headers.how)
         return {}
-    blanks.secrets += headers.values()
+    placeholders.secrets += headers.values()
     return headers
 
 
-def _headers(output: str) -> Mapping[str, str] | CommandFailed:
+def _parse_headers(output: str) -> Mapping[str, str] | CommandFailed:
     try:
         return msgspec.json.decode(output, type=dict[str, str])
     except msgspec.DecodeError:
         return CommandFailed("printed something else than a JSON object of headers and texts")
 
 
-def _over(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:
-    """Both together; of a header in both, in whatever case, the newer."""
+def _merge_headers(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:
+    """Both together; for a header in both, in whatever case, the newer one wins."""
     replaced = {name.lower() for name in newer}
-    return {**{name: value for name, value in headers.items() if name.lower() not in replaced}, **newer}
+    kept = {name: value for name, value in headers.items() if name.lower() not in replaced}
+    return {**kept, **newer}
 
 
-def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+def _secrets_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         if is_secret(name, value):
             yield value
-            yield value.rpartition(" ")[2]  # the token without the word before it
+            yield value.rpartition(" ")[2]  # the token after `Bearer`, which a server may repeat alone
 
 
-def _in_address(url: str) -> Iterator[str]:
-    from urllib.parse import parse_qsl, urlsplit  # only for addresses
+def _secrets_in_url(url: str) -> Iterator[str]:
+    from urllib.parse import parse_qsl, urlsplit  # lazy: only definitions with a URL need it
 
     try:
         parts = urlsplit(url)
         yield parts.password or ""
-        yield from (value for name, value in parse_qsl(parts.query) if is_secret_in_query(name))
+        for name, value in parse_qsl(parts.query):
+            if is_secret_in_query(name):
+                yield value
     except ValueError:
         return

@@ -1,4 +1,4 @@
-"""What was fetched for the servers of one host: a command is run once, a person is asked once."""
+"""Values fetched for the servers of one host: each command is run once, and a person is asked once."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -12,51 +12,58 @@ Fetch: TypeAlias = Callable[[], Coroutine[Any, Any, str | Gap]]
 
 
 class Secrets:
-    """Values by what they were fetched for, as long as the host lives.
+    """Fetched values by key, for as long as the host lives.
 
-    Whoever wants one that is being fetched waits for that. A failure is told to all who wait and not kept, so that a
-    store that was locked can be opened and the start tried again.
+    Callers who want a value that is being fetched share that fetch. A failure reaches all of them and isn't kept, so
+    that a person can unlock their password store and start the server again.
     """
 
     def __init__(self) -> None:
         self._values: dict[Hashable, str] = {}
-        self._runs: dict[Hashable, _Run] = {}
+        self._fetches: dict[Hashable, _SharedFetch] = {}
 
-    async def once(self, key: Hashable, fetch: Fetch) -> str | Gap:
-        """The value of that key, fetched if it is not known. The fetching ends when nobody waits for it any more."""
+    async def fetch_once(self, key: Hashable, fetch: Fetch) -> str | Gap:
+        """The value of a key, fetched if it is unknown. The fetch is canceled once nobody waits for it any more."""
         if key in self._values:
             return self._values[key]
-        run = self._runs.get(key) or self._begin(key, fetch)
-        run.waiting += 1
+        shared = self._fetches.get(key) or self._begin(key, fetch)
+        shared.waiters += 1
         try:
-            return await asyncio.shield(run.task)
+            # Shielded: a caller who gives up leaves the fetch to the others.
+            return await asyncio.shield(shared.task)
         finally:
-            run.waiting -= 1
-            if not run.waiting:
-                self._end(key, run)
+            shared.waiters -= 1
+            if not shared.waiters:
+                self._end(key, shared)
 
     def forget(self) -> None:
-        """Fetch everything anew when it is next wanted."""
+        """Fetch every value again when it is next wanted."""
         self._values.clear()
 
-    def _begin(self, key: Hashable, fetch: Fetch) -> "_Run":
-        run = self._runs[key] = _Run(asyncio.create_task(fetch()))
-        return run
+    def _begin(self, key: Hashable, fetch: Fetch) -> "_SharedFetch":
+        shared = self._fetches[key] = _SharedFetch(asyncio.create_task(fetch()))
+        return shared
 
-    def _end(self, key: Hashable, run: "_Run") -> None:
-        if self._runs.get(key) is run:
-            del self._runs[key]
-        if not run.task.done():
-            run.task.cancel()
-        elif not run.task.cancelled() and run.task.exception() is None and isinstance(value := run.task.result(), str):
+    def _end(self, key: Hashable, shared: "_SharedFetch") -> None:
+        if self._fetches.get(key) is shared:
+            del self._fetches[key]
+        task = shared.task
+        if not task.done():
+            task.cancel()
+            return
+        failed = task.cancelled() or task.exception() is not None
+        if failed:
+            return
+        value = task.result()
+        if isinstance(value, str):
             self._values[key] = value
 
 
-class _Run(Struct):
-    """One fetching that is under way, and how many wait for it."""
+class _SharedFetch(Struct):
+    """A fetch under way, and how many wait for it."""
 
     task: asyncio.Task[str | Gap]
-    waiting: int = 0
+    waiters: int = 0
 
     def __repr__(self) -> str:
-        return "<_Run>"
+        return "<_SharedFetch>"  # the task's own repr shows its result

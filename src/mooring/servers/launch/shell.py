@@ -1,4 +1,4 @@
-"""What a shell command prints, within limits of time and size; how it failed, but never what it said."""
+"""What a shell command prints, within limits of time and size; or how it failed, but never what it printed then."""
 
 import asyncio
 import os
@@ -10,14 +10,14 @@ from msgspec import Struct
 from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 
-SECONDS = 10.0
-MOST = 64 * 1024
+COMMAND_TIMEOUT = 10.0
+MAX_OUTPUT = 64 * 1024
 TERM_GRACE = 0.3
-"""How long a command that is ended has to end on its own."""
+"""Seconds between SIGTERM and SIGKILL for a command that has to end."""
 
 
 class Spawner(Protocol):
-    """Starts programs that do not outlive it: a `Guard`."""
+    """Starts programs that don't outlive it: a `Guard`."""
 
     async def spawn(
         self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
@@ -30,8 +30,13 @@ class CommandFailed(Struct, frozen=True):
     how: str
 
 
-async def printed(
-    line: str, guard: Spawner, *, env: Mapping[str, str], cwd: str, seconds: float = SECONDS
+async def run_command(
+    line: str,
+    guard: Spawner,
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    timeout: float = COMMAND_TIMEOUT,  # noqa: ASYNC109 - running out of time is an outcome here, not an exception
 ) -> str | CommandFailed:
     """The trimmed output of a command. Whatever it started and left running is ended with it.
 
@@ -39,10 +44,10 @@ async def printed(
         GuardLost: the guard died, or was closed.
     """
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(timeout):
             return await _run(("/bin/sh", "-c", line), guard, env, cwd)
     except TimeoutError:
-        return CommandFailed(f"took longer than {seconds:g} s")
+        return CommandFailed(f"took longer than {timeout:g} s")
     except SpawnError as error:
         return CommandFailed(f"could not be run ({error.cause})")
 
@@ -51,39 +56,41 @@ async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd:
     child = await guard.spawn(argv, env=env, cwd=cwd)
     try:
         child.close_stdin()
-        return await _outcome(child)
+        return await _wait_for_output(child)
     finally:
         await child.close(0.0, TERM_GRACE)
 
 
-async def _outcome(child: Child) -> str | CommandFailed:
+async def _wait_for_output(child: Child) -> str | CommandFailed:
     output = _Output(child)
-    await asyncio.wait((child.exited, output.excess), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((child.exited, output.overflow), return_when=asyncio.FIRST_COMPLETED)
     if child.exited.done():
         output.drain()
-    if output.excess.done():
-        return CommandFailed(f"printed more than {MOST:,} bytes")
-    match child.exited.result():
-        case 0:
-            return output.text()
-        case status if status == LOST:
-            raise GuardLost("The guard process died while a command ran: start mooring again.")
-        case status:
-            return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
+    if output.overflow.done():
+        return CommandFailed(f"printed more than {MAX_OUTPUT:,} bytes")
+    status = child.exited.result()
+    if status == 0:
+        return output.text()
+    if status == LOST:
+        raise GuardLost("The guard process died while a command ran: start mooring again.")
+    return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
 
 
 class _Output:
-    """What a child prints, read as it comes; `excess` is done once that is too much."""
+    """What a child prints, read as it comes; `overflow` is done once that is too much."""
 
     def __init__(self, child: Child) -> None:
         self._child = child
         self._loop = asyncio.get_running_loop()
         self._data = b""
-        self.excess: asyncio.Future[None] = self._loop.create_future()
+        self.overflow: asyncio.Future[None] = self._loop.create_future()
         self._loop.add_reader(child.stdout, self._read)
 
     def drain(self) -> None:
-        """Take what still waits in the pipe; who else holds its other end is not waited for."""
+        """Take what is left in the pipe.
+
+        Not until end of file: a background process that the command left behind may hold the other end open.
+        """
         while self._read():
             pass
 
@@ -94,17 +101,17 @@ class _Output:
             return CommandFailed("printed something that is not text")
 
     def _read(self) -> bool:
-        """Whether there was anything to read and there is room for more."""
-        if self.excess.done() or self._child.stdout < 0:
+        """Read once; whether there was anything."""
+        if self.overflow.done() or self._child.stdout < 0:
             return False
         try:
-            data = os.read(self._child.stdout, MOST)
+            data = os.read(self._child.stdout, MAX_OUTPUT)
         except BlockingIOError:
             return False
         self._data += data
         if not data:
             self._child.close_stdout()
-        elif len(self._data) > MOST:
-            self.excess.set_result(None)
+        elif len(self._data) > MAX_OUTPUT:
+            self.overflow.set_result(None)
             self._loop.remove_reader(self._child.stdout)
         return bool(data)

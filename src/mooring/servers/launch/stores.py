@@ -9,17 +9,21 @@ from mooring.errors import FileError, ParseError
 from mooring.syntax.parse import parse
 
 
-def kept(secret: SecretPart, config: str | None) -> str | None:
-    """The secret, if its keeper has it in a file that can be read; `config` is the file that names it.
-
-    Goose falls back to `secrets.yaml` beside its configuration where there is no keyring.
-    """
+def find_stored_secret(secret: SecretPart, config: str | None) -> str | None:
+    """The secret, if its tool keeps it in a file that can be read; `config` is the file that names it."""
     if secret.keeper != "goose" or config is None:
         return None
+    # Goose falls back to this file if the machine has no keyring.
+    stored = _read_yaml(os.path.join(os.path.dirname(config), "secrets.yaml"))
+    value = stored.get(secret.name) if isinstance(stored, Mapping) else None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value)
+
+
+def _read_yaml(path: str) -> object:
     try:
-        data = files.read(os.path.join(os.path.dirname(config), "secrets.yaml"))
-        held = None if data is None else parse(data, "yaml").data
+        data = files.read(path)
+        return None if data is None else parse(data, "yaml").data
     except (FileError, ParseError):
         return None
-    value = held.get(secret.name) if isinstance(held, Mapping) else None
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None

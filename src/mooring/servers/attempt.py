@@ -1,0 +1,143 @@
+"""One attempt to connect: an approved definition goes in, a session comes out."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from math import isinf
+from os.path import basename
+
+from msgspec.structs import replace
+
+from mooring.core.approved import Approved
+from mooring.core.config import ServerConfig, Stdio
+from mooring.core.hello import EraName
+from mooring.core.limits import Limits, Timeout
+from mooring.core.result import LogMessage
+from mooring.core.secret import redact_error
+from mooring.errors import ServerError
+from mooring.servers.dial import INSTALLERS, dial
+from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
+from mooring.servers.shared import Shared
+from mooring.wire.session.client import Client
+from mooring.wire.session.session import Session
+
+
+@asynccontextmanager
+async def open_session(
+    approved: Approved,
+    shared: Shared,
+    client: Client,
+    limits: Limits,
+    known_era: EraName | None,
+    on_ready: Callable[[Launch | Endpoint], None],
+) -> AsyncIterator[Session]:
+    """Prepare a definition, then start or reach its server; everything the server started ends with the session.
+
+    `on_ready` is called with what is about to be started or reached.
+
+    Raises:
+        ServerError: no session could be opened, or it was lost.
+        NotApproved: the server is no longer what was approved.
+    """
+    ready = await prepare(approved, make_launch_context(shared))
+    on_ready(ready)
+    for omission in ready.omitted:
+        shared.note_lack(approved.name, str(omission))
+    async with open_prepared(ready, approved.name, shared, client, limits, known_era) as session:
+        yield session
+
+
+@asynccontextmanager
+async def open_prepared(
+    ready: Launch | Endpoint,
+    name: str,
+    shared: Shared,
+    client: Client,
+    limits: Limits,
+    known_era: EraName | None = None,
+) -> AsyncIterator[Session]:
+    """Start or reach a prepared server. No error repeats the secrets that the server was given.
+
+    Raises: ServerError.
+    """
+    try:
+        match ready:
+            case Launch():
+
+                def log_stderr(line: str) -> None:
+                    shared.note(name, LogMessage("stderr", line))
+
+                dialed = dial(
+                    ready,
+                    shared.guard,
+                    server=name,
+                    client=client,
+                    limits=limits,
+                    known_era=known_era,
+                    on_line=log_stderr,
+                )
+                async with dialed as session:
+                    yield session
+            case Endpoint():
+                async with await _open_endpoint(ready, name, shared, client, limits, known_era) as session:
+                    yield session
+    except ServerError as error:
+        redact_error(error, ready.secrets)
+        raise
+
+
+async def _open_endpoint(
+    endpoint: Endpoint, name: str, shared: Shared, client: Client, limits: Limits, known_era: EraName | None
+) -> Session:
+    # Lazy: a host whose servers are all programs never loads HTTP.
+    from mooring.wire.http.network import Options
+    from mooring.wire.session.remote import open_url
+
+    return await open_url(
+        endpoint.url,
+        headers=endpoint.headers,
+        client=client,
+        limits=limits,
+        transport=endpoint.transport,
+        server=name,
+        options=Options(**shared.defaults.network),
+        network=shared.network,
+        known=known_era,
+    )
+
+
+def make_launch_context(shared: Shared) -> LaunchContext:
+    """What all servers of a host are prepared with."""
+    return LaunchContext(
+        where=shared.defaults.where,
+        guard=shared.guard,
+        ask=shared.ask,
+        secrets=shared.secrets,
+        env=shared.defaults.env,
+    )
+
+
+def may_install(config: ServerConfig) -> bool:
+    """Whether starting the server may have to download its program first."""
+    connection = config.connection
+    if not isinstance(connection, Stdio) or connection.command.plain is None:
+        return False
+    return basename(connection.command.plain) in INSTALLERS
+
+
+def resolve_limits(config: ServerConfig, defaults: Limits) -> Limits:
+    """The host's limits with the timeouts that the definition sets."""
+    limits = defaults
+    if config.start_timeout is not None:
+        limits = replace(limits, connect=config.start_timeout)
+    if config.idle_timeout is not None:
+        limits = replace(limits, unused=config.idle_timeout)
+    if config.call_timeout is not None:
+        limits = replace(limits, call=_make_call_timeout(config.call_timeout, limits.call.total))
+    return limits
+
+
+def _make_call_timeout(seconds: float, total: float | None) -> Timeout:
+    # A `timeout` in a file bounds silence, not the whole call: a server that reports progress may take longer.
+    if isinf(seconds):
+        return Timeout(None, None)
+    return Timeout(seconds, None if total is None else max(seconds, total))

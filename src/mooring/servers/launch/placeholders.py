@@ -1,0 +1,291 @@
+"""The placeholders of one definition: the value of each, where it has to be fetched, and which entries have none."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import NoReturn
+
+from mooring import files
+from mooring.core.approved import Approved
+from mooring.core.question import Ask, MissingValue, Yes
+from mooring.core.secret import is_secret
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    ForeignPart,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    VariablePart,
+)
+from mooring.core.where import Where
+from mooring.display.text import bare_name, safe
+from mooring.errors import FileError, Unresolved
+from mooring.servers.launch.environment import OmittedEntry
+from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
+from mooring.servers.launch.secrets import Secrets
+from mooring.servers.launch.shell import CommandFailed
+from mooring.servers.launch.stores import find_stored_secret
+
+MAX_VALUE_FILE = 64 * 1024
+"""The largest file that can be a value, in bytes."""
+
+
+class Placeholders:
+    """Fills in the templates of one definition.
+
+    An entry of env or headers that has no value is left out and recorded in `omitted`; anything else without a value
+    stops the start. Values that must not be shown are collected in `secrets`.
+    """
+
+    def __init__(
+        self,
+        approved: Approved,
+        where: Where,
+        *,
+        secrets: Secrets,
+        ask: Ask | None,
+        run: Callable[[str], Awaitable[str | CommandFailed]],
+    ) -> None:
+        self._approved = approved
+        self._where = where
+        self._shared_secrets = secrets
+        self._ask = ask
+        self._run = run
+        self._fetched: dict[Part, PartValue] = {}
+        self.secrets: list[str] = []
+        self.omitted: list[OmittedEntry] = []
+
+    async def fetch(self, templates: Iterable[Template]) -> None:
+        """Run the commands and ask the questions that these templates need, all at the same time."""
+        wanted: dict[CommandPart | InputPart, Template] = {}
+        for template in templates:
+            for part in template.parts:
+                if isinstance(part, CommandPart | InputPart) and part not in self._fetched:
+                    wanted[part] = template
+        if wanted:
+            values = await asyncio.gather(*(self._fetch(part, template) for part, template in wanted.items()))
+            self._fetched.update(zip(wanted, values, strict=True))
+
+    async def fill(self, key: str, template: Template) -> str:
+        """The text of a template that the server needs.
+
+        Raises:
+            Unresolved: a placeholder in it has no value.
+        """
+        filled = await self._expand(template)
+        if isinstance(filled, Gap):
+            self._stop(key, filled)
+        return self._collect_secrets(filled)
+
+    async def fill_or_omit(self, key: str, template: Template) -> str | None:
+        """The text of a template, or `None` and a record in `omitted` if a placeholder in it has no value.
+
+        Raises:
+            Unresolved: its dialect says that this stops the start, or only the person could have given the value.
+        """
+        filled = await self._expand(template)
+        if isinstance(filled, Expanded):
+            return self._collect_secrets(filled)
+        if filled.stops:
+            self._stop(key, filled)
+        self.omit(key, filled.reason)
+        return None
+
+    async def fill_entries(self, key: str, templates: Mapping[str, Template]) -> dict[str, str]:
+        """The entries that have a value. Raises: as `fill_or_omit`."""
+        await self.fetch(templates.values())
+        entries: dict[str, str] = {}
+        for name, template in templates.items():
+            text = await self.fill_or_omit(f"{key}.{name}", template)
+            if text is not None:
+                entries[name] = text
+        return entries
+
+    def omit(self, key: str, reason: str) -> None:
+        """Record that an entry is left out."""
+        self.omitted.append(OmittedEntry(key, reason))
+
+    def resolve_path(self, path: str, folder: str) -> str:
+        """A path in the person's home if it begins with `~`, or else in a folder."""
+        return resolve_path(path, folder, self._where.home)
+
+    def _stop(self, key: str, gap: Gap) -> NoReturn:
+        raise Unresolved(self._approved.name, key, gap.reason)
+
+    def _collect_secrets(self, filled: Expanded) -> str:
+        self.secrets += filled.secrets
+        return filled.text
+
+    async def _expand(self, template: Template) -> Expanded | Gap:
+        if (plain := template.plain) is not None:
+            return Expanded(plain)
+        await self.fetch([template])
+        filled = expand(template, self._look_up)
+        if isinstance(filled, Gap) and bare_name(template):
+            # A secret that someone pasted in looks like a bare name too, so the reason must not repeat it.
+            return Gap("is the name of a variable that is not set", filled.stops)
+        return filled
+
+    # --- the value of a part --------------------------------------------------------------------------------
+
+    def _look_up(self, part: Part) -> PartValue:
+        match part:
+            case TextPart(text):
+                return Expanded(text)
+            case VariablePart():
+                return _look_up_variable(part, self._where)
+            case FilePart(path):
+                return self._read_file(path)
+            case KnownPart():
+                return Expanded(_look_up_place(part, self._where, self._approved.folder))
+            case SecretPart():
+                return self._look_up_secret(part)
+            case ForeignPart(text):
+                return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
+            case CommandPart() | InputPart():
+                return self._fetched[part]
+
+    def _look_up_secret(self, secret: SecretPart) -> Expanded | Gap:
+        given = self._where.env.get(secret.name) if secret.variable else None
+        value = given or find_stored_secret(secret, self._approved.config.origin.path)
+        if value is not None:
+            return Expanded(value, (value,))
+        hint = "; set a variable of that name" if secret.variable else ""
+        return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{hint}")
+
+    def _read_file(self, path: str) -> Expanded | Gap:
+        # Relative to the file that names it, as in OpenCode, the one tool that documents where it looks.
+        folder = os.path.dirname(self._approved.config.origin.path or "")
+        if not os.path.isabs(folder):
+            folder = self._approved.folder
+        content = read_value_file(self.resolve_path(path, folder))
+        if isinstance(content, CommandFailed):
+            return Gap(f"needs the file {safe(path)}, which {content.how}")
+        value = content.strip()
+        return Expanded(value, (value,))
+
+    @property
+    def _tool(self) -> str:
+        return self._approved.config.origin.tool
+
+    # --- values that have to be fetched ---------------------------------------------------------------------
+
+    async def _fetch(self, part: CommandPart | InputPart, template: Template) -> PartValue:
+        match part:
+            case CommandPart(line):
+                return await self._fetch_output(Template(template.text.removeprefix("!"), line))
+            case InputPart():
+                return await self._fetch_input(part)
+
+    async def _fetch_output(self, template: Template) -> Expanded | Gap:
+        line = await self._expand(template)
+        if isinstance(line, Gap):
+            return line
+        key = ("command", line.text, self._approved.folder)
+        value = await self._shared_secrets.fetch_once(key, lambda: self._run_command(line.text))
+        if isinstance(value, Gap):
+            return value
+        return Expanded(value, (value,))
+
+    async def _run_command(self, line: str) -> str | Gap:
+        output = await self._run(line)
+        if isinstance(output, CommandFailed):
+            return Gap(f"comes from a command that {output.how}")
+        return output
+
+    async def _fetch_input(self, part: InputPart) -> Expanded | Gap:
+        value = await self._ask_person(part)
+        if isinstance(value, Gap):
+            if part.default is None:
+                return value
+            value = part.default
+        # A default and the options are in a file that others may read as well. Anything else may be a password, even
+        # if nobody marked it as one.
+        is_public = not part.secret and (value == part.default or value in part.options)
+        return Expanded(value, () if is_public else (value,))
+
+    async def _ask_person(self, part: InputPart) -> str | Gap:
+        if self._ask is None:
+            return _input_gap(part, "and nobody can be asked here: run mooring in a terminal")
+        ask = self._ask
+        key = ("input", self._approved.config.origin.path, part)
+        return await self._shared_secrets.fetch_once(key, lambda: self._put_question(part, ask))
+
+    async def _put_question(self, part: InputPart, ask: Ask) -> str | Gap:
+        question = MissingValue(self._approved.name, part.id, part.description, part.default, part.secret, part.options)
+        match await ask(question):
+            case Yes(str(text)):
+                return text
+            case _:
+                return _input_gap(part, "which was not given: start it again to be asked again")
+
+
+def fill_without_fetching(template: Template, where: Where, folder: str) -> Expanded | Gap | None:
+    """The text of a template if nothing has to be run, read or asked for it; otherwise `None`."""
+    if any(isinstance(part, CommandPart | InputPart | FilePart | SecretPart) for part in template.parts):
+        return None
+
+    def look_up(part: Part) -> PartValue:
+        match part:
+            case TextPart(text):
+                return Expanded(text)
+            case VariablePart():
+                return _look_up_variable(part, where)
+            case KnownPart():
+                return Expanded(_look_up_place(part, where, folder))
+            case _:
+                return Gap("holds what only its own tool can fill in")
+
+    return expand(template, look_up)
+
+
+def resolve_path(path: str, folder: str, home: str) -> str:
+    """A path in the person's home if it begins with `~`, or else in a folder."""
+    if path == "~" or path.startswith("~/"):
+        return home + path[1:]
+    return os.path.join(folder, path)
+
+
+def read_value_file(path: str) -> str | CommandFailed:
+    """The text of a file that is a value, or holds some."""
+    try:
+        data = files.read(path, MAX_VALUE_FILE)
+        return CommandFailed("does not exist") if data is None else data.decode()
+    except FileError as error:
+        return CommandFailed(error.reason)
+    except UnicodeDecodeError:
+        return CommandFailed("is not text")
+
+
+def _look_up_variable(variable: VariablePart, where: Where) -> PartValue:
+    value = where.env.get(variable.name, variable.default)
+    if value is not None:
+        return Expanded(value, (value,) if is_secret(variable.name, value) else ())
+    match variable.unset:
+        case "literal":
+            return KeptPlaceholder()
+        case "empty":
+            return Expanded("")
+        case "omit" | "error" as unset:
+            return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
+
+
+def _look_up_place(known: KnownPart, where: Where, folder: str) -> str:
+    match known.place:
+        case "workspace":
+            return folder
+        case "workspace-name":
+            return os.path.basename(folder.rstrip("/"))
+        case "home":
+            return where.home
+        case "separator":
+            return "\\" if where.platform == "win32" else "/"
+
+
+def _input_gap(part: InputPart, but: str) -> Gap:
+    # Only the person could have given the value, so it stops the start.
+    return Gap(f"asks for the input {safe(part.id)!r}, {but}", stops=True)
