@@ -25,8 +25,8 @@ def actor(tmp_path: Path) -> Actor:
 def older(home: Home, name: str, seconds: float) -> None:
     """Let what is known of a server's failure be so many seconds older."""
     approved, cache = admit(home.inventory()).wanted[name], Cache(home.where)
-    known = cache.failures([approved], home.where)[name]
-    cache.fail(cache.own_key(approved, home.where), replace(known, at=known.at - seconds))
+    known = cache.load_failures([approved], home.where)[name]
+    cache.put_failure(cache.own_key(approved, home.where), replace(known, at=known.at - seconds))
     cache.close()
 
 

@@ -172,7 +172,7 @@ def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli,
 def grow_old(home: Home, seconds: float) -> None:
     """Make everything in the catalog so much older."""
     cache, approved = Cache(home.where), list(admit(home.inventory()).wanted.values())
-    for name, offer in cache.known(approved, home.where).items():
+    for name, offer in cache.load_offers(approved, home.where).items():
         key = cache.own_key(next(each for each in approved if each.name == name), home.where)
         cache.forget(key)
         cache.flush()

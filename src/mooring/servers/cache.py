@@ -1,7 +1,7 @@
 """The catalog on disk: what each server offered last, so that nothing waits for a slow one.
 
-One small file per server, replaced whole. Everything in it can be learned anew, so nothing about it is ever an error:
-what cannot be read counts as unknown, what cannot be written is dropped. A file is named by a keyed digest of the
+One small file per server, replaced whole. Everything in it can be learned again, so nothing about it is ever an error:
+what cannot be read counts as unknown, and what cannot be written is dropped. A file is named by a keyed digest of the
 definition it belongs to and sealed with the same key: no secret of a definition is on disk, and what a crash, a disk
 or another program made of a file is never offered.
 """
@@ -89,7 +89,7 @@ class Cache:
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def known(self, approved: Iterable[Approved], where: Where) -> dict[str, Offer]:
+    def load_offers(self, approved: Iterable[Approved], where: Where) -> dict[str, Offer]:
         """What is known of these servers, by name; see `load`."""
         names = {self.own_key(each, where): each.name for each in approved}
         return {names[key]: offer for key, offer in self.load(names).items()}
@@ -99,8 +99,8 @@ class Cache:
         now = time.time()
         return {key: offer for key, offer in self._load(keys, Offer).items() if offer.usable(now)}
 
-    def failures(self, approved: Iterable[Approved], where: Where) -> dict[str, Failure]:
-        """Why each of these servers could not be connected when that was last tried in vain, by name."""
+    def load_failures(self, approved: Iterable[Approved], where: Where) -> dict[str, Failure]:
+        """Why each of these servers could not be connected the last time, by name."""
         names = {self._failure_key(self.own_key(each, where)): each.name for each in approved}
         return {names[key]: failure for key, failure in self._load(names, Failure).items()}
 
@@ -124,22 +124,22 @@ class Cache:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def put(self, key: bytes, offer: Offer) -> None:
-        """Know an offer from now on; it is on disk after the next flush."""
+        """Remember an offer; it is on disk after the next flush."""
         with self._lock:
             self._pending[key] = offer
 
-    def fail(self, key: bytes, failure: Failure) -> None:
-        """Know that a server could not be connected; what it offered before stays known."""
+    def put_failure(self, key: bytes, failure: Failure) -> None:
+        """Remember that a server could not be connected; what it offered before stays known."""
         with self._lock:
             self._pending[self._failure_key(key)] = failure
 
     def forget(self, key: bytes) -> None:
-        """Know nothing of a server any more."""
+        """Forget everything about a server."""
         with self._lock:
             self._pending[key] = self._pending[self._failure_key(key)] = None
 
     def flush(self) -> None:
-        """Write what has changed; what cannot be written now is dropped: it can be learned anew."""
+        """Write what has changed; what cannot be written now is dropped: it can be learned again."""
         with self._flushing:
             with self._lock:
                 self._writing, self._pending = self._pending, {}
@@ -169,7 +169,7 @@ def recall(servers: Iterable[Approved], where: Where) -> dict[str, Offer]:
     """What these servers offered last, by name; looking for it leaves nothing on disk that was not there."""
     if not os.path.isdir(_folder(where)):
         return {}
-    return Cache(where).known(servers, where)
+    return Cache(where).load_offers(servers, where)
 
 
 def _folder(where: Where) -> str:
@@ -226,9 +226,9 @@ def _connection_templates(connection: Connection) -> tuple[Template | None, ...]
 
 
 def _secret(path: str) -> bytes:
-    """The key that is kept at `path`, made by whoever comes first.
+    """The key that is stored at `path`, made by the first process that needs it.
 
-    Raises: FileError, OSError where it cannot be kept.
+    Raises: FileError, OSError if it cannot be stored.
     """
     if kept := _kept_secret(path):
         return kept
@@ -262,7 +262,7 @@ _LONGEST_HEADER: Final = 256
 
 
 def _read_file(path: str, secret: bytes, key: bytes, kind: type[T]) -> T | None:
-    """What stands in a file, if the file is as it was written for this key."""
+    """The record in a file, if the file is as it was written for this key."""
     try:
         data = files.read(path, LARGEST + _LONGEST_HEADER)
     except FileError:
@@ -304,7 +304,7 @@ def _write_file(path: str, secret: bytes, key: bytes, record: _Record | None) ->
 
 
 def _pack(record: _Record) -> bytes:
-    """What is written, without its time; nothing where it is not worth keeping."""
+    """A record as bytes, without its time; empty if it isn't worth storing."""
     if isinstance(record, Offer) and not record.usable(time.time()):
         return b""
     try:

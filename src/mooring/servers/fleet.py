@@ -83,7 +83,9 @@ class Fleet:
             return {}
         now = time()
         by_name = {server.name: server for server in servers}
-        failures = self._cache.failures([server.approved for server in by_name.values()], self._shared.defaults.where)
+        failures = self._cache.load_failures(
+            [server.approved for server in by_name.values()], self._shared.defaults.where
+        )
         errors: dict[str, ServerError] = {}
         for name, failure in failures.items():
             if _still_holds(failure, by_name[name], now, seconds):
@@ -118,7 +120,7 @@ class Fleet:
     def keep_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected, for the next host too."""
         if self._cache is not None:
-            self._cache.fail(self._cache.own_key(approved, self._shared.defaults.where), failure)
+            self._cache.put_failure(self._cache.own_key(approved, self._shared.defaults.where), failure)
             self._write_soon(self._cache)
 
     def _retire(self, server: Server) -> None:
@@ -138,7 +140,7 @@ class Fleet:
     def _load_offers(self, approved: list[Approved]) -> dict[str, Offer]:
         if self._cache is None:
             return {}
-        return self._cache.known(approved, self._shared.defaults.where)
+        return self._cache.load_offers(approved, self._shared.defaults.where)
 
     def _write_soon(self, cache: Cache) -> None:
         if self._pending_write is None:

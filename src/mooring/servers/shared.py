@@ -33,7 +33,7 @@ class ServerOwner(Protocol):
     """What servers tell the host that runs them, and what they ask of it."""
 
     def emit(self, event: Event) -> None:
-        """Pass on a change to whoever listens."""
+        """Pass on a change to all listeners."""
 
     def log(self, server: str, level: str, text: str) -> None:
         """Keep what a server wrote; secrets are struck out already."""

@@ -247,7 +247,7 @@ class Supervisor:
                 connected = True
                 self._announce_session(session)
                 ending = await self._stay(session)
-                # Closing takes a while. Whoever comes meanwhile must wait for the next connection, not use this one.
+                # Closing takes a while. Callers who come meanwhile must wait for the next connection, not use this one.
                 self._drop_session()
         except MooringError as error:
             self._drop_session()
@@ -259,7 +259,7 @@ class Supervisor:
         return self._pending.waiters > 0 or self.usage.is_persistent
 
     def _may_retry(self, connected: bool) -> bool:
-        """Count a failure where it was a costly one; whether the breaker lets the server be tried again."""
+        """Count a failure if it was a costly one; return whether the server may be tried again."""
         # An address that refuses a connection costs next to nothing: only losses, and starts of programs, count.
         if not connected and not self._is_local:
             return True
@@ -280,7 +280,7 @@ class Supervisor:
         self._was_up = True
         self.error = None
         self.usage.touch()
-        # Callers come last: whoever is handed the session finds its tools listed and its status set.
+        # Callers come last: when they get the session, they find its tools listed and its status set.
         self._server.on_connected(session)
         self._set_status(Connected(session.hello, time()))
         self._pending.resolve(session)
@@ -328,7 +328,7 @@ class Supervisor:
 
     def _compute_pause(self, attempt: int, error: MooringError) -> float | None:
         retry_after = error.retry_after if isinstance(error, HttpError) else None
-        # Whoever needs the server now gets it now; an eager server that nobody calls can wait.
+        # Callers who need the server now get it now; an eager server that nobody calls can wait.
         if attempt == 1 and self._is_missed and not retry_after:
             return 0.0
         return compute_pause(attempt, remote=not self._is_local, chance=self._chance(), retry_after=retry_after)

@@ -8,7 +8,7 @@ from mooring.core.limits import Limits
 
 
 class ConfiguredServer(Protocol):
-    """A server's limits and definition, read anew each time: a reload may change both."""
+    """A server's limits and definition, read again each time: a reload may change both."""
 
     limits: Limits
 
