@@ -88,12 +88,8 @@ class Assembly:
             self._watcher = self._loop.create_task(self._follow_files())
 
     async def close(self) -> None:
-        """Close everything, from what starts work down to what the work stands on.
-
-        First what could still begin something: the watcher of files, calls that wait for an answer, conversations,
-        watches. Then the servers, all at the same time; only then the guard, which ends their processes for them.
-        Files come last, because everything before may still write to them.
-        """
+        """Close everything, from what starts work down to what the work depends on."""
+        # First what could still begin something: a reload, a call that waits for an answer, a conversation, a watch.
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait({self._watcher})
@@ -101,9 +97,11 @@ class Assembly:
         for registry in tuple(self.registries):
             await registry.close()
         await self.watches.close()
+        # Then the servers. Each ends its own process through the guard, so the guard must outlive them.
         await self.fleet.close()
         if self.options.guard is None:
             await self.shared.close()
+        # Listeners hear of every server that closed. Files come last: everything above may still write to them.
         self.feed.close()
         await asyncio.to_thread(self.permissions.close)
         if self._meaning is not None:

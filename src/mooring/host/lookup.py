@@ -133,10 +133,12 @@ class Lookup:
             server = self._servers.get(error.server)
             if server is None or server.is_connected or not is_older(server, trusted):
                 raise
+            # What is remembered of the server may be out of date: it is asked before the name counts as wrong.
             await server.session(until)
             found = self.catalog.find(name)
         if isinstance(found, CatalogEntry):
             return found
+        # Two names of one definition share a server, which lists its tools under the first.
         if found.server in self._aliases:
             return await self.find(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
         return await self._ask_server(found, until)
