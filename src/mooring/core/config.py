@@ -25,6 +25,11 @@ class Origin(Struct, frozen=True):
     layers: tuple[str, ...] = ()
     """Other files whose entries of the same name were merged into this one, as OpenCode does."""
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it came with the project rather than from the person or the machine."""
+        return self.scope == "project" and not self.owned
+
 
 class Stdio(Struct, frozen=True, tag=True):
     """A program to start and talk to over its pipes."""

@@ -229,6 +229,20 @@ class Switch(Struct, frozen=True):
     """Names are compared without regard to case."""
 
 
+class Named(Struct, frozen=True):
+    """Some servers by their names, or all but those."""
+
+    names: frozenset[str] = frozenset()
+    all_but: bool = False
+
+    def covers(self, name: str) -> bool:
+        return (name in self.names) != self.all_but
+
+
+NONE = Named()
+ALL = Named(all_but=True)
+
+
 class StartPolicy(Struct, frozen=True):
     """One list of rules about what may start, and where it is."""
 

@@ -130,8 +130,7 @@ class _FormatScan:
 
     def _rank_definition(self, entry: RawEntry, config: ServerConfig | Broken) -> RankedDefinition:
         rank = self._rank(entry)
-        foreign = entry.origin.scope == "project" and not entry.origin.owned
-        if not foreign:
+        if not entry.origin.foreign:
             return RankedDefinition(config, rank)
         return RankedDefinition(config, rank, self._approved.find(entry), self._trusted.find(entry))
 
