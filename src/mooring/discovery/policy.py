@@ -4,15 +4,15 @@ Claude Code keeps `allowedMcpServers` and `deniedMcpServers` in its settings, Am
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
-from mooring.core.glob import Glob, Matched, star_glob
+from mooring.core.glob import Glob, star_glob
 from mooring.discovery.format import StartPolicy
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.untyped import as_mapping, text_or_none
 
 Rule: TypeAlias = Mapping[str, Any]
 
@@ -21,20 +21,24 @@ class StartPolicies:
     """All policies of one tool, compiled once: there may be a thousand servers to judge."""
 
     def __init__(self, policies: Sequence[StartPolicy]) -> None:
-        self._vetoes = [_compile_veto(policy) for policy in policies if policy.says != "allowed"]
+        self._vetoes: list[_Veto] = []
         # Claude Code takes all its lists of allowed servers for one list, whichever files they are in.
-        allowing = [policy for policy in policies if policy.says == "allowed"]
-        self._allowed = _ClaudeRules(rule for policy in allowing for rule in policy.rules)
-        self._allowed_in = allowing[0].where if allowing else None
+        allowed: list[Rule] = []
+        self._allowed_in: str | None = None
+        for policy in policies:
+            if policy.says == "allowed":
+                allowed.extend(policy.rules)
+                self._allowed_in = self._allowed_in or policy.where
+            else:
+                self._vetoes.append(_compile_veto(policy))
+        self._allowed = _ClaudeRules(allowed)
 
     def find_refusal(self, config: ServerConfig) -> str | None:
         """Where a file says that this server may not start; `None` if no file does."""
-        foreign = config.origin.scope == "project" and not config.origin.owned
         for veto in self._vetoes:
-            # A project's file can deny the project's own servers, never the person's.
-            concerns = foreign or veto.scope != "project"
-            if concerns and veto.rules.reject(config):
+            if veto.refuses(config):
                 return veto.where
+        # Without a list of allowed servers, all are.
         if self._allowed_in is None or self._allowed.allow(config):
             return None
         return self._allowed_in
@@ -45,17 +49,28 @@ class _Veto(Struct, frozen=True):
 
     rules: "_ClaudeRules | _AmpRules"
     where: str
-    scope: str
+    by_project: bool
+
+    def refuses(self, config: ServerConfig) -> bool:
+        # A project's file can deny the project's own servers, never the person's.
+        if self.by_project and not config.origin.foreign:
+            return False
+        return self.rules.reject(config)
 
 
 def _compile_veto(policy: StartPolicy) -> _Veto:
-    compiled = _AmpRules(policy.rules) if policy.says == "rules" else _ClaudeRules(policy.rules)
-    return _Veto(compiled, policy.where, policy.scope)
+    compile_rules = _AmpRules if policy.says == "rules" else _ClaudeRules
+    return _Veto(compile_rules(policy.rules), policy.where, policy.scope == "project")
 
 
 def _target(config: ServerConfig) -> Connection:
     """What the entry would start or reach as its tool reads it: `npx mcp-remote URL` is a program to Claude Code."""
     return config.written or config.connection
+
+
+def _words(stdio: Stdio) -> list[str]:
+    """A program and its arguments as they are written: placeholders are not filled in yet."""
+    return [template.text for template in (stdio.command, *stdio.args)]
 
 
 # --- Claude Code --------------------------------------------------------------------------------------------
@@ -64,13 +79,11 @@ def _target(config: ServerConfig) -> Connection:
 class _ClaudeRules:
     """A list of rules, each with a `serverName`, a `serverCommand` (program and arguments) or a `serverUrl`."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        rules = tuple(rules)
-        self._names = [rule.get("serverName") for rule in rules]
-        self._commands = [rule["serverCommand"] for rule in rules if "serverCommand" in rule]
-        self._has_url_rules = any("serverUrl" in rule for rule in rules)
-        patterns = (rule.get("serverUrl") for rule in rules)
-        self._urls = [AddressPattern(pattern) for pattern in patterns if isinstance(pattern, str)]
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        # A value of the wrong type equals no name or command, and fits no address, but its rule still counts as one.
+        self._names = _collect(rules, "serverName")
+        self._commands = _collect(rules, "serverCommand")
+        self._addresses = [AddressPattern(text_or_none(url) or "") for url in _collect(rules, "serverUrl")]
 
     def reject(self, config: ServerConfig) -> bool:
         """Whether a list of denied servers holds this one, by name or by what it starts or reaches."""
@@ -82,21 +95,46 @@ class _ClaudeRules:
         A name is enough only if no rule goes by what servers of this kind start or reach: anything may take a name.
         """
         is_program = isinstance(_target(config), Stdio)
-        goes_by_target = self._commands if is_program else self._has_url_rules
-        if goes_by_target:
+        rules_by_target = self._commands if is_program else self._addresses
+        if rules_by_target:
             return self._has_target(config)
         return config.name in self._names
 
     def _has_target(self, config: ServerConfig) -> bool:
         match _target(config):
-            case Stdio(command, args):
-                return [command.text, *(arg.text for arg in args)] in self._commands
+            case Stdio() as stdio:
+                return _words(stdio) in self._commands
             case Http(url):
-                return any(pattern.matches(url.text) for pattern in self._urls)
+                return any(pattern.matches(url.text) for pattern in self._addresses)
+
+
+def _collect(rules: Sequence[Rule], key: str) -> list[Any]:
+    return [rule[key] for rule in rules if key in rule]
 
 
 _ADDRESS = re.compile(r"(?P<scheme>[^:/]*)://(?:[^/?#@]*@)?(?P<host>[^/?#:]*)(?::(?P<port>[^/?#]*))?(?P<path>[^#]*)")
 _PORTS = {"http": "80", "https": "443"}
+
+
+class _Address(Struct, frozen=True):
+    """The parts of an address, or of a pattern for addresses; a part that is missing is empty."""
+
+    scheme: str
+    host: str = ""
+    port: str = ""
+    path: str = ""
+
+
+# No address has such a scheme.
+_FITS_NOTHING = _Address("/")
+
+
+def _split_address(text: str) -> _Address | None:
+    found = _ADDRESS.match(text)
+    if found is None:
+        return None
+    host = found["host"].rstrip(".").lower()
+    return _Address(found["scheme"], host, found["port"] or "", found["path"])
 
 
 class AddressPattern:
@@ -107,51 +145,40 @@ class AddressPattern:
     """
 
     def __init__(self, text: str) -> None:
+        wanted = _split_address(text) or _FITS_NOTHING
+        usual_port = "*" if "*" in wanted.host else ""
         self._fits_all = text == "*"
-        self._parts = parts = _ADDRESS.match(text)
-        if parts is None:
-            return
-        self._host = Glob(star_glob(_normalize_host(parts["host"])))
-        self._path = Glob(star_glob(parts["path"])) if parts["path"] else None
-        self._any_port = parts["port"] == "*" or (not parts["port"] and "*" in parts["host"])
+        self._scheme = wanted.scheme
+        self._host = Glob(star_glob(wanted.host))
+        self._port = wanted.port or usual_port
+        self._path = Glob(star_glob(wanted.path or "*"))
 
     def matches(self, url: str) -> bool:
         """Whether an address fits. An address or a pattern that is none fits nothing."""
         if self._fits_all:
             return True
-        given, wanted = _ADDRESS.match(url), self._parts
-        if given is None or wanted is None:
+        given = _split_address(url)
+        if given is None or self._scheme not in ("*", given.scheme):
             return False
-        if wanted["scheme"] not in ("*", given["scheme"]):
-            return False
-        if not self._host.matches(_normalize_host(given["host"])):
-            return False
-        usual = _PORTS.get(given["scheme"])
-        same_port = (given["port"] or usual) == (wanted["port"] or usual)
-        if not same_port and not self._any_port:
-            return False
-        return self._path is None or bool(self._path.matches(given["path"] or "/"))
-
-
-def _normalize_host(host: str) -> str:
-    return host.rstrip(".").lower()
+        usual_port = _PORTS.get(given.scheme, "")
+        wanted_port = self._port or usual_port
+        same_port = wanted_port in ("*", given.port or usual_port)
+        return bool(same_port and self._host.matches(given.host) and self._path.matches(given.path or "/"))
 
 
 # --- Amp ----------------------------------------------------------------------------------------------------
 
 
 class _AmpRules:
-    """A list of rules, each with globs under `matches` and an `action`; the first rule that matches decides."""
+    """A list of rules, each with globs under `matches` and an `action`; the first rule that applies decides."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [_AmpRule(_compile_globs(rule), rule.get("action") == "reject") for rule in rules]
 
     def reject(self, config: ServerConfig) -> bool:
         shown = _shown_to_amp(config)
         for rule in self._rules:
-            match = rule.matches(shown)
-            # If it cannot be told whether a rule matches, one that rejects counts and one that allows does not.
-            if match or (match is None and rule.rejects):
+            if rule.applies(shown):
                 return rule.rejects
         return False
 
@@ -160,15 +187,14 @@ class _AmpRule(Struct, frozen=True):
     globs: Mapping[str, Glob]
     rejects: bool
 
-    def matches(self, shown: Mapping[str, str]) -> Matched:
-        """Whether every glob matches the field it is for; a rule without globs matches nothing."""
+    def applies(self, shown: Mapping[str, str]) -> bool:
+        """Whether every glob matches the field it is for; a rule without globs applies to nothing."""
         # A rule about addresses says nothing about programs: `"url": "*"` is how Amp's manual blocks remote servers.
         if not self.globs or not self.globs.keys() <= shown.keys():
             return False
         answers = [glob.matches(shown[field]) for field, glob in self.globs.items()]
-        if False in answers:
-            return False
-        return None if None in answers else True
+        # If it cannot be told whether a glob matches, a rule that rejects applies and one that allows does not.
+        return all(self.rejects if answer is None else answer for answer in answers)
 
 
 def _compile_globs(rule: Rule) -> dict[str, Glob]:
@@ -180,7 +206,8 @@ def _compile_globs(rule: Rule) -> dict[str, Glob]:
 
 def _shown_to_amp(config: ServerConfig) -> dict[str, str]:
     match _target(config):
-        case Stdio(command, args):
-            return {"command": command.text, "args": " ".join(arg.text for arg in args)}
+        case Stdio() as stdio:
+            command, *args = _words(stdio)
+            return {"command": command, "args": " ".join(args)}
         case Http(url):
             return {"url": url.text}
