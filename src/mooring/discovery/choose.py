@@ -76,23 +76,16 @@ def _source_name(definition: RankedDefinition) -> str:
     return ".mcp.json" if tool == "claude-code" and path.endswith("/.mcp.json") else tool
 
 
+_PREFERENCE: dict[Standing, int] = {"own": 0, "approved": 0, "unseen": 1, "changed": 1, "rejected": 2}
+
+
 def _choose_one(candidates: Sequence[RankedDefinition], standing: Callable[[RankedDefinition], Standing]) -> Choice:
     judged = [(definition, standing(definition)) for definition in candidates]
-    winner, winner_standing = _find_winner(judged)
+    # The highest that is in force; else the highest that may still be approved; else the highest of all.
+    winner, winner_standing = min(judged, key=lambda pair: _PREFERENCE[pair[1]])
     proposed = _find_proposed(judged, winner) if in_force(winner_standing) else None
     shadowed = tuple(each for each in candidates if each is not winner and each is not proposed)
     return Choice(winner, winner_standing, shadowed, proposed)
-
-
-def _find_winner(judged: list[tuple[RankedDefinition, Standing]]) -> tuple[RankedDefinition, Standing]:
-    """The highest that is in force; else the highest that may still be approved; else the highest of all."""
-    for definition, standing in judged:
-        if in_force(standing):
-            return definition, standing
-    for definition, standing in judged:
-        if standing != "rejected":
-            return definition, standing
-    return judged[0]
 
 
 def _find_proposed(
@@ -105,21 +98,21 @@ def _find_proposed(
 
 
 def _add_aliases(choices: list[Choice]) -> Iterable[Choice]:
-    twins: dict[Hashable, list[str]] = {}
-    keys = [_connection_key(choice) for choice in choices]
-    for choice, key in zip(choices, keys, strict=True):
-        if key is not None:
-            twins.setdefault(key, []).append(choice.name)
-    for choice, key in zip(choices, keys, strict=True):
-        names = sorted(twins.get(key, []))
-        yield replace(choice, aliases=tuple(name for name in names if name != choice.name))
+    """The choices, in no certain order, each with the names of those that would start or reach the same thing."""
+    groups: dict[Hashable, list[Choice]] = {}
+    for choice in choices:
+        groups.setdefault(_connection_key(choice), []).append(choice)
+    for twins in groups.values():
+        names = sorted(twin.name for twin in twins)
+        for twin in twins:
+            yield replace(twin, aliases=tuple(name for name in names if name != twin.name))
 
 
 def _connection_key(choice: Choice) -> Hashable:
-    """What would be started or reached, by meaning; `None` if nothing would."""
+    """What would be started or reached, by meaning; if nothing would, the name, which no other choice has."""
     config = choice.definition.config
     if not isinstance(config, ServerConfig) or not config.enabled:
-        return None
+        return choice.name
     match config.connection:
         case Stdio(command, args, env, pass_env, env_file, cwd):
             return command, args, frozenset(env.items()), pass_env, env_file, cwd

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ class Documents:
         self.looked: set[str] = set()
         """Everywhere a file was looked for, found or not; for a pattern, its folder."""
         self._documents: dict[str, Document | None] = {}
-        self._personal = frozenset(_personal_paths(context, formats))
+        self._personal = _find_personal(context.where, formats)
 
     def read(self, place: Place, path: str) -> Document | None:
         """A file of a place; `None` if there is none, or none that can be read: then that is among the problems."""
@@ -63,11 +64,9 @@ class Documents:
         """Where the places are on this machine: a nearer folder first, and in it the places in their order."""
         places = tuple(places)
         for place in places:
-            if not _is_walked(place):
+            if not place.walked:
                 yield from self._fixed_paths(place)
-        walked = [place for place in places if _is_walked(place)]
-        if not walked:
-            return
+        walked = [place for place in places if place.walked]
         for folder, real in zip(self.context.folders, self.context.real, strict=True):
             for place in walked:
                 yield from self._paths_in(place, folder, real)
@@ -137,11 +136,9 @@ def dig(data: Any, key: tuple[str, ...], context: ScanContext) -> Iterator[tuple
     if PROJECT not in key:
         yield from _follow(data, key)
         return
-    # A person may have come by a link, while the tool wrote down the real path, or the other way round.
-    both = zip(context.folders, context.real, strict=True)
-    names = dict.fromkeys(name for pair in both for name in pair)
-    for name in names:
-        yield from _follow(data, tuple(name if step == PROJECT else step for step in key))
+    at = key.index(PROJECT)
+    for folder in context.known_as:
+        yield from _follow(data, (*key[:at], folder, *key[at + 1 :]))
 
 
 def _follow(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -150,11 +147,6 @@ def _follow(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
             return
         data = data[step]
     yield key, data
-
-
-def _is_walked(place: Place) -> bool:
-    """Whether the place is looked for in every folder of the project."""
-    return place.scope == "project" and not place.owned
 
 
 def _split_several(paths: str, where: Where) -> Iterable[str]:
@@ -173,25 +165,23 @@ def _extract(data: bytes, extract: Callable[[bytes], Any]) -> Document:
     raise ParseError(reason)
 
 
-def _personal_paths(context: ScanContext, formats: Sequence[Format]) -> Iterator[str]:
+def _find_personal(where: Where, formats: Sequence[Format]) -> frozenset[str]:
     """The paths that are the person's own: never a project's, even for someone who works in their home folder."""
-    where = context.where
-    home = os.path.realpath(where.home)
-    # A variable may move a file away from its usual path, which stays the person's own.
+    real_home = os.path.realpath(where.home)
+    paths = _personal_paths(where, formats)
+    return frozenset(_resolve_home(path, where.home, real_home) for path in paths if path)
+
+
+def _personal_paths(where: Where, formats: Sequence[Format]) -> Iterator[str | None]:
     unmoved = replace(where, env={})
-    for place in _personal_places(formats):
-        # Most paths are fixed, and to work each out twice would be felt in every listing.
-        for machine in (where, unmoved) if _is_movable(place) else (where,):
-            path = locate(place, machine)
-            if path is not None:
-                yield _resolve_home(path, where.home, home)
-
-
-def _personal_places(formats: Sequence[Format]) -> Iterator[Place]:
-    for format in formats:
-        for place in format.places:
-            if place.scope == "user" and place.folders is None:
-                yield place
+    for place in chain.from_iterable(format.places for format in formats):
+        if place.scope != "user" or place.folders:
+            continue
+        yield locate(place, where)
+        # A variable may move a file away from its usual path, which stays the person's own. Most paths are fixed, and
+        # to work each out twice would be felt in every listing.
+        if _is_movable(place):
+            yield locate(place, unmoved)
 
 
 def _is_movable(place: Place) -> bool:

@@ -1,6 +1,7 @@
 """The vocabulary that describes a tool's configuration in a row: its files, its entries, and what switches them off."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -65,6 +66,11 @@ class Place(Struct, frozen=True):
     """The value under the key may also be the path of a file inside the folder, or a list of such paths."""
     prepare: Prepare | None = None
     """Used instead of the format's for entries in this file."""
+
+    @property
+    def walked(self) -> bool:
+        """Whether it is looked for in every folder of the project."""
+        return self.scope == "project" and not self.owned
 
 
 class Folder(Struct, frozen=True):
@@ -393,6 +399,8 @@ class Format(Struct, frozen=True, kw_only=True):
     """If one of these exists, nothing of this format outside it may start."""
     policies: tuple[Switch, ...] = ()
     """Rules about what may start, by name, command or address; highest first."""
+    only_managed_allow: tuple[Switch, ...] = ()
+    """If one of these is true, only the machine's own lists of allowed servers count."""
     unreadable: tuple[Unreadable, ...] = ()
 
 
@@ -412,6 +420,15 @@ class ScanContext(Struct, frozen=True):
     @property
     def root(self) -> str:
         return self.folders[-1] if self.folders else self.cwd
+
+    @property
+    def known_as(self) -> Iterable[str]:
+        """Each folder under both of its paths, once.
+
+        A person may have come by a link, while the tool wrote down the real path, or the other way round.
+        """
+        pairs = zip(self.folders, self.real, strict=True)
+        return dict.fromkeys(chain.from_iterable(pairs))
 
 
 class Sheet(Struct, frozen=True):

@@ -17,7 +17,7 @@ from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.sheets import SheetFinder
-from mooring.discovery.untyped import as_mapping, as_mappings
+from mooring.discovery.untyped import as_mapping, as_mappings, text_or_none
 from mooring.discovery.values import describe_kind
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _by_person(switches: Iterable[Switch]) -> list[Switch]:
 
 
 def _compile_policies(documents: Documents, format: Format) -> "StartPolicies | None":
-    policies = tuple(_read_policies(documents, format.policies))
+    policies = tuple(_read_policies(documents, format))
     if not policies:
         return None
     from mooring.discovery.policy import StartPolicies  # only where a person or a machine has such rules
@@ -164,20 +164,20 @@ def _compile_policies(documents: Documents, format: Format) -> "StartPolicies | 
     return StartPolicies(policies)
 
 
-def _read_policies(documents: Documents, switches: Iterable[Switch]) -> Iterator[StartPolicy]:
-    # Claude Code's `allowManagedMcpServersOnly` comes before the lists: only the machine's own may allow then.
-    managed_only = False
-    for switch in switches:
-        managed = switch.place.scope == "managed"
+def _read_policies(documents: Documents, format: Format) -> Iterator[StartPolicy]:
+    only_managed = _is_any_true(documents, format.only_managed_allow)
+    for switch in format.policies:
+        scope = switch.place.scope
+        if only_managed and switch.says == "allowed" and scope != "managed":
+            continue
         for path, value in read_switch(documents, switch):
-            if switch.says == "true":
-                managed_only = managed_only or (managed and value is True)
-                continue
-            if switch.says == "allowed" and managed_only and not managed:
-                continue
             where = f"`{switch.key[-1]}` in {path}"
             # Anything but a list holds no rule, and so allows nothing, as in Claude Code.
-            yield StartPolicy(switch.says, tuple(as_mappings(value)), where, switch.place.scope)
+            yield StartPolicy(switch.says, tuple(as_mappings(value)), where, scope)
+
+
+def _is_any_true(documents: Documents, switches: Iterable[Switch]) -> bool:
+    return any(value is True for switch in switches for _, value in read_switch(documents, switch))
 
 
 def _report_unreadable(documents: Documents, program: Unreadable) -> Iterator[Problem]:
@@ -195,51 +195,38 @@ def gather_entries(format: Format, sheets: tuple[Sheet, ...], context: ScanConte
     """The usual way to collect entries: a map of names under the format's key, in each file."""
     for order, sheet in enumerate(sheets):
         for key, container in _find_containers(format, sheet, context):
-            if isinstance(container, Mapping):
-                yield from _read_map(format, sheet, key, container, order)
-            elif isinstance(container, list) and format.as_list:
-                yield from _read_list(format, sheet, key, container, order)
-        yield from _read_whole(format, sheet, order)
+            for step, name, raw in _list_named(format, container):
+                yield _make_entry(format, sheet, (*key, step), name, raw, order)
+        data = as_mapping(sheet.document.data)
+        if format.single_entry and _is_entry(data):
+            name = os.path.basename(sheet.path).partition(".")[0]
+            yield _make_entry(format, sheet, (), name, data, order)
 
 
 def _find_containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The maps and lists of servers in a file, and the keys that lead to them; the file itself may be one."""
     keys = (sheet.place.key,) if sheet.place.key else (format.key, *format.other_keys)
     for key in keys:
         yield from dig(sheet.document.data, key, context)
+    data = as_mapping(sheet.document.data)
+    if format.bare_map and _is_bare(data):
+        yield (), {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
 
 
-def _read_map(
-    format: Format, sheet: Sheet, key: tuple[str, ...], container: Mapping[str, Any], order: int
-) -> Iterator[RawEntry]:
-    for name, raw in list(container.items())[:MOST_SERVERS]:
-        if name:
-            yield _make_entry(format, sheet, (*key, name), name, raw, order)
-
-
-def _read_list(
-    format: Format, sheet: Sheet, key: tuple[str, ...], container: list[Any], order: int
-) -> Iterator[RawEntry]:
-    for index, raw in enumerate(container[:MOST_SERVERS]):
-        name = _own_name(raw)
-        if name:
-            yield _make_entry(format, sheet, (*key, index), name, raw, order)
+def _list_named(format: Format, container: Any) -> Iterable[tuple[str | int, str, Any]]:
+    """The entries of a map or list: the key or index of each, its name, and what it says."""
+    rows: list[tuple[str | int, str | None, Any]] = []
+    match container:
+        case Mapping():
+            rows = [(name, name, raw) for name, raw in container.items()]
+        case list() if format.as_list:
+            rows = [(index, _own_name(raw), raw) for index, raw in enumerate(container)]
+    return [(step, name, raw) for step, name, raw in rows[:MOST_SERVERS] if name]
 
 
 def _own_name(raw: Any) -> str | None:
     """The name that an entry of a list gives itself, as Continue's do."""
-    name = as_mapping(raw).get("name")
-    return name if isinstance(name, str) else None
-
-
-def _read_whole(format: Format, sheet: Sheet, order: int) -> Iterator[RawEntry]:
-    """A file that is itself the map of servers, or one server named after its file."""
-    data = as_mapping(sheet.document.data)
-    if format.bare_map and _is_bare(data):
-        bare = {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
-        yield from _read_map(format, sheet, (), bare, order)
-    if format.single_entry and _is_entry(data):
-        name = os.path.basename(sheet.path).partition(".")[0]
-        yield _make_entry(format, sheet, (), name, data, order)
+    return text_or_none(as_mapping(raw).get("name"))
 
 
 _GIVEN_TO_PROGRAMS = ("PLUGIN_ROOT", "PLUGIN_DATA")

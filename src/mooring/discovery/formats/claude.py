@@ -38,9 +38,9 @@ MANAGED_SETTINGS = tuple(
 )
 SETTINGS = user_file(f"{HOME}/settings.json")
 PROJECT_SETTINGS = (project_file(".claude/settings.json"), project_file(".claude/settings.local.json"))
+ONLY_MANAGED_ALLOW = tuple(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in MANAGED_SETTINGS)
 # A project's settings may deny servers but not allow any.
 POLICIES = (
-    *(Switch(place, ("allowManagedMcpServersOnly",), "true") for place in MANAGED_SETTINGS),
     *(Switch(place, ("deniedMcpServers",), "denied") for place in (*MANAGED_SETTINGS, SETTINGS, *PROJECT_SETTINGS)),
     *(Switch(place, ("allowedMcpServers",), "allowed") for place in (*MANAGED_SETTINGS, SETTINGS)),
 )
@@ -117,4 +117,5 @@ FORMAT = Format(
     off=(OFF,),
     exclusive=MANAGED,
     policies=POLICIES,
+    only_managed_allow=ONLY_MANAGED_ALLOW,
 )

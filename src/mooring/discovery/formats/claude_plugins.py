@@ -27,4 +27,5 @@ FORMAT = Format(
     off=(claude.OFF,),
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,
+    only_managed_allow=claude.ONLY_MANAGED_ALLOW,
 )

@@ -29,4 +29,5 @@ FORMAT = Format(
     trust_marks=(Switch(claude.OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),),
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,
+    only_managed_allow=claude.ONLY_MANAGED_ALLOW,
 )
