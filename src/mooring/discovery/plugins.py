@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
+from mooring.discovery.mentions import Mentions
 from mooring.discovery.untyped import as_mapping, as_mappings
 from mooring.syntax.document import Document
 
@@ -27,9 +28,10 @@ class ManifestFile(Struct, frozen=True):
     place: Place
 
 
-def find_folders(tool: str, value: Any, path: str, context: ScanContext) -> Iterable[Folder]:
-    """The folders that a tool's registry names, from what it holds and the path it is at."""
-    return _REGISTRIES[tool](value, path, context)
+def find_folders(tool: str, registries: Iterable[tuple[str, Any]], context: ScanContext) -> Iterator[Folder]:
+    """The folders that a tool's registries name, from the paths they are at and what they hold."""
+    for path, value in registries:
+        yield from _REGISTRIES[tool](value, path, context)
 
 
 # --- registries ---------------------------------------------------------------------------------------------
@@ -130,22 +132,29 @@ def _find_off(install: Mapping[str, Any], path: str) -> str | None:
 # --- folders ------------------------------------------------------------------------------------------------
 
 
-def resolve(folder: Folder, off: str | None, answers: Iterable[Any]) -> Folder | None:
-    """A folder at its newest version, with the person's answers to its questions and where it is switched off.
+def resolve_folders(folders: Iterable[Folder], off: Mentions, answers: Sequence[Any]) -> Iterator[Folder]:
+    """The folders at their newest versions, with the person's answers to their questions and where they are off.
 
-    `None` if there is no version of it, or no full path: a relative one could lead into a repository.
+    Left out are those without a version, or without a full path: a relative one could lead into a repository.
     """
-    path = _find_newest(folder.path) if folder.path.endswith("/*") else folder.path
-    if path is None or not os.path.isabs(path):
-        return None
-    fixed = {**folder.variables, **_read_answers(folder.id, answers)}
-    return replace(folder, path=os.path.normpath(path), disabled_by=off, variables=fixed)
+    for folder in folders:
+        path = _find_newest(folder.path) if folder.path.endswith("/*") else folder.path
+        if not os.path.isabs(path):
+            continue
+        # Without an id, a folder cannot be switched off by name.
+        switched_off = off.find_name(folder.id) if folder.id else None
+        yield replace(
+            folder,
+            path=os.path.normpath(path),
+            disabled_by=switched_off or folder.disabled_by,
+            variables={**folder.variables, **_read_answers(folder.id, answers)},
+        )
 
 
-def _find_newest(pattern: str) -> str | None:
-    """Of several versions the one called `local`, else the highest."""
+def _find_newest(pattern: str) -> str:
+    """Of several versions the one called `local`, else the highest; empty if there is none."""
     found = [path for path in files.match_paths(pattern, MOST_VERSIONS) if os.path.isdir(path)]
-    return max(found, key=lambda path: (path.endswith("/local"), _version_key(path)), default=None)
+    return max(found, key=lambda path: (path.endswith("/local"), _version_key(path)), default="")
 
 
 def _version_key(path: str) -> list[tuple[int, str]]:
@@ -154,7 +163,7 @@ def _version_key(path: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _read_answers(id: str, answers: Iterable[Any]) -> dict[str, str]:
+def _read_answers(id: str, answers: Sequence[Any]) -> dict[str, str]:
     """What the person answered to this plugin's questions, as the variables that stand for it."""
     found: dict[str, str] = {}
     for each in answers:

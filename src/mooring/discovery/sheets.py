@@ -1,12 +1,13 @@
 """The files that hold a format's servers: its own, those in the folders of plugins, and those that a manifest names."""
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
+from typing import Any, TypeAlias
 
 from mooring.core.problem import Problem
 from mooring.discovery.documents import Documents
-from mooring.discovery.format import Folder, Folders, Format, Place, Sheet
+from mooring.discovery.format import Folder, Folders, Format, Place, Sheet, Switch
 from mooring.discovery.mentions import find_mentions, read_switch
 
 _Spot: TypeAlias = tuple[Place, str, Folder]
@@ -37,14 +38,16 @@ class SheetFinder:
         return tuple(sheets)
 
     def _spots(self, format: Format) -> list[_Spot]:
-        plain = [place for place in format.places if place.folders is None]
-        own = self._plain_spots(plain)
-        if len(plain) == len(format.places):
-            return own
-        inside = [spot for place in format.places if place.folders for spot in self._spots_inside(place, place.folders)]
-        return inside + own if format.places[0].folders else own + inside
+        # Plain places are taken together, because a nearer folder of the project comes first whichever place it is.
+        spots: list[_Spot] = []
+        for folders, places in groupby(format.places, key=lambda place: place.folders):
+            if folders:
+                spots.extend(self._spots_inside(folders, places))
+            else:
+                spots.extend(self._plain_spots(places))
+        return spots
 
-    def _plain_spots(self, places: Sequence[Place]) -> list[_Spot]:
+    def _plain_spots(self, places: Iterable[Place]) -> list[_Spot]:
         # Two places may lead to one file: ATOMIC_CODING_AGENT_DIR replaces both of Atomic's folders. It counts once,
         # in the rank of the last.
         once: dict[tuple[str, tuple[str, ...] | None, str], Place] = {}
@@ -60,32 +63,29 @@ class SheetFinder:
         name = os.path.basename(os.path.dirname(path))
         return Folder(disabled_by=find_mentions(self._documents, place.off).find_name(name))
 
-    def _spots_inside(self, place: Place, folders: Folders) -> Iterator[_Spot]:
-        """A place in each of the folders that another file names."""
+    def _spots_inside(self, folders: Folders, places: Iterable[Place]) -> Iterator[_Spot]:
+        """Each place in each of the folders that another file names."""
         if id(folders) not in self._folders:
             self._folders[id(folders)] = self._find_folders(folders)
-        for folder in self._folders[id(folders)]:
+        for place, folder in product(places, self._folders[id(folders)]):
             yield place, place.path.replace("{each}", folder.path, 1), folder
 
     def _find_folders(self, folders: Folders) -> tuple[Folder, ...]:
         # A tool that is switched off as a source is not asked for its plugins either.
         if folders.tool not in self._tools:
             return ()
-        listed = [row for switch in folders.registries for row in read_switch(self._documents, switch)]
-        if not listed:
+        registries = self._read_switches(folders.registries)
+        if not registries:
             return ()
-        from mooring.discovery.plugins import find_folders, resolve  # only where plugins are installed
+        from mooring.discovery.plugins import find_folders, resolve_folders  # only where plugins are installed
 
+        listed = find_folders(folders.tool, registries, self._documents.context)
         off = find_mentions(self._documents, folders.off)
-        answers = [value for switch in folders.answers for _, value in read_switch(self._documents, switch)]
-        found: list[Folder] = []
-        for path, value in listed:
-            for folder in find_folders(folders.tool, value, path, self._documents.context):
-                switched_off = off.find_name(folder.id) if folder.id else None
-                resolved = resolve(folder, switched_off or folder.disabled_by, answers)
-                if resolved is not None:
-                    found.append(resolved)
-        return tuple(found)
+        answers = [value for _, value in self._read_switches(folders.answers)]
+        return tuple(resolve_folders(listed, off, answers))
+
+    def _read_switches(self, switches: Iterable[Switch]) -> list[tuple[str, Any]]:
+        return [row for switch in switches for row in read_switch(self._documents, switch)]
 
     def _read_manifest(self, sheet: Sheet) -> Iterator[Sheet]:
         from mooring.discovery.plugins import ManifestFile, read_manifest  # only where plugins are installed

@@ -1,13 +1,13 @@
 """Amazon Q CLI: its agents' files before the older `mcp.json`; a remote server must say so; agents list their tools."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
 from mooring.discovery.dialect import CLINE
 from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project_file, user_file
 from mooring.discovery.scan import gather_entries
+from mooring.discovery.untyped import as_texts
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
@@ -15,18 +15,17 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> 
     for entry in gather_entries(format, sheets, context):
         tools = entry.document.data.get("tools")
         if isinstance(tools, list) and isinstance(entry.raw, Mapping):
-            yield replace(entry, raw={**entry.raw, **_offered_tools(entry.name, tools)})
+            yield replace(entry, raw={**entry.raw, **_offered_tools(entry.name, as_texts(tools))})
         else:
             yield entry
 
 
-def _offered_tools(server: str, tools: list[Any]) -> Mapping[str, Any]:
+def _offered_tools(server: str, tools: list[str]) -> dict[str, list[str]]:
     """The tools of one server: an agent writes `@server` for all of them, `@server/tool` for one."""
-    names = [tool for tool in tools if isinstance(tool, str)]
-    if "*" in names or f"@{server}" in names:
+    if not {"*", f"@{server}"}.isdisjoint(tools):
         return {}
     prefix = f"@{server}/"
-    return {"offered": [name.removeprefix(prefix) for name in names if name.startswith(prefix)]}
+    return {"offered": [tool.removeprefix(prefix) for tool in tools if tool.startswith(prefix)]}
 
 
 FORMAT = Format(

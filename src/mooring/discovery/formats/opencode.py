@@ -56,6 +56,14 @@ _PREFERENCES = tuple(
     for whose in ("", "${USER}/")
 )
 _PLACES = (*_BASE, *_PROJECT, *_PROJECT_FOLDER, *_OVER_PROJECT, *_MANAGED, *_PREFERENCES)
+# For each place, how high its group is, and how a folder's distance counts in it. Of several opencode.json, the nearer
+# wins; of several .opencode folders, OpenCode lets the farther one win.
+_HEIGHTS = {
+    **dict.fromkeys(_BASE, (0, 0)),
+    **dict.fromkeys(_PROJECT, (1, -1)),
+    **dict.fromkeys(_PROJECT_FOLDER, (2, 1)),
+    **dict.fromkeys((*_OVER_PROJECT, *_MANAGED, *_PREFERENCES), (3, 0)),
+}
 
 # Whose layers make up a definition of each scope. A project's text never becomes part of a definition of the person's
 # or the machine's, because those need no approval.
@@ -95,17 +103,16 @@ def _read_layers(sheets: tuple[Sheet, ...], context: ScanContext) -> list[_Layer
 
 def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
     """The sort key of a layer: OpenCode merges a higher one over a lower one."""
-    index = _PLACES.index(sheet.place)
-    holding = (at for at, folder in enumerate(context.folders) if sheet.path.startswith(f"{folder}/"))
-    distance = next(holding, 0)
-    if sheet.place in _BASE:
-        return 0, 0, index
-    # Of several opencode.json, the nearer wins; of several .opencode folders, OpenCode lets the farther one win.
-    if sheet.place in _PROJECT:
-        return 1, -distance, index
-    if sheet.place in _PROJECT_FOLDER:
-        return 2, distance, index
-    return 3, 0, index
+    group, direction = _HEIGHTS[sheet.place]
+    return group, direction * _distance(sheet.path, context), _PLACES.index(sheet.place)
+
+
+def _distance(path: str, context: ScanContext) -> int:
+    """How many folders up from the current one a project's file is."""
+    for distance, folder in enumerate(context.folders):
+        if path.startswith(f"{folder}/"):
+            return distance
+    return 0
 
 
 def _read_layer(sheet: Sheet) -> _Layer:
