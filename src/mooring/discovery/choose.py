@@ -83,7 +83,7 @@ def _choose_one(candidates: Sequence[RankedDefinition], standing: Callable[[Rank
     judged = [(definition, standing(definition)) for definition in candidates]
     # The highest that is in force; else the highest that may still be approved; else the highest of all.
     winner, winner_standing = min(judged, key=lambda pair: _PREFERENCE[pair[1]])
-    proposed = _find_proposed(judged, winner) if in_force(winner_standing) else None
+    proposed = _find_proposed(judged, winner)
     shadowed = tuple(each for each in candidates if each is not winner and each is not proposed)
     return Choice(winner, winner_standing, shadowed, proposed)
 
@@ -91,6 +91,7 @@ def _choose_one(candidates: Sequence[RankedDefinition], standing: Callable[[Rank
 def _find_proposed(
     judged: list[tuple[RankedDefinition, Standing]], winner: RankedDefinition
 ) -> RankedDefinition | None:
+    """The highest that would win if it were approved; none comes before a winner that is not in force itself."""
     for definition, standing in judged:
         if standing in ("unseen", "changed") and definition.rank < winner.rank:
             return definition

@@ -160,9 +160,9 @@ class _EntryReader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self._settings.clear()
         for key, field in self.format.fields.items():
-            value = _look_up_path(raw, tuple(key.split("."))) if "." in key else raw.get(key)
+            value = untyped.look_up(raw, key.split(".")) if "." in key else raw.get(key)
             if value is None and key in self.format.defaults:
-                value = _look_up_path(self.entry.document.data, self.format.defaults[key])
+                value = untyped.look_up(self.entry.document.data, self.format.defaults[key])
             if value is not None:
                 self._settings.setdefault(field.slot, _Setting(key, field, value))
 
@@ -177,11 +177,15 @@ class _EntryReader:
 
     # --- single keys ----------------------------------------------------------------------------------------
 
+    def _setting(self, slot: Slot) -> _Setting:
+        """What the entry says in a slot; `None` under the slot's own name if it says nothing."""
+        return self._settings.get(slot) or _Setting(slot, Field(slot), None)
+
     def _value(self, slot: Slot) -> Any:
-        return self._settings[slot].value if slot in self._settings else None
+        return self._setting(slot).value
 
     def _key(self, slot: Slot) -> str:
-        return self._settings[slot].key if slot in self._settings else slot
+        return self._setting(slot).key
 
     def _has(self, slot: Slot) -> bool:
         """Whether the entry says something in a slot; blank text says nothing."""
@@ -192,9 +196,9 @@ class _EntryReader:
 
     def _strict(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A value without which the entry would start something other than what was meant: if bad, refused."""
-        if slot not in self._settings:
+        setting = self._setting(slot)
+        if setting.value is None:
             return default
-        setting = self._settings[slot]
         try:
             return read(setting.value)
         except EntryRefused as refusal:
@@ -202,8 +206,6 @@ class _EntryReader:
 
     def _lenient(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A value the entry can do without: if bad, reported and left out."""
-        if slot not in self._settings:
-            return default
         try:
             return self._strict(slot, read, default)
         except EntryRefused as refusal:
@@ -389,9 +391,7 @@ class _EntryReader:
         return meaning
 
     def _time(self, slot: Slot, default: float | None = None) -> float | None:
-        if slot not in self._settings:
-            return default
-        field = self._settings[slot].field
+        field = self._setting(slot).field
         return self._lenient(slot, lambda value: values.read_duration(value, field.unit, field.bounds), default)
 
     def _allowed_tools(self) -> tuple[str, ...] | None:
@@ -410,8 +410,7 @@ class _EntryReader:
             return OAuth(enabled=False)
         if block is None and not loose:
             return None
-        inside = block if isinstance(block, dict) else {}
-        return self._make_oauth({**inside, **loose})
+        return self._make_oauth({**untyped.as_mapping(block), **loose})
 
     def _loose_oauth_keys(self) -> dict[str, Any]:
         """What the entry says about a login in keys of its own rather than in one block."""
@@ -452,9 +451,3 @@ def _is_plain_name(name: str) -> bool:
 def _tools_under(policies: Mapping[str, str], wanted: str) -> tuple[str, ...]:
     """The tools to which Claude Code's `tools` gives a policy."""
     return tuple(name for name, policy in policies.items() if policy == wanted)
-
-
-def _look_up_path(data: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        data = untyped.as_mapping(data).get(key)
-    return data

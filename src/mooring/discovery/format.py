@@ -166,7 +166,7 @@ def locate(place: Place, where: Where) -> str | None:
         return f"${place.path}" if where.env.get(place.path) else None
     if place.platform not in (None, where.platform):
         return None
-    if place.unless_set and any(map(where.env.get, place.unless_set)):
+    if any(map(where.env.get, place.unless_set)):
         return None
     path = place.path
     if path.startswith("{"):

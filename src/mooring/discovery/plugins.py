@@ -13,7 +13,7 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
 from mooring.discovery.mentions import Mentions
-from mooring.discovery.untyped import as_mapping, as_mappings
+from mooring.discovery.untyped import as_mapping, as_mappings, look_up
 from mooring.syntax.document import Document
 
 MOST_VERSIONS = 64
@@ -184,9 +184,7 @@ def _write_answer(value: str | int | float) -> str:
 
 def read_manifest(sheet: Sheet) -> Iterator[Sheet | ManifestFile | Problem]:
     """What a manifest says about servers: itself if it holds them, the files it names, and notes on what is neither."""
-    value: Any = sheet.document.data
-    for step in sheet.place.key or ():
-        value = as_mapping(value).get(step)
+    value = look_up(sheet.document.data, sheet.place.key or ())
     if not isinstance(value, str | list):
         yield sheet
         return

@@ -17,7 +17,7 @@ from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.sheets import SheetFinder
-from mooring.discovery.untyped import as_mapping, as_mappings, text_or_none
+from mooring.discovery.untyped import as_mapping, as_mappings, look_up, text_or_none
 from mooring.discovery.values import describe_kind
 
 if TYPE_CHECKING:
@@ -258,9 +258,7 @@ def _given_to_programs(fixed: Mapping[str, str]) -> dict[str, str]:
 
 def _find_inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
     """The questions that VS Code keeps beside the map of servers, by their ids."""
-    for step in key[:-2]:
-        data = as_mapping(data).get(step)
-    questions = as_mappings(as_mapping(data).get("inputs"))
+    questions = as_mappings(look_up(data, (*key[:-2], "inputs")))
     return {item["id"]: item for item in questions if isinstance(item.get("id"), str)}
 
 

@@ -1,6 +1,6 @@
 """Values from files that may have any shape, taken as the shape that is expected, and as empty if they have another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -20,6 +20,13 @@ def as_texts(value: Any) -> list[str]:
 def as_mappings(value: Any) -> list[Mapping[str, Any]]:
     """The mappings in a list."""
     return [item for item in as_list(value) if isinstance(item, Mapping)]
+
+
+def look_up(data: Any, path: Iterable[str | int]) -> Any:
+    """What is under a path of keys; `None` if nothing is."""
+    for key in path:
+        data = as_mapping(data).get(key)
+    return data
 
 
 def text_or_none(value: Any) -> str | None:

@@ -1,7 +1,7 @@
 """Agent Plugins (agent-plugins.org), in the folders of installed plugins: a closed set of keys, each with its rule."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from msgspec.structs import replace
@@ -50,33 +50,26 @@ def _refuse_version(raw: Mapping[str, Any]) -> NoReturn:
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "type" not in raw:
         return raw
-    is_stdio = raw["type"] == "stdio"
-    unknown = sorted(map(str, raw.keys() - (_STDIO_KEYS if is_stdio else _REMOTE_KEYS)))
+    allowed = _STDIO_KEYS if raw["type"] == "stdio" else _REMOTE_KEYS
+    unknown = sorted(map(str, raw.keys() - allowed))
     if unknown:
         raise EntryRefused(f"has `{unknown[0]}`, which such a plugin cannot have", "remove it", unknown[0])
-    if is_stdio:
-        _check_command(raw.get("command"))
-        _check_cwd(raw.get("cwd"))
-        _check_env(raw.get("env"))
-    else:
-        _check_url(raw.get("url"))
+    for key, check in _CHECKS.items():
+        value = raw.get(key)
+        # A value of the wrong type is refused when the entry is read, with a better message.
+        if isinstance(value, str):
+            check(value)
+    _check_env(raw.get("env"))
     return raw
 
 
-# A value of the wrong type passes these checks: it is refused when the entry is read, with a better message.
-
-
-def _check_command(command: Any) -> None:
-    if not isinstance(command, str):
-        return
+def _check_command(command: str) -> None:
     if not command.startswith("./") and re.search(r"[/\\]", command):
         raise EntryRefused("`command` is neither a bare name nor a path in the plugin", "begin it with `./`", "command")
     _check_stays_inside(command, "command")
 
 
-def _check_cwd(cwd: Any) -> None:
-    if not isinstance(cwd, str):
-        return
+def _check_cwd(cwd: str) -> None:
     _check_stays_inside(cwd, "cwd")
     if not re.match(_FOLDER_IN_PLUGIN, cwd):
         hint = "begin it with `./`, `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`"
@@ -94,10 +87,13 @@ def _check_env(env: Any) -> None:
         raise EntryRefused(f"sets {min(reserved)}, which is not its own to set", "remove it", "env")
 
 
-def _check_url(url: Any) -> None:
-    if isinstance(url, str) and not re.match(_SAFE_ADDRESS, url):
+def _check_url(url: str) -> None:
+    if not re.match(_SAFE_ADDRESS, url):
         hint = "a plugin reaches others by https"
         raise EntryRefused("`url` is not https, or holds a login or a fragment", hint, "url")
+
+
+_CHECKS: Mapping[str, Callable[[str], None]] = {"command": _check_command, "cwd": _check_cwd, "url": _check_url}
 
 
 FORMAT = Format(

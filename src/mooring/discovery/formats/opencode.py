@@ -194,7 +194,8 @@ def _find_origin(format: Format, scope: Scope, name: str, layer: _Layer, layers:
 
 def _is_only_a_switch(raw: Any) -> bool:
     """Whether an entry only turns on or off what another layer would define, but none does."""
-    return isinstance(raw, Mapping) and bool(raw) and raw.keys() <= {"enabled", "disabled"}
+    keys = as_mapping(raw).keys()
+    return bool(keys) and keys <= {"enabled", "disabled"}
 
 
 def _denied_tools(server: str, tools: Mapping[str, Any]) -> list[str]:
