@@ -188,6 +188,17 @@ def test_a_damaged_property_list_is_a_problem(data: bytes, home: Home) -> None:
 # --- what is said elsewhere ---------------------------------------------------------------------------------
 
 
+def test_what_qwen_excludes_without_regard_to_case_stays_off_beside_its_decisions(home: Home) -> None:
+    servers = {"GitHub": {"command": "a"}, "Other": {"command": "b"}, "other": {"command": "c"}}
+    home.write("home/.qwen/settings.json", {"mcpServers": servers, "mcp": {"excluded": ["GITHUB"]}})
+    home.write("home/.qwen/mcpApprovals.json", {str(home.project): {"other": {"status": "rejected"}}})
+    assert {name: found(home)[name].config.enabled for name in servers} == {
+        "GitHub": False,
+        "Other": True,
+        "other": False,
+    }
+
+
 @pytest.mark.parametrize(
     ("levels", "trusted"),
     [

@@ -74,6 +74,9 @@ class _Setting(Struct, frozen=True):
     value: Any
 
 
+_ABSENT = _Setting("", Field("type"), None)
+
+
 class _EntryReader:
     """Reads one entry, collecting problems on the way."""
 
@@ -177,15 +180,12 @@ class _EntryReader:
 
     # --- single keys ----------------------------------------------------------------------------------------
 
-    def _setting(self, slot: Slot) -> _Setting:
-        """What the entry says in a slot; `None` under the slot's own name if it says nothing."""
-        return self._settings.get(slot) or _Setting(slot, Field(slot), None)
-
     def _value(self, slot: Slot) -> Any:
-        return self._setting(slot).value
+        return self._settings.get(slot, _ABSENT).value
 
     def _key(self, slot: Slot) -> str:
-        return self._setting(slot).key
+        """The tool's key for a slot in which the entry says something."""
+        return self._settings[slot].key
 
     def _has(self, slot: Slot) -> bool:
         """Whether the entry says something in a slot; blank text says nothing."""
@@ -196,7 +196,7 @@ class _EntryReader:
 
     def _strict(self, slot: Slot, read: Callable[[Any], T], default: T) -> T:
         """A value without which the entry would start something other than what was meant: if bad, refused."""
-        setting = self._setting(slot)
+        setting = self._settings.get(slot, _ABSENT)
         if setting.value is None:
             return default
         try:
@@ -391,7 +391,7 @@ class _EntryReader:
         return meaning
 
     def _time(self, slot: Slot, default: float | None = None) -> float | None:
-        field = self._setting(slot).field
+        field = self._settings.get(slot, _ABSENT).field
         return self._lenient(slot, lambda value: values.read_duration(value, field.unit, field.bounds), default)
 
     def _allowed_tools(self) -> tuple[str, ...] | None:

@@ -160,10 +160,14 @@ class AddressPattern:
         given = _split_address(url)
         if given is None or self._scheme not in ("*", given.scheme):
             return False
+        if not self._fits_port(given):
+            return False
+        return bool(self._host.matches(given.host) and self._path.matches(given.path or "/"))
+
+    def _fits_port(self, given: _Address) -> bool:
         usual_port = _PORTS.get(given.scheme, "")
         wanted_port = self._port or usual_port
-        same_port = wanted_port in ("*", given.port or usual_port)
-        return bool(same_port and self._host.matches(given.host) and self._path.matches(given.path or "/"))
+        return wanted_port in ("*", given.port or usual_port)
 
 
 # --- Amp ----------------------------------------------------------------------------------------------------

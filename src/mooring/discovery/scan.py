@@ -309,7 +309,9 @@ CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "
 def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
     """Another tool's word for the map, where this tool's own is missing."""
     data = sheet.document.data
-    if sheet.place.key or not format.key or format.single_entry or format.key[0] in data:
+    # Where any file may hold a map without a key, or a single entry, no key is the one that is missing.
+    reads_by_key = format.key and not sheet.place.key and not format.single_entry
+    if not reads_by_key or format.key[0] in data:
         return
     others = CONTAINERS - {key[0] for key in format.other_keys}
     for word in sorted(others & data.keys()):
