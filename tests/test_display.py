@@ -28,8 +28,16 @@ from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
 from mooring.core.tool import Hints
 from mooring.display import lines as display
-from mooring.display.lines import DEFAULT, MCP, SPECIAL, happening, label, renderer, split
-from mooring.display.text import brief, safe_text
+from mooring.display.lines import (
+    DEFAULT,
+    MCP,
+    SPECIAL,
+    describe_conversation_event,
+    find_renderer,
+    name_tool,
+    split_foreign_name,
+)
+from mooring.display.text import safe_text, shorten_description
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -78,7 +86,7 @@ def test_there_is_a_sample_of_each_thing_to_show(union: Any, samples: list[Any])
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_every_event_is_a_line_that_steers_nothing(event: Event) -> None:
-    assert_harmless([display.event(event)])
+    assert_harmless([display.describe_event(event)])
 
 
 def _kind(happened: object) -> str:
@@ -88,12 +96,16 @@ def _kind(happened: object) -> str:
 
 @pytest.mark.parametrize("happened", [*HAPPENINGS, *(CallChanged(request(), state) for state in STATES)], ids=_kind)
 def test_everything_that_happens_is_shown_and_steers_nothing(happened: ConversationEvent) -> None:
-    assert_harmless(happening(happened, KNOWN))
+    assert_harmless(describe_conversation_event(happened, KNOWN))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: type(question).__name__)
 def test_every_question_is_shown_and_steers_nothing(question: Question) -> None:
-    assert_harmless(display.question(question))
+    assert_harmless(display.describe_question(question))
+
+
+def test_a_form_with_a_field_that_says_nothing_is_shown() -> None:
+    assert display.describe_question(Form("s", "m", {"properties": {"x": True}})) == ("s asks:", "m", "  x: ")
 
 
 def assert_harmless(lines: Any) -> None:
@@ -106,23 +118,23 @@ def assert_harmless(lines: Any) -> None:
 
 
 def test_a_call_is_shown_by_the_pair_behind_its_name() -> None:
-    assert label("mcp__files__read", KNOWN) == "files / read"
-    assert label("mcp__odd___0123456789abcdef", KNOWN) == "odd server / a__b"
+    assert name_tool("mcp__files__read", KNOWN) == "files / read"
+    assert name_tool("mcp__odd___0123456789abcdef", KNOWN) == "odd server / a__b"
 
 
 def test_a_name_nobody_knows_is_split_for_showing() -> None:
-    assert split("mcp__old__do__it") == ("old", "do__it")
-    assert label("mcp__old__do__it", {}) == "old / do__it"
-    assert split("Bash") is None
-    assert label("Bash", {}) == "Bash"
+    assert split_foreign_name("mcp__old__do__it") == ("old", "do__it")
+    assert name_tool("mcp__old__do__it", {}) == "old / do__it"
+    assert split_foreign_name("Bash") is None
+    assert name_tool("Bash", {}) == "Bash"
 
 
 def test_a_special_way_comes_before_that_of_servers_and_that_before_the_default() -> None:
-    assert renderer("ToolSearch", KNOWN) is SPECIAL["ToolSearch"]
-    assert renderer("mcp__files__read", KNOWN, {"mcp__files__read": DEFAULT}) is DEFAULT
-    assert renderer("mcp__files__read", KNOWN) is MCP
-    assert renderer("mcp__gone__x", {}) is MCP
-    assert renderer("Bash", KNOWN) is DEFAULT
+    assert find_renderer("ToolSearch", KNOWN) is SPECIAL["ToolSearch"]
+    assert find_renderer("mcp__files__read", KNOWN, {"mcp__files__read": DEFAULT}) is DEFAULT
+    assert find_renderer("mcp__files__read", KNOWN) is MCP
+    assert find_renderer("mcp__gone__x", {}) is MCP
+    assert find_renderer("Bash", KNOWN) is DEFAULT
 
 
 @pytest.mark.parametrize(
@@ -174,7 +186,7 @@ def test_what_makes_a_picture_stays_and_what_hides_is_shown(text: str, shown: st
 
 
 def test_what_a_server_says_of_itself_is_cut_where_a_word_ends() -> None:
-    assert brief("One line.\nAnother.") == "One line."
-    assert brief("many words " * 50, 30) == "many words many words many …"
-    assert brief("x" * 50, 30) == f"{'x' * 30} …"
-    assert brief("\x1b[2J") == "\\x1b[2J"
+    assert shorten_description("One line.\nAnother.") == "One line."
+    assert shorten_description("many words " * 50, 30) == "many words many words many …"
+    assert shorten_description("x" * 50, 30) == f"{'x' * 30} …"
+    assert shorten_description("\x1b[2J") == "\\x1b[2J"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mooring.chat.field import fields
-from mooring.chat.plain.filling import Filling
+from mooring.chat.field import read_fields
+from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted
 from mooring.core.question import Allow, Answer, MissingValue, No, Permission, Question, Sampling, Visit, Yes
@@ -51,7 +51,7 @@ async def filled(
 ) -> tuple[Any, str]:
     typist = Typist(*lines)
     schema = {"type": "object", "properties": properties, "required": list(required), **more}
-    made = await Filling(typist, "srv", "tool", schema).done()  # type: ignore[arg-type]
+    made = await FormDialog(typist, "srv", "tool", schema).done()  # type: ignore[arg-type]
     assert typist.lines == []
     return made, "\n".join(typist.said)
 
@@ -159,7 +159,7 @@ async def test_a_text_becomes_the_value_that_is_meant(schema: dict[str, Any], te
 def test_what_an_object_holds_is_said_before_it_is_asked_for() -> None:
     thing = {"type": "object", "properties": {"note": {}, "id": {"type": "integer"}}, "required": ["id"]}
     schema = {"properties": {"one": thing, "many": {"type": "array", "items": thing}, "words": {"type": "array"}}}
-    shown = {field.name: list(field.lines) for field in fields(schema)}
+    shown = {field.name: list(field.lines) for field in read_fields(schema)}
     assert shown == {
         "one": ['{"id": whole number, "note"?: any JSON}'],
         "many": ['[{"id": whole number, "note"?: any JSON}, …]'],
@@ -169,8 +169,8 @@ def test_what_an_object_holds_is_said_before_it_is_asked_for() -> None:
 
 def test_what_is_required_is_asked_for_first() -> None:
     schema = {"properties": {"a": {}, "b": {"default": 3}, "c": {}}, "required": ["c"]}
-    assert [field.name for field in fields(schema)] == ["c", "a", "b"]
-    assert fields(schema)[2].prompt == "b (any JSON, Enter for 3): "
+    assert [field.name for field in read_fields(schema)] == ["c", "a", "b"]
+    assert read_fields(schema)[2].prompt == "b (any JSON, Enter for 3): "
 
 
 async def test_optional_ones_are_skipped_one_by_one_or_all_at_once() -> None:
@@ -204,7 +204,7 @@ async def test_of_two_that_will_do_neither_is_required() -> None:
     "schema", [{}, {"properties": None}, {"properties": {"x": True}}, {"properties": {"x": {"enum": []}}}, {"type": 3}]
 )
 def test_an_odd_schema_is_no_error(schema: dict[str, Any]) -> None:
-    for field in fields(schema):
+    for field in read_fields(schema):
         assert field.prompt
         assert list(field.lines) == []
         field.value("x")

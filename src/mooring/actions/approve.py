@@ -11,7 +11,7 @@ from mooring.core.secret import hide_in_url
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition
-from mooring.display.text import revealed
+from mooring.display.text import reveal_commands
 from mooring.errors import ConfigError
 from mooring.inventory.load import Inventory, utc_timestamp
 from mooring.permissions import trust
@@ -117,7 +117,7 @@ def _question(inventory: Inventory, definition: RankedDefinition, where: Where) 
         command=(stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
         url=hide_in_url(http.url.text) if http else None,
         env={name: _shown(name, value) for name, value in stdio.env.items()} if stdio else {},
-        headers={name: revealed(value) for name, value in http.headers.items()} if http else {},
+        headers={name: reveal_commands(value) for name, value in http.headers.items()} if http else {},
         headers_helper=http.headers_helper.text if http and http.headers_helper else None,
         pass_env=stdio.pass_env if stdio else (),
         env_file=stdio.env_file.text if stdio and stdio.env_file else None,
@@ -132,4 +132,4 @@ def _question(inventory: Inventory, definition: RankedDefinition, where: Where) 
 
 
 def _shown(name: str, value: Template) -> str:
-    return value.text if may_replace_program(name) else revealed(value)
+    return value.text if may_replace_program(name) else reveal_commands(value)

@@ -9,7 +9,7 @@ from mooring.actions.get import missing
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
-from mooring.display.text import argument, held_back, held_ways, safe
+from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
@@ -109,7 +109,7 @@ def _approvals(inventory: Inventory) -> Iterator[Finding]:
     for definition in pending(inventory):
         changed = inventory.standing(definition) == "changed"
         what = "changed since you decided about it" if changed else "comes from the project and is not approved"
-        fix = f"mooring mcp approve {argument(definition.name)}"
+        fix = f"mooring mcp approve {quote_argument(definition.name)}"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False)
 
 
@@ -121,4 +121,6 @@ def _held(inventory: Inventory, where: Where) -> Iterator[Finding]:
         if problem is not None:
             yield _from_problem(problem, where)
         elif held:
-            yield Finding(name, f"It has {held_back(len(held.names))}", None, None, held_ways(name), False)
+            yield Finding(
+                name, f"It has {describe_held_back(len(held.names))}", None, None, advise_on_held_back(name), False
+            )

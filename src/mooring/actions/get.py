@@ -8,7 +8,7 @@ from msgspec import Struct
 from mooring.actions.list import Row, RowSource, source, winner
 from mooring.core.config import Broken, Http, ServerConfig, Stdio
 from mooring.core.template import InputPart, Template
-from mooring.display.text import bare_name, masked
+from mooring.display.text import is_bare_name, mask
 from mooring.inventory.load import Inventory
 
 
@@ -92,7 +92,7 @@ _EFFECTS = {
 def _missing(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Missing]:
     for where, template in templates(config):
         for variable in template.variables:
-            bare = bare_name(template)
+            bare = is_bare_name(template)
             if variable.name in env or variable.default is not None or (bare and variable.unset == "literal"):
                 continue
             yield Missing(where, None if bare else variable.name, _EFFECTS[variable.unset])
@@ -135,13 +135,13 @@ def _connection(config: ServerConfig) -> dict[str, object]:
     match config.connection:
         case Stdio() as it:
             return {
-                "env": {name: masked(value) for name, value in it.env.items()},
+                "env": {name: mask(value) for name, value in it.env.items()},
                 "pass_env": it.pass_env,
                 "env_file": it.env_file and it.env_file.text,
                 "cwd": it.cwd and it.cwd.text,
             }
         case Http() as it:
-            headers = {name: masked(value) for name, value in it.headers.items()}
+            headers = {name: mask(value) for name, value in it.headers.items()}
             return {"headers": headers, "headers_helper": it.headers_helper is not None}
 
 

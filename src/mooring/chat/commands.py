@@ -11,7 +11,7 @@ from mooring.chat.conversation import Conversation
 from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
 from mooring.core.tool import Resource
-from mooring.display.text import brief, columns, safe
+from mooring.display.text import columns, safe, shorten_description
 from mooring.errors import ConfigError, UnknownServer
 from mooring.servers.log import read as read_log
 
@@ -55,7 +55,7 @@ async def _help(chat: CommandFace, _: str) -> None:
 async def _mcp(chat: CommandFace, rest: str) -> None:
     verb, _, name = rest.partition(" ")
     if not rest:
-        chat.say(*servers.listed(chat.conversation.host))
+        chat.say(*servers.list_servers(chat.conversation.host))
     elif verb == "reload":
         await _reload(chat, name.strip())
     elif verb in ("enable", "disable"):
@@ -63,13 +63,13 @@ async def _mcp(chat: CommandFace, rest: str) -> None:
     else:
         known = _server(chat, rest)
         log = await asyncio.to_thread(read_log, chat.conversation.viewpoint.where, known, servers.LOG)
-        chat.say(*servers.details(chat.conversation.host, known, log))
+        chat.say(*servers.describe_server(chat.conversation.host, known, log))
 
 
 async def _reload(chat: CommandFace, name: str) -> None:
     if not name:
         await chat.conversation.host.reload()
-        chat.say("The configuration was read again.", *servers.listed(chat.conversation.host))
+        chat.say("The configuration was read again.", *servers.list_servers(chat.conversation.host))
         return
     known = chat.conversation.host.server(_server(chat, name)).name
     await chat.conversation.reload(known)
@@ -89,7 +89,11 @@ async def _tools(chat: CommandFace, rest: str) -> None:
     pairs = chat.conversation.registry.pairs
     names = [tool.name for tool in found] if rest else list(pairs)
     entries = {entry.name: entry for entry in chat.conversation.host.tools}
-    rows = [(safe(".".join(pairs[name])), brief(entries[name].description)) for name in names if name in entries]
+    rows = [
+        (safe(".".join(pairs[name])), shorten_description(entries[name].description))
+        for name in names
+        if name in entries
+    ]
     chat.say(
         *(f"  {line}" for line in columns(rows)) if rows else ["No tool is known yet." if not rest else "No tool fits."]
     )
@@ -135,7 +139,7 @@ COMMANDS: Mapping[str, tuple[SlashCommand, str, str]] = {
 ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}
 
 
-def offered(conversation: Conversation) -> list[str]:
+def list_completions(conversation: Conversation) -> list[str]:
     """What Tab completes to."""
     tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
     names = list(conversation.status)

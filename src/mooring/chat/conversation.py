@@ -20,7 +20,7 @@ from mooring.core.question import Ask
 from mooring.core.result import Result
 from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
 from mooring.core.where import Viewpoint
-from mooring.display.lines import event as describe_event
+from mooring.display.lines import describe_event
 from mooring.display.text import safe
 from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host

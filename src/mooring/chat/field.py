@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from mooring.core.tool import Tool
-from mooring.display.text import brief, safe
+from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
@@ -116,7 +116,7 @@ def _kind(types: frozenset[str]) -> str:
     return " or ".join(_NAMES[name] for name in _NAMES if name in named) or "null"
 
 
-def fields(schema: Mapping[str, Any]) -> list[FormField]:
+def read_fields(schema: Mapping[str, Any]) -> list[FormField]:
     """Everything that a form asks for, what is required first."""
     shape = Shape(schema)
     required = set(_required(schema))
@@ -131,14 +131,14 @@ def _required(schema: Mapping[str, Any]) -> Iterator[str]:
             yield from (name for name in as_list(face.get("required")) if isinstance(name, str))
 
 
-def one(schema: Mapping[str, Any], name: str) -> ArgumentForm:
+def build_field_form(schema: Mapping[str, Any], name: str) -> ArgumentForm:
     """A form of that one property, to hold a value to at once."""
     properties = Shape(schema).properties_at(())
     part = {key: schema[key] for key in _SHARED if key in schema}
-    return form(name, {**part, "type": "object", "properties": {name: properties.get(name, {})}})
+    return build_form(name, {**part, "type": "object", "properties": {name: properties.get(name, {})}})
 
 
-def form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
+def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
     """A schema that values can be held to."""
     return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))
 
@@ -154,7 +154,7 @@ def _field(shape: Shape, name: str, required: bool) -> FormField:
         name,
         shape.types_at((name,)),
         required,
-        brief(str(words), LONGEST),
+        shorten_description(str(words), LONGEST),
         _choices(items if several and isinstance(items, Mapping) else about),
         several,
         None if default is None else (default if isinstance(default, str) else json.dumps(default)),

@@ -15,7 +15,7 @@ from mooring.core.status import (
     Status,
     Unapproved,
 )
-from mooring.display.text import argument, command_line, held_back, held_ways, safe
+from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, quote_command, safe
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
 from mooring.servers.server import Server
@@ -26,49 +26,73 @@ Add servers via `.mcp.json`, `.copilot/mcp-config.json`, `.github/mcp-config.jso
 `mooring --demo` brings one to try."""
 
 LOG = 5
-"""So many of the last lines that a server wrote are shown with it."""
+"""How many of the last lines that a server wrote are shown with it."""
+
+_HOUR = 3600
 
 
-def listed(host: Host) -> Iterator[str]:
-    """Every server: a sign, its name, how it stands, and what it is."""
-    servers, standing = host.servers, host.status()
-    if not standing:
+def list_servers(host: Host) -> Iterator[str]:
+    """Every server: a symbol, its name, its status, and what it is."""
+    status_of = host.status()
+    if not status_of:
         yield NONE
         return
     yield "MCP Servers"
     yield ""
-    for name, status in standing.items():
-        config = _config(host, name)
-        kind = f" ({config.transport})" if config is not None and config.transport else ""
-        yield f"  {sign(status)} {safe(name)}{kind} · {stands(name, status, servers.get(name), _tools(host, name))}"
-        if isinstance(config, ServerConfig):
-            yield f"    {what(config)}"
+    for name, status in status_of.items():
+        yield from _list_server(host, name, status)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` begins anew."
 
 
-def details(host: Host, name: str, log: list[LogEntry]) -> Iterator[str]:
-    """One server: how it stands, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
-    status, server, config = host.status()[name], host.servers.get(name), _config(host, name)
-    yield f"{sign(status)} {safe(name)} · {stands(name, status, server, _tools(host, name))}"
+def _list_server(host: Host, name: str, status: Status) -> Iterator[str]:
+    config = _find_config(host, name)
+    # A definition that cannot be used may not even say how its server would be reached.
+    kind = f" ({config.transport})" if config is not None and config.transport else ""
+    described = describe_status(name, status, host.servers.get(name), _count_tools(host, name))
+    yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}"
     if isinstance(config, ServerConfig):
-        yield f"  {config.transport}: {what(config)}"
-    if config is not None:
-        yield f"  from {safe(config.origin.tool)}: {safe(config.origin.path or 'the command line')}"
+        yield f"    {describe_target(config)}"
+
+
+def describe_server(host: Host, name: str, log: list[LogEntry]) -> Iterator[str]:
+    """One server: its status, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
+    status = host.status()[name]
+    server = host.servers.get(name)
+    described = describe_status(name, status, server, _count_tools(host, name))
+    yield f"{choose_symbol(status)} {safe(name)} · {described}"
+    yield from _describe_definition(_find_config(host, name))
     if server is not None:
-        if hello := _hello(server):
-            yield f"  is {hello}"
-        tools = [safe(entry.tool) for entry in host.tools if entry.server == server.name]
-        yield f"  tools: {', '.join(tools) or 'none that are known'}"
-        if (held := host.held().get(server.name)) is not None:
-            yield f"  {held_back(len(held.names))}; {held_ways(server.name)}"
+        yield from _describe_offer(host, server)
     if log:
         yield "  it wrote last:"
-        yield from (f"    {entry.time[11:19]} {safe(entry.level)} {safe(entry.text)}" for entry in log[-LOG:])
+    for entry in log[-LOG:]:
+        time_of_day = entry.time[11:19]
+        yield f"    {time_of_day} {safe(entry.level)} {safe(entry.text)}"
 
 
-def sign(status: Status) -> str:
+def _describe_definition(config: ServerConfig | Broken | None) -> Iterator[str]:
+    if config is None:
+        return
+    if isinstance(config, ServerConfig):
+        yield f"  {config.transport}: {describe_target(config)}"
+    yield f"  from {safe(config.origin.tool)}: {safe(config.origin.path or 'the command line')}"
+
+
+def _describe_offer(host: Host, server: Server) -> Iterator[str]:
+    hello = _describe_hello(server)
+    if hello:
+        yield f"  is {hello}"
+    tools = [safe(entry.tool) for entry in host.tools if entry.server == server.name]
+    yield f"  tools: {', '.join(tools) or 'none that are known'}"
+    held = host.held().get(server.name)
+    if held is not None:
+        yield f"  {describe_held_back(len(held.names))}; {advise_on_held_back(server.name)}"
+
+
+def choose_symbol(status: Status) -> str:
+    """One character for a status."""
     match status:
         case Connected():
             return "●"
@@ -86,50 +110,77 @@ def sign(status: Status) -> str:
             return "✗"
 
 
-def stands(name: str, status: Status, server: Server | None, tools: int) -> str:
-    """How a server stands, in words, with what to do about it."""
+def describe_status(name: str, status: Status, server: Server | None, tools: int) -> str:
+    """The status of a server in words, with what to do about it."""
     match status:
         case Connected():
-            return f"connected · {counted(tools, 'tool')}"
-        case Connecting(attempt=attempt, installing=installing, error=error):
-            again = f" · try {attempt}, {safe(error or '')}" if attempt > 1 else ""
-            return f"{'installing' if installing else 'connecting'}{again}"
+            return f"connected · {count_noun(tools, 'tool')}"
+        case Connecting():
+            return _describe_connecting(status)
         case Idle():
-            known = server is not None and server.offer is not None
-            return f"{counted(tools, 'tool') if known else 'not asked yet'} · connects on first use"
+            # The tools of a server that isn't connected come from its last visit, if there was one.
+            is_known = server is not None and server.offer is not None
+            offer = count_noun(tools, "tool") if is_known else "not asked yet"
+            return f"{offer} · connects on first use"
         case NeedsAuth(error):
             return f"needs login · {safe(error)}"
         case Unapproved():
-            return f"waits for approval · `mooring mcp approve {argument(name)}` shows what it would start"
+            return f"waits for approval · `mooring mcp approve {quote_argument(name)}` shows what it would start"
         case Disabled(by):
             return f"disabled ({safe(by)})"
         case Failed(error, stopped):
-            return f"failed{' and given up' if stopped else ''} · {safe(error)}"
+            failed = "failed and given up" if stopped else "failed"
+            return f"{failed} · {safe(error)}"
 
 
-def what(config: ServerConfig) -> str:
+def _describe_connecting(status: Connecting) -> str:
+    word = "installing" if status.installing else "connecting"
+    if status.attempt == 1:
+        return word
+    return f"{word} · try {status.attempt}, {safe(status.error or '')}"
+
+
+def describe_target(config: ServerConfig) -> str:
+    """The command or the address of a server."""
     command, args, url = target(config)
-    return safe(url) if url is not None else command_line((command or "", *args))
+    if url is not None:
+        return safe(url)
+    return quote_command((command or "", *args))
 
 
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def count_noun(count: int, noun: str) -> str:
+    """So many of something: `1 tool`, `2 tools`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _config(host: Host, name: str) -> ServerConfig | Broken | None:
-    """What is configured under a name, also where it may not be started."""
-    server, refused = host.servers.get(name), host.refused.get(name)
-    return server.config if server is not None else refused.config if refused is not None else None
-
-
-def _tools(host: Host, name: str) -> int:
+def _find_config(host: Host, name: str) -> ServerConfig | Broken | None:
+    """What is configured under a name, even if it may not be started."""
     server = host.servers.get(name)
-    return 0 if server is None else sum(entry.server == server.name for entry in host.tools)
+    if server is not None:
+        return server.config
+    refused = host.refused.get(name)
+    return None if refused is None else refused.config
 
 
-def _hello(server: Server) -> str:
+def _count_tools(host: Host, name: str) -> int:
+    # A server that goes by two names has its tools under one of them.
+    server = host.servers.get(name)
+    if server is None:
+        return 0
+    return sum(entry.server == server.name for entry in host.tools)
+
+
+def _describe_hello(server: Server) -> str:
+    """What a server calls itself, and when it last did."""
     if server.offer is None:
         return ""
-    info, age = server.offer.hello.server_info, max(0.0, time() - server.offer.at)
-    seen = "" if server.is_connected else f", seen {age / 3600:.0f} h ago" if age > 3600 else ", seen lately"
+    info = server.offer.hello.server_info
+    # The clock may have been set back since.
+    age = max(0.0, time() - server.offer.at)
+    if server.is_connected:
+        seen = ""
+    elif age > _HOUR:
+        seen = f", seen {age / _HOUR:.0f} h ago"
+    else:
+        seen = ", seen lately"
     return f"{safe(info.name)} {safe(info.version)}{seen}"

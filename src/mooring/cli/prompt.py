@@ -10,7 +10,7 @@ from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import FilledPrompt
-from mooring.display.results import block_text, filled_data
+from mooring.display.results import block_as_text, prompt_as_data
 from mooring.display.text import safe, safe_text
 
 
@@ -34,13 +34,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             named=name,
         )
     if options.json:
-        print_json(filled_data(name, filled))
+        print_json(prompt_as_data(name, filled))
     else:
         _print(filled)
 
 
 def _print(filled: FilledPrompt) -> None:
     for message in filled.messages:
-        text = block_text(message.content)
+        text = block_as_text(message.content)
         click.echo(click.style(f"{safe(message.role)}:", bold=True))
         click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())

@@ -12,7 +12,7 @@ from mooring.cli.adhoc import first, label, on_host, server_options, setup
 from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Reading
-from mooring.display.results import is_text, reading_bytes, reading_data
+from mooring.display.results import is_text, reading_as_bytes, reading_as_data
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
 from mooring.host.host import Host
@@ -43,13 +43,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, *
 
 def _show(options: Globals, server: str, uri: str, reading: Reading, output: str | None) -> None:
     if output is not None:
-        files.write(output, reading_bytes(server, reading), 0o644)
+        files.write(output, reading_as_bytes(server, reading), 0o644)
     elif options.json:
-        print_json(reading_data(server, reading))
+        print_json(reading_as_data(server, reading))
     elif not sys.stdout.isatty():
         # To a program, byte for byte.
-        click.echo(reading_bytes(server, reading), nl=False)
+        click.echo(reading_as_bytes(server, reading), nl=False)
     elif is_text(reading):
-        click.echo(safe_text(reading_bytes(server, reading).decode()))
+        click.echo(safe_text(reading_as_bytes(server, reading).decode()))
     else:
         raise ConfigError(f"{uri} is no text; -o FILE keeps it.")

@@ -6,7 +6,7 @@ import click
 
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
-from mooring.display.text import held_back, held_ways, problem_line, safe
+from mooring.display.text import advise_on_held_back, describe_held_back, problem_line, safe
 
 
 def warn(
@@ -24,7 +24,7 @@ def warn(
     for name, why in failed.items():
         click.echo(f"Warning: MCP startup error: {safe(_naming(name, why))}", err=True)
     for name, count in (held or {}).items():
-        click.echo(f"{safe(name)} has {held_back(count)}; {held_ways(name)}", err=True)
+        click.echo(f"{safe(name)} has {describe_held_back(count)}; {advise_on_held_back(name)}", err=True)
     if (names := ", ".join(map(safe, waiting))) and not options.quiet:
         click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
 

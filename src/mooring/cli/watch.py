@@ -12,7 +12,7 @@ from mooring.cli.base import Command, Globals, complete_first_server, current
 from mooring.cli.ticker import Ticker
 from mooring.core.event import Updated
 from mooring.core.result import Reading
-from mooring.display.results import as_data, as_text, reading_bytes, reading_data
+from mooring.display.results import as_data, as_text, reading_as_bytes, reading_as_data
 from mooring.display.text import safe
 
 
@@ -63,12 +63,14 @@ def _tell(options: Globals, event: Updated) -> None:
 def _data(event: Updated) -> dict[str, Any]:
     if event.content is None:
         return {}
-    return reading_data(event.server, event.content) if isinstance(event.content, Reading) else as_data(event.content)
+    return (
+        reading_as_data(event.server, event.content) if isinstance(event.content, Reading) else as_data(event.content)
+    )
 
 
 def _text(event: Updated) -> str:
     if event.content is None:
         return f"{event.target} changed"
     if isinstance(event.content, Reading):
-        return reading_bytes(event.server, event.content).decode(errors="replace")
+        return reading_as_bytes(event.server, event.content).decode(errors="replace")
     return as_text(event.content)

@@ -7,23 +7,35 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.call import CallChanged, CallProcessing, ConversationEvent, WatchNews, WatchUpdate, name_state
+from mooring.core.call import (
+    CallChanged,
+    CallProcessing,
+    CallState,
+    ConversationEvent,
+    Invocation,
+    WatchNews,
+    WatchUpdate,
+    name_state,
+)
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome, Part
+from mooring.core.problem import Problem
 from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
+from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
-from mooring.display.text import problem_line, safe, safe_text
+from mooring.display.text import describe_base64_size, problem_line, safe, safe_text
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
-"""An argument of so many characters is no title any more."""
+"""An argument of so many characters is too long for a title."""
 
 Arguments: TypeAlias = Mapping[str, Any]
 Known: TypeAlias = Mapping[str, tuple[str, str]]
 """The server and the raw name behind each name that is known: `Registry.pairs`."""
 
+# The first `__` behind the prefix ends the server's name: `mcp__old__do__it` is `do__it` of `old`.
 _FOREIGN = re.compile(r"^mcp__(.+?)__(.+)$", re.DOTALL)
 
 
@@ -42,211 +54,270 @@ class Renderer(Protocol):
     def icon(self) -> str: ...
 
     def title(self, arguments: Arguments) -> str:
-        """One line on what is asked for."""
+        """One line that says what is asked for."""
 
     def render(self, arguments: Arguments, output: Any = None) -> Panel:
-        """All of it; `output` is an `Outcome`, a text or data, `None` where there is none yet."""
+        """All of it; `output` is an `Outcome`, a text or data, `None` as long as there is none."""
 
 
-class _Plain(Struct, frozen=True):
-    """What was asked for, and what came of it."""
+class _PlainRenderer(Struct, frozen=True):
+    """Shows what was asked for, and what came back."""
 
     icon: str
     heading: str
-    otherwise: str
-    key: str | None = None
-    """The argument that makes the title; the first, where none is named."""
+    fallback_title: str
+    title_key: str | None = None
+    """The argument that makes the title; the first one if none is named."""
 
     def title(self, arguments: Arguments) -> str:
-        value = arguments.get(self.key) if self.key else next(iter(arguments.values()), None)
-        return safe(value) if isinstance(value, str) and 0 < len(value) < LONGEST_TITLE else self.otherwise
+        key = self.title_key or next(iter(arguments), "")
+        value = arguments.get(key)
+        if isinstance(value, str) and 0 < len(value) < LONGEST_TITLE:
+            return safe(value)
+        return self.fallback_title
 
     def render(self, arguments: Arguments, output: Any = None) -> Panel:
-        lines = ["Input:", *_json(arguments)]
+        lines = ["Input:", *_format_json(arguments)]
         if output is not None:
-            lines += ["", "Output:", *_output(output)]
+            lines += ["", "Output:", *_format_output(output)]
         return Panel(self.heading, tuple(lines))
 
 
-MCP: Renderer = _Plain(PLUG, "MCP Tool Result", "MCP tool call")
-DEFAULT: Renderer = _Plain("⚙", "Tool Result", "tool call")
+MCP: Renderer = _PlainRenderer(PLUG, "MCP Tool Result", "MCP tool call")
+DEFAULT: Renderer = _PlainRenderer("⚙", "Tool Result", "tool call")
 SPECIAL: Mapping[str, Renderer] = {
-    "ListMcpResources": _Plain("📚", "Resources", "resources of all servers", "server"),
-    "ReadMcpResource": _Plain("📖", "Resource", "a resource", "uri"),
-    "SubscribeMcpResource": _Plain("👁", "Subscription", "a resource", "uri"),
-    "UnsubscribeMcpResource": _Plain("👁", "Subscription", "a resource", "uri"),
-    "SubscribePolling": _Plain("👁", "Polling", "a tool or resource", "toolName"),
-    "UnsubscribePolling": _Plain("👁", "Polling", "a tool or resource", "target"),
-    "ToolSearch": _Plain("🔎", "Tools", "tools", "query"),
-    "ToolResult": _Plain("📄", "Tool Result", "a result", "id"),
+    "ListMcpResources": _PlainRenderer("📚", "Resources", "resources of all servers", "server"),
+    "ReadMcpResource": _PlainRenderer("📖", "Resource", "a resource", "uri"),
+    "SubscribeMcpResource": _PlainRenderer("👁", "Subscription", "a resource", "uri"),
+    "UnsubscribeMcpResource": _PlainRenderer("👁", "Subscription", "a resource", "uri"),
+    "SubscribePolling": _PlainRenderer("👁", "Polling", "a tool or resource", "toolName"),
+    "UnsubscribePolling": _PlainRenderer("👁", "Polling", "a tool or resource", "target"),
+    "ToolSearch": _PlainRenderer("🔎", "Tools", "tools", "query"),
+    "ToolResult": _PlainRenderer("📄", "Tool Result", "a result", "id"),
 }
+"""Mooring's own tools, by name."""
 
 
-def renderer(name: str, known: Known, special: Mapping[str, Renderer] = SPECIAL) -> Renderer:
-    """How a call of this name is shown: in a way of its own, as a server's tool, or as anything else."""
+def find_renderer(name: str, known: Known, special: Mapping[str, Renderer] = SPECIAL) -> Renderer:
+    """How a call of this name is shown: in a special way, as a server's tool, or as anything else."""
     if name in special:
         return special[name]
-    return MCP if name in known or split(name) is not None else DEFAULT
+    is_servers_tool = name in known or split_foreign_name(name) is not None
+    return MCP if is_servers_tool else DEFAULT
 
 
-def split(name: str) -> tuple[str, str] | None:
-    """The server and the tool that a name nobody knows seems to mean: for showing, never for calling."""
+def split_foreign_name(name: str) -> tuple[str, str] | None:
+    """The server and the tool that an unknown name seems to mean: for showing, never for calling."""
     found = _FOREIGN.match(name)
     return (found[1], found[2]) if found else None
 
 
-def label(name: str, known: Known) -> str:
+def name_tool(name: str, known: Known) -> str:
     """`server / tool` for the tool of a server, the name for anything else."""
-    pair = known.get(name) or split(name)
+    pair = known.get(name) or split_foreign_name(name)
     return safe(" / ".join(pair) if pair else name)
+
+
+def include_invocation(known: Known, invocation: Invocation) -> Known:
+    """The known names with that of an invocation, which holds its server and raw name itself."""
+    if invocation.server is None:
+        return known
+    return {**known, invocation.name: (invocation.server, invocation.tool)}
 
 
 # --- what happens --------------------------------------------------------------------------------------------------
 
 
-def happening(happened: ConversationEvent, known: Known) -> tuple[str, ...]:
+def describe_conversation_event(event: ConversationEvent, known: Known) -> tuple[str, ...]:
     """What happened to the tools of a conversation."""
-    match happened:
-        case CallChanged(request, state):
-            shown = renderer(request.name, known)
-            name = label(request.name, {**known, **_pair(request.server, request.tool, request.name)})
-            return (f"{shown.icon} {name} · {shown.title(request.arguments)} · {name_state(state)}{_step(state)}",)
+    match event:
+        case CallChanged(invocation, state):
+            return (_describe_call(invocation, state, known),)
         case WatchNews(updates):
-            return tuple(map(_update, updates))
+            return tuple(map(_describe_update, updates))
 
 
-def event(changed: Event) -> str:
+def _describe_call(invocation: Invocation, state: CallState, known: Known) -> str:
+    renderer = find_renderer(invocation.name, known)
+    name = name_tool(invocation.name, include_invocation(known, invocation))
+    title = renderer.title(invocation.arguments)
+    return f"{renderer.icon} {name} · {title} · {name_state(state)}{_describe_processing(state)}"
+
+
+def _describe_processing(state: CallState) -> str:
+    if not isinstance(state, CallProcessing):
+        return ""
+    progress = "" if state.progress is None else _describe_progress(state.progress)
+    return f"{progress} in the background" if state.background else progress
+
+
+def _describe_progress(progress: Progress) -> str:
+    total = "" if progress.total is None else f"/{progress.total:g}"
+    message = f" {safe(progress.message)}" if progress.message else ""
+    return f" {progress.progress:g}{total}{message}"
+
+
+def _describe_update(update: WatchUpdate) -> str:
+    first_line = update.outcome.text[:LONGEST_TITLE].partition("\n")[0]
+    ended = " is no longer watched" if update.ended else ""
+    return f"{safe(update.server)}: {safe(update.target)}{ended} · {safe(first_line)}"
+
+
+def describe_event(event: Event) -> str:
     """What changed about servers, in a line."""
-    match changed:
-        case StatusChanged(server, standing):
-            why = status_error(standing)
-            return f"{safe(server)}: {status_word(standing)}{_because(why)}"
-        case ToolsChanged(server, added, removed, other):
-            counts = ((len(added), "new"), (len(removed), "gone"), (len(other), "changed"))
-            return f"{safe(server)}: tools {', '.join(f'{count} {what}' for count, what in counts if count)}"
+    match event:
+        case StatusChanged(server, status):
+            return f"{safe(server)}: {status_word(status)}{_append_reason(status_error(status))}"
+        case ToolsChanged():
+            return _describe_tools_changed(event)
         case ListChanged(server, what):
             return f"{safe(server)}: its {what} changed"
-        case Updated(server=server, target=target, error=error, ended=ended):
-            says = "is no longer watched" if ended else "cannot be read" if error else "changed"
-            return f"{safe(server)}: {safe(target)} {says}{_because(error)}"
+        case Updated():
+            return _describe_updated(event)
         case Logged(server, level, text):
             return f"{safe(server)} {safe(level)}: {safe(text)}"
-        case Reloaded(added, removed, replaced, problems):
-            signs = (("+", added), ("-", removed), ("~", replaced))
-            names = [f"{sign}{safe(name)}" for sign, some in signs for name in some]
-            return " ".join(
-                ["configuration read again", *names, *([f"· {len(problems)} problems"] if problems else [])]
-            )
+        case Reloaded():
+            return _describe_reloaded(event)
         case Troubled(problem):
-            return problem_line(problem) if problem.path else safe(f"{problem.message}; {problem.hint}")
+            return _describe_trouble(problem)
 
 
-def question(asked: Question) -> tuple[str, ...]:
+def _describe_tools_changed(event: ToolsChanged) -> str:
+    counts = {"new": len(event.added), "gone": len(event.removed), "changed": len(event.changed)}
+    shown = [f"{count} {word}" for word, count in counts.items() if count]
+    return f"{safe(event.server)}: tools {', '.join(shown)}"
+
+
+def _describe_updated(event: Updated) -> str:
+    if event.ended:
+        change = "is no longer watched"
+    elif event.error:
+        change = "cannot be read"
+    else:
+        change = "changed"
+    return f"{safe(event.server)}: {safe(event.target)} {change}{_append_reason(event.error)}"
+
+
+def _describe_reloaded(event: Reloaded) -> str:
+    words = ["configuration read again"]
+    for sign, names in (("+", event.added), ("-", event.removed), ("~", event.replaced)):
+        words += [f"{sign}{safe(name)}" for name in names]
+    if event.problems:
+        words.append(f"· {len(event.problems)} problems")
+    return " ".join(words)
+
+
+def _describe_trouble(problem: Problem) -> str:
+    # Without a path it is not about a file, and `problem_line` would blame the command line.
+    if not problem.path:
+        return safe(f"{problem.message}; {problem.hint}")
+    return problem_line(problem)
+
+
+def _append_reason(reason: str | None) -> str:
+    return f" · {safe(reason)}" if reason else ""
+
+
+# --- what is asked -------------------------------------------------------------------------------------------------
+
+
+def describe_question(question: Question) -> tuple[str, ...]:
     """What a person is asked, and all they need to answer it."""
-    match asked:
+    match question:
         case Sampling(server, request):
-            return (f"{safe(server)} wants a model to write something:", *_json(request))
+            return (f"{safe(server)} wants a model to write something:", *_format_json(request))
         case Form(server, message, schema):
-            return (f"{safe(server)} asks:", *_lines(message), *_fields(schema))
+            return (f"{safe(server)} asks:", *_split_lines(message), *_list_fields(schema))
         case Visit(server, message, url):
-            return (f"{safe(server)} asks you to open an address:", *_lines(message), safe(url))
-        case MissingValue(server, id, description):
-            options = (f"one of: {safe(', '.join(asked.options))}",) if asked.options else ()
-            return (f"{safe(server)} needs a value for {safe(id)}", *_lines(description), *options)
+            return (f"{safe(server)} asks you to open an address:", *_split_lines(message), safe(url))
+        case MissingValue():
+            return _describe_missing_value(question)
         case Permission():
-            return _permission(asked)
+            return _describe_permission(question)
 
 
-def _permission(asked: Permission) -> tuple[str, ...]:
-    name = asked.tool if asked.server is None else f"{asked.server} / {asked.tool}"
-    return (
-        f"{PLUG} {safe(name)}",
-        *((f"from {safe(asked.origin)}",) if asked.origin else ()),
-        "Input:",
-        *_json(asked.arguments),
-        *((f"its server says: {', '.join(said)}",) if (said := _hints(asked.hints)) else ()),
-        f"asked because {safe(asked.why)}",
-        f"a rule that would answer: {safe(asked.rule)}",
-    )
+def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
+    lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *_split_lines(question.description)]
+    if question.options:
+        lines.append(f"one of: {safe(', '.join(question.options))}")
+    return tuple(lines)
 
 
-def _hints(hints: Hints | None) -> list[str]:
+def _describe_permission(question: Permission) -> tuple[str, ...]:
+    name = question.tool if question.server is None else f"{question.server} / {question.tool}"
+    lines = [f"{PLUG} {safe(name)}"]
+    if question.origin:
+        lines.append(f"from {safe(question.origin)}")
+    # All of the arguments, however long: what is cut off is what a person could not have agreed to.
+    lines += ["Input:", *_format_json(question.arguments)]
+    hints = _list_hints(question.hints)
+    if hints:
+        lines.append(f"its server says: {', '.join(hints)}")
+    lines.append(f"asked because {safe(question.why)}")
+    lines.append(f"a rule that would answer: {safe(question.rule)}")
+    return tuple(lines)
+
+
+def _list_hints(hints: Hints | None) -> list[str]:
     if hints is None:
         return []
-    said = {
+    words = {
         "only reads": hints.read_only_hint,
         "may destroy": hints.destructive_hint,
         "may be repeated": hints.idempotent_hint,
         "reaches outside": hints.open_world_hint,
     }
-    return [words for words, yes in said.items() if yes]
+    return [word for word, is_claimed in words.items() if is_claimed]
 
 
-def _because(why: str | None) -> str:
-    return f" · {safe(why)}" if why else ""
-
-
-def _fields(schema: Mapping[str, Any]) -> list[str]:
+def _list_fields(schema: Mapping[str, Any]) -> list[str]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return []
-    return [f"  {safe(str(name))}: {safe(_about(field))}" for name, field in properties.items()]
+    return [f"  {safe(str(name))}: {safe(_describe_field(field))}" for name, field in properties.items()]
 
 
-def _about(field: Any) -> str:
-    return str(field.get("description") or field.get("title") or field.get("type") or "") if field else ""
-
-
-def _step(state: Any) -> str:
-    if not isinstance(state, CallProcessing):
+def _describe_field(field: Any) -> str:
+    # A property may also be `true`, which allows anything and says nothing.
+    if not isinstance(field, Mapping):
         return ""
-    step = state.progress
-    total = "" if step is None or step.total is None else f"/{step.total:g}"
-    far = "" if step is None else f" {step.progress:g}{total}{f' {safe(step.message)}' if step.message else ''}"
-    return f"{far}{' in the background' if state.background else ''}"
+    return str(field.get("description") or field.get("title") or field.get("type") or "")
 
 
-def _update(update: WatchUpdate) -> str:
-    ended = " is no longer watched" if update.ended else ""
-    return f"{safe(update.server)}: {safe(update.target)}{ended} · {safe(_first_line(update.outcome.text))}"
+# --- what came back ------------------------------------------------------------------------------------------------
 
 
-def _first_line(text: str) -> str:
-    return text[:LONGEST_TITLE].partition("\n")[0]
+def describe_outcome(outcome: Outcome) -> list[str]:
+    """What a call returned, and nothing else."""
+    lines: list[str] = []
+    for part in outcome.parts:
+        lines += _describe_part(part)
+    return lines
 
 
-def _pair(server: str | None, tool: str, name: str) -> dict[str, tuple[str, str]]:
-    return {} if server is None else {name: (server, tool)}
-
-
-def lines(outcome: Outcome) -> list[str]:
-    """What came of a call, and nothing else."""
-    return [line for part in outcome.parts for line in _part(part)]
-
-
-def _output(output: Any) -> list[str]:
-    match output:
-        case Outcome():
-            return lines(output)
-        case str():
-            return _lines(output)
-        case _:
-            return _json(output)
-
-
-def _part(part: Part) -> list[str]:
+def _describe_part(part: Part) -> list[str]:
     match part:
         case Text(text=text):
-            return _lines(text)
+            return _split_lines(text)
         case Image(data=data, mime_type=kind):
-            return [f"[image {safe(kind)}, {len(data) * 3 // 4:,} bytes]"]
+            return [f"[image {safe(kind)}, {describe_base64_size(data)}]"]
         case Audio(data=data, mime_type=kind):
-            return [f"[audio {safe(kind)}, {len(data) * 3 // 4:,} bytes]"]
+            return [f"[audio {safe(kind)}, {describe_base64_size(data)}]"]
 
 
-def _json(value: Any) -> list[str]:
-    return _lines(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+def _format_output(output: Any) -> list[str]:
+    match output:
+        case Outcome():
+            return describe_outcome(output)
+        case str():
+            return _split_lines(output)
+        case _:
+            return _format_json(output)
 
 
-def _lines(text: str) -> list[str]:
+def _format_json(value: Any) -> list[str]:
+    return _split_lines(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def _split_lines(text: str) -> list[str]:
     return safe_text(text).split("\n")

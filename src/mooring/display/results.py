@@ -11,127 +11,150 @@ from mooring.core import content
 from mooring.core.content import Block
 from mooring.core.raw import read
 from mooring.core.result import FilledPrompt, Reading, Result
+from mooring.display.text import describe_base64_size
 from mooring.errors import ProtocolError
+
+# --- the result of a tool ------------------------------------------------------------------------------------------
 
 
 def as_text(result: Result) -> str:
-    """What a tool answered, as text; what is no text is named in brackets."""
-    blocks = "\n".join(map(_block, result.content))
+    """What a tool answered, as text; whatever isn't text is named in brackets."""
+    blocks = "\n".join(map(block_as_text, result.content))
     if blocks or result.structured is None:
         return blocks
     return json.dumps(result.structured, indent=2, ensure_ascii=False)
 
 
-def _block(block: Block) -> str:
+def block_as_text(block: Block) -> str:
+    """One block as text; one that isn't text is named in brackets."""
     match block:
         case content.Text(text=text):
             return text
         case content.Image(data=data, mime_type=kind):
-            return f"[image {kind}, {_size(data)}; -o FILE keeps it]"
+            return f"[image {kind}, {describe_base64_size(data)}; -o FILE keeps it]"
         case content.Audio(data=data, mime_type=kind):
-            return f"[audio {kind}, {_size(data)}; -o FILE keeps it]"
+            return f"[audio {kind}, {describe_base64_size(data)}; -o FILE keeps it]"
         case content.ResourceLink(uri=uri, name=name):
             return f"[resource {name or uri}: {uri}]"
         case content.Embedded(resource=resource):
-            return resource.text if resource.text is not None else f"[resource {resource.uri}, {_size(resource.blob)}]"
+            return _embedded_as_text(resource)
         case content.Other():
             return "[a block of a kind that is not known here; --json shows it]"
 
 
-def _size(data: str | None) -> str:
-    return f"{len(data or '') * 3 // 4:,} bytes"
+def _embedded_as_text(resource: content.ResourceContents) -> str:
+    if resource.text is not None:
+        return resource.text
+    return f"[resource {resource.uri}, {describe_base64_size(resource.blob or '')}]"
 
 
 def as_data(result: Result) -> dict[str, Any]:
-    """The answer as the protocol has it."""
-    whole = _whole(result.server, f"the result of {result.tool}", result.raw)
+    """The answer as the protocol has it. Raises: ProtocolError."""
+    # From the raw answer: a block of a kind that is not known here is in it as it was sent.
+    answer = _read_object(result.server, f"the result of {result.tool}", result.raw)
     return {
-        "content": whole.get("content", []),
-        "structuredContent": whole.get("structuredContent"),
+        "content": answer.get("content", []),
+        "structuredContent": answer.get("structuredContent"),
         "isError": result.is_error,
     }
 
 
-def _whole(server: str, what: str, raw: Raw) -> dict[str, Any]:
-    try:
-        whole = read(raw)
-    except DecodeError as error:
-        raise ProtocolError(server, f"{what} cannot be read: {error}") from None
-    return whole if isinstance(whole, dict) else {}
-
-
 def as_bytes(result: Result) -> bytes | None:
-    """What to keep in a file: the first picture, sound or blob, else the text, else the structured content."""
+    """What to save in a file: the first picture, sound or blob, else the text, else the structured content.
+
+    Raises: ProtocolError if that is not Base64.
+    """
     for block in result.content:
-        match block:
-            case content.Image(data=data) | content.Audio(data=data):
-                return _decoded(result, data)
-            case content.Embedded(resource=content.ResourceContents(blob=str(blob))):
-                return _decoded(result, blob)
-            case _:
-                continue
+        data = _find_base64(block)
+        if data is not None:
+            return _decode(result.server, f"what {result.tool} sent", data)
     text = as_text(result)
     return text.encode() if text else None
 
 
-def _decoded(result: Result, data: str) -> bytes:
-    try:
-        return b64decode(data)
-    except ValueError:
-        reason = f"what {result.tool} sent is not the Base64 it should be"
-    raise ProtocolError(result.server, reason)
+def _find_base64(block: Block) -> str | None:
+    match block:
+        case content.Image(data=data) | content.Audio(data=data):
+            return data
+        case content.Embedded(resource=resource):
+            return resource.blob
+        case content.Text() | content.ResourceLink() | content.Other():
+            return None
 
 
-def reading_bytes(server: str, reading: Reading) -> bytes:
-    """All that stands in a resource, one part after another. Raises: ProtocolError where a part is not Base64."""
-    return b"".join(_part(server, part) for part in reading.contents)
+# --- resources and prompts -----------------------------------------------------------------------------------------
+
+
+def reading_as_bytes(server: str, reading: Reading) -> bytes:
+    """The contents of a resource, one part after another. Raises: ProtocolError if a part is not Base64."""
+    return b"".join(_part_as_bytes(server, part) for part in reading.contents)
+
+
+def _part_as_bytes(server: str, part: content.ResourceContents) -> bytes:
+    if part.blob is None:
+        return (part.text or "").encode()
+    return _decode(server, f"what stands in {part.uri}", part.blob)
 
 
 def is_text(reading: Reading) -> bool:
+    """Whether all of a resource is text."""
     return all(part.blob is None for part in reading.contents)
 
 
-def reading_data(server: str, reading: Reading) -> dict[str, Any]:
-    """What stands in a resource, as the protocol has it. Raises: ProtocolError."""
-    whole = _whole(server, "the resource", reading.raw)
-    return {"contents": whole.get("contents", [])}
+def reading_as_data(server: str, reading: Reading) -> dict[str, Any]:
+    """The contents of a resource, as the protocol has them. Raises: ProtocolError."""
+    answer = _read_object(server, "the resource", reading.raw)
+    return {"contents": answer.get("contents", [])}
 
 
-def filled_data(server: str, filled: FilledPrompt) -> dict[str, Any]:
+def prompt_as_data(server: str, prompt: FilledPrompt) -> dict[str, Any]:
     """A prompt that was filled in, as the protocol has it. Raises: ProtocolError."""
     try:
-        messages = [{"role": each.role, "content": _content(each.content)} for each in filled.messages]
+        messages = [{"role": message.role, "content": _as_plain(message.content)} for message in prompt.messages]
     except DecodeError as error:
         raise ProtocolError(server, f"the prompt cannot be read: {error}") from None
-    return {"description": filled.description, "messages": messages}
+    return {"description": prompt.description, "messages": messages}
 
 
-def _content(block: Block) -> Any:
-    return read(block.raw) if isinstance(block, content.Other) else _plain(block)
+def _as_plain(value: Any) -> Any:
+    """A value as the protocol has it. Raises: DecodeError."""
+    match value:
+        case content.Other():
+            return read(value.raw)
+        case Raw():
+            return read(value)
+        case Struct():
+            return _struct_as_plain(value)
+        case _:
+            return value
 
 
-def block_text(block: Block) -> str:
-    """One block as text; what is no text is named in brackets."""
-    return _block(block)
-
-
-def _part(server: str, part: content.ResourceContents) -> bytes:
-    if part.blob is None:
-        return (part.text or "").encode()
-    try:
-        return b64decode(part.blob)
-    except ValueError:
-        reason = f"what stands in {part.uri} is not the Base64 it should be"
-    raise ProtocolError(server, reason)
-
-
-def _plain(value: Struct) -> dict[str, Any]:
-    """A value as the protocol has it, without what was not sent. Raises: DecodeError."""
+def _struct_as_plain(value: Struct) -> dict[str, Any]:
     tag = value.__struct_config__.tag
-    found: dict[str, Any] = {"type": tag} if tag else {}
+    plain: dict[str, Any] = {"type": tag} if tag else {}
     for field in fields(value):
-        each = getattr(value, field.name)
-        plain = read(each) if isinstance(each, Raw) else _plain(each) if isinstance(each, Struct) else each
-        if plain is not None:
-            found[field.encode_name] = plain
-    return found
+        inner = _as_plain(getattr(value, field.name))
+        # `None` stands for a field that was not sent.
+        if inner is not None:
+            plain[field.encode_name] = inner
+    return plain
+
+
+# --- what servers get wrong ----------------------------------------------------------------------------------------
+
+
+def _read_object(server: str, what: str, raw: Raw) -> dict[str, Any]:
+    try:
+        answer = read(raw)
+    except DecodeError as error:
+        raise ProtocolError(server, f"{what} cannot be read: {error}") from None
+    return answer if isinstance(answer, dict) else {}
+
+
+def _decode(server: str, what: str, data: str) -> bytes:
+    try:
+        return b64decode(data)
+    except ValueError:
+        reason = f"{what} is not the Base64 it should be"
+    # Outside the `except` block, so that the error doesn't carry the other one along.
+    raise ProtocolError(server, reason)

@@ -18,41 +18,64 @@ from mooring.core.template import (
     VariablePart,
 )
 
+# A server's name, a tool's description and a log line are written by others. An escape sequence in them would move the
+# cursor or set the window's title, and a right-to-left override would show a name that is not the one being approved.
+# Patterns stay strings, compiled on first use: most text is printable ASCII, and a listing needs none of them.
+
 # What stands for a picture by itself.
 _PICTURE = (
     "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-# Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text; but not those
-# that make one picture of several characters, where they do only that.
+# Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text. Two invisible
+# ones are kept where they make an emoji: U+FE0F behind a picture or before a keycap (U+20E3), and U+200D between two
+# pictures.
 _UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0e"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
     f"|(?<![{_PICTURE}])\ufe0f(?!\u20e3)|(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}])"
 )
+# In a text of many lines, tabs and newlines are what they seem.
+_UNSAFE_TEXT = _UNSAFE.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
+_JOINERS = "\u200d\ufe0f"
+# Words that every shell takes as they are.
+_NEEDS_NO_QUOTES = r"(?a)[\w@%+=:,./-]+"
 
 
 def safe(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or deceive an eye shown as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    return re.sub(_UNSAFE, lambda found: _escape(found[0]), text)
+    return re.sub(_UNSAFE, _escape, text)
 
 
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def safe_text(text: str) -> str:
+    """The same for a text of many lines: newlines and tabs stay."""
+    # A carriage return by itself would overwrite its line; before a newline it is only how Windows ends one.
+    return re.sub(_UNSAFE_TEXT, _escape, text.replace("\r\n", "\n"))
 
 
-def masked(template: Template) -> str:
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"
+
+
+# --- values that may be secrets ------------------------------------------------------------------------------------
+
+
+def mask(template: Template) -> str:
     """What a value that may be a secret consists of, without any of its text."""
-    if bare_name(template):
+    if is_bare_name(template):
         return HIDDEN
-    return "".join(map(_masked, template.parts)) or HIDDEN
+    return "".join(map(_mask_part, template.parts)) or HIDDEN
 
 
-def bare_name(template: Template) -> bool:
-    """The whole value is a variable's name, or a secret that looks like one: not to be shown."""
+def is_bare_name(template: Template) -> bool:
+    """Whether the whole value is a variable's name, or a secret that looks like one: it must not be shown."""
     match template.parts:
         case (VariablePart(name),):
             return name == template.text
@@ -60,20 +83,25 @@ def bare_name(template: Template) -> bool:
             return False
 
 
-def revealed(template: Template) -> str:
-    """The same, but with the commands that would run: what a person must see before they let them."""
-    return "".join(
-        f"!{command_text(part)}" if isinstance(part, CommandPart) else _masked(part) for part in template.parts
-    )
+def reveal_commands(template: Template) -> str:
+    """The same as `mask`, but with the commands that would run: a person has to see them before they approve."""
+    return "".join(map(_reveal_part, template.parts))
 
 
-def command_text(command: CommandPart) -> str:
-    return "".join(part.text if isinstance(part, TextPart | ForeignPart) else _masked(part) for part in command.line)
+def _reveal_part(part: Part) -> str:
+    if isinstance(part, CommandPart):
+        return "!" + "".join(map(_reveal_word, part.line))
+    return _mask_part(part)
 
 
-def _masked(part: Part) -> str:
+def _reveal_word(part: Part) -> str:
+    return part.text if isinstance(part, TextPart | ForeignPart) else _mask_part(part)
+
+
+def _mask_part(part: Part) -> str:
     match part:
         case VariablePart(name, default):
+            # A default may be the secret itself.
             return f"${{{name}}}" if default is None else f"${{{name}:-{HIDDEN}}}"
         case InputPart(id):
             return f"${{input:{id}}}"
@@ -89,49 +117,87 @@ def _masked(part: Part) -> str:
             return HIDDEN
 
 
-def command_line(words: Sequence[str]) -> str:
-    """The words as one would type them, each quoted where it must be."""
-    return " ".join(safe(_quoted(word)) for word in words)
+# --- words, paths and sentences ------------------------------------------------------------------------------------
 
 
-def argument(name: str) -> str:
+def quote_command(words: Sequence[str]) -> str:
+    """The words as one would type them, each quoted if it must be."""
+    return " ".join(safe(_quote(word)) for word in words)
+
+
+def quote_argument(name: str) -> str:
     """A name as the last word of a command that a person may copy: quoted, and never an option."""
-    return safe(f"-- {_quoted(name)}" if name.startswith("-") else _quoted(name))
+    quoted = _quote(name)
+    return safe(f"-- {quoted}" if name.startswith("-") else quoted)
 
 
-def _quoted(word: str) -> str:
-    return word if re.fullmatch(r"(?a)[\w@%+=:,./-]+", word) else "'" + word.replace("'", "'\"'\"'") + "'"
+def _quote(word: str) -> str:
+    if re.fullmatch(_NEEDS_NO_QUOTES, word):
+        return word
+    # Nothing can be escaped inside single quotes: they close, a quote stands in double quotes, and they open again.
+    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def short_path(path: str, home: str) -> str:
     """A path with the person's home as `~`."""
-    return safe("~" + path[len(home) :] if home and path.startswith(f"{home}/") else path)
+    if home and path.startswith(f"{home}/"):
+        path = "~" + path[len(home) :]
+    return safe(path)
 
 
-def held_back(count: int) -> str:
-    """So many tools that are held back."""
-    return f"{count} tool{'' if count == 1 else 's'} held back, not being what was approved"
+def describe_held_back(count: int) -> str:
+    """How many tools are held back, and why."""
+    noun = "tool" if count == 1 else "tools"
+    return f"{count} {noun} held back, not being what was approved"
 
 
-def held_ways(server: str) -> str:
-    """What to do about tools that are held back."""
-    name = argument(server)
+def advise_on_held_back(server: str) -> str:
+    """What to do about a server's tools that are held back."""
+    name = quote_argument(server)
     return f"to look: mooring mcp pins {name}, to let them be called: mooring mcp pins --approve {name}"
 
 
 def problem_line(problem: Problem, home: str = "") -> str:
     """What is wrong, where, and what to do about it, in one line."""
-    where = short_path(problem.path, home) if problem.path else "command line"
-    place = f"{where}:{problem.line}" if problem.line else where
+    place = short_path(problem.path, home) if problem.path else "command line"
+    if problem.line:
+        place += f":{problem.line}"
     server = f"{safe(problem.server)} " if problem.server else ""
-    hint = f"; {problem.hint}" if problem.hint else ""
-    return f"{place}  {server}{safe(problem.message)}{safe(hint)}"
+    hint = safe(f"; {problem.hint}") if problem.hint else ""
+    return f"{place}  {server}{safe(problem.message)}{hint}"
+
+
+def describe_base64_size(data: str) -> str:
+    """How much a Base64 text holds: three bytes in four characters, near enough for a person."""
+    return f"{len(data) * 3 // 4:,} bytes"
+
+
+def shorten_description(text: str, most: int = 160) -> str:
+    """The first line of what a server says about itself or a tool; a long one ends with a whole word."""
+    line = text.strip().partition("\n")[0].strip()
+    if len(line) <= most:
+        return safe(line)
+    start = line[:most]
+    whole_words = start.rpartition(" ")[0]
+    # One word that fills half of it, such as an address, is cut in two rather than left out.
+    shown = whole_words if len(whole_words) > most // 2 else start
+    return safe(f"{shown} …")
+
+
+# --- columns -------------------------------------------------------------------------------------------------------
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as aligned lines; the last column is as long as it is."""
-    widths = [max(map(width, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
-    return ["  ".join([*map(_padded, row[:-1], widths), row[-1]]).rstrip() for row in rows]
+    aligned = zip(*(row[:-1] for row in rows), strict=True)
+    widths = [max(map(width, column)) for column in aligned]
+    return [_align(row, widths) for row in rows]
+
+
+def _align(row: Sequence[str], widths: Sequence[int]) -> str:
+    *aligned, last = row
+    cells = [cell + " " * (cells - width(cell)) for cell, cells in zip(aligned, widths, strict=True)]
+    return "  ".join([*cells, last]).rstrip()
 
 
 def width(text: str) -> int:
@@ -140,37 +206,19 @@ def width(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width  # only for names beyond ASCII
 
-    unseen = "\u200d\ufe0f"
-    return sum(
-        0 if character in unseen or combining(character) else 1 + (east_asian_width(character) in "WF")
-        for character in text
-    )
-
-
-def _padded(cell: str, cells: int) -> str:
-    return cell + " " * (cells - width(cell))
+    cells = 0
+    for character in text:
+        if character in _JOINERS or combining(character):
+            continue
+        cells += 2 if east_asian_width(character) in "WF" else 1
+    return cells
 
 
 def cut(text: str, cells: int) -> str:
-    """A text in at most so many cells, its middle left out if need be: both ends of a path tell something."""
+    """A text in at most so many cells, its middle left out if it is longer: both ends of a path tell something."""
+    # In fewer than eight cells, two ends would say nothing.
     if len(text) <= cells or cells < 8:
         return text
     head = cells // 3
-    return f"{text[:head]}…{text[len(text) - (cells - head - 1) :]}"
-
-
-_UNSAFE_TEXT = _UNSAFE.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
-
-
-def safe_text(text: str) -> str:
-    """The same as `safe` for a text of many lines: newlines and tabs stay."""
-    return re.sub(_UNSAFE_TEXT, lambda found: _escape(found[0]), text.replace("\r\n", "\n"))
-
-
-def brief(text: str, most: int = 160) -> str:
-    """The first line of what a server says of itself, cut where a word ends if it is long."""
-    line = text.strip().partition("\n")[0].strip()
-    if len(line) <= most:
-        return safe(line)
-    words = line[:most].rpartition(" ")[0]
-    return safe(f"{words if len(words) > most // 2 else line[:most]} …")
+    tail = cells - head - 1
+    return f"{text[:head]}…{text[-tail:]}"

@@ -23,7 +23,7 @@ from mooring.core.problem import Problem
 from mooring.core.raw import read as read_raw
 from mooring.core.tool import Tool
 from mooring.core.where import Where
-from mooring.display.text import held_ways
+from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError
 from mooring.permissions.trust import digest, identify_project, read_record
 
@@ -136,7 +136,7 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     except FileError as error:
         message = f"has a record of its approved tools that {error.reason}, so that all of them are held back"
         # A pin without tools, not `None`: damaging the file must not lift what it held back.
-        return Pin(key), Problem(path, message, held_ways(key.server), key.server)
+        return Pin(key), Problem(path, message, advise_on_held_back(key.server), key.server)
     if pin is None or pin.key != key:
         return None, None
     return pin, None

@@ -19,7 +19,7 @@ from mooring.core.approved import Standing, in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.where import Where
-from mooring.display.text import argument
+from mooring.display.text import quote_argument
 from mooring.errors import FileError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def read_record(path: str, kind: type[T], max_bytes: int) -> T | None:
 
 def suggest_new_record(path: str) -> str:
     """What to do about a record that cannot be used."""
-    return f"to begin a new one: mv {argument(path)} {argument(f'{path}.damaged')}"
+    return f"to begin a new one: mv {quote_argument(path)} {quote_argument(f'{path}.damaged')}"
 
 
 def _find_latest(decisions: Iterable[Decision], fingerprint: str) -> Decision | None:

@@ -7,7 +7,7 @@ from time import time
 from mooring.core.approved import Approved
 from mooring.core.failure import Failure
 from mooring.core.offer import Offer
-from mooring.display.text import argument
+from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
 from mooring.servers.plan import Plan, make_plan
@@ -89,7 +89,7 @@ class Fleet:
         errors: dict[str, ServerError] = {}
         for name, failure in failures.items():
             if _still_holds(failure, by_name[name], now, seconds):
-                hint = f"`mooring tools {argument(name)}` tries again."
+                hint = f"`mooring tools {quote_argument(name)}` tries again."
                 errors[name] = ServerError(name, f"{failure.describe(now)}; {hint}")
         return errors
 

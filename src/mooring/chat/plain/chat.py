@@ -7,10 +7,10 @@ from typing import Any
 from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
-from mooring.chat.plain.filling import Filling
+from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
-from mooring.chat.servers import counted, stands
+from mooring.chat.servers import count_noun, describe_status
 from mooring.core.call import (
     CallChanged,
     CallDone,
@@ -26,8 +26,15 @@ from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, Unapproved
 from mooring.core.turn import Backend
 from mooring.core.where import Viewpoint
-from mooring.display.lines import happening, label, lines, renderer
-from mooring.display.text import brief, held_back, held_ways, problem_line, safe, safe_text
+from mooring.display.lines import describe_conversation_event, describe_outcome, find_renderer, name_tool
+from mooring.display.text import (
+    advise_on_held_back,
+    describe_held_back,
+    problem_line,
+    safe,
+    safe_text,
+    shorten_description,
+)
 from mooring.errors import MooringError, ServerDisabled
 from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
@@ -77,13 +84,13 @@ class Chat:
         """Show what there is, and what needs the person."""
         host = self.conversation.host
         status_of = host.status()
-        count = f"{counted(len(status_of), 'server')}, {counted(len(host.tools), 'tool')}"
+        count = f"{count_noun(len(status_of), 'server')}, {count_noun(len(host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         for name, status in status_of.items():
             if name in self.conversation.missing or isinstance(status, NeedsAuth | Unapproved):
-                self.notice(f"{safe(name)}: {stands(name, status, host.servers.get(name), 0)}")
+                self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
-            self.notice(f"{safe(name)}: {held_back(len(held.names))}; {held_ways(name)}")
+            self.notice(f"{safe(name)}: {describe_held_back(len(held.names))}; {advise_on_held_back(name)}")
         for problem in host.problems:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.conversation.viewpoint.where.home))
@@ -97,7 +104,7 @@ class Chat:
         while not self._leaving:
             try:
                 async with self._terminal.floor:
-                    completions = commands.offered(self.conversation)
+                    completions = commands.list_completions(self.conversation)
                     line = await self._terminal.line(PROMPT, complete=completions, keep=True)
             except Ended:
                 return
@@ -155,8 +162,8 @@ class Chat:
     async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
         pairs = self.conversation.registry.pairs
         for number, tool in enumerate(found, 1):
-            self.say(f"  {number}  {self._terminal.style(label(tool.name, pairs), 'bold')}")
-            if words := brief(tool.description):
+            self.say(f"  {number}  {self._terminal.style(name_tool(tool.name, pairs), 'bold')}")
+            if words := shorten_description(tool.description):
                 self.notice(f"     “{words}”")
         names = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
         async with self._terminal.floor:
@@ -173,8 +180,8 @@ class Chat:
         pairs = self.conversation.registry.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
         async with self._terminal.floor:
-            self.say(self._terminal.style(label(tool.name, pairs), "bold"))
-            return await Filling(self._terminal, server, tool.name, tool.schema).done()
+            self.say(self._terminal.style(name_tool(tool.name, pairs), "bold"))
+            return await FormDialog(self._terminal, server, tool.name, tool.schema).done()
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
@@ -193,15 +200,15 @@ class Chat:
         pairs = self.conversation.registry.pairs
         match event:
             case CallChanged(state=CallProcessing(background=False)):
-                self._terminal.step(f"{happening(event, pairs)[0]} · Ctrl+C ends it")
+                self._terminal.step(f"{describe_conversation_event(event, pairs)[0]} · Ctrl+C ends it")
             case CallChanged(request, CallProcessing(background=True)):
-                self.notice(f"{label(request.name, pairs)} goes on in the background; its result will be shown.")
+                self.notice(f"{name_tool(request.name, pairs)} goes on in the background; its result will be shown.")
             case CallChanged(state=CallFailed(aborted=True)):
                 pass  # whoever stopped it says so
             case CallChanged(request, CallDone(outcome) | CallFailed(outcome)):
                 self._show_call(request, outcome)
             case WatchNews():
-                self.say(*happening(event, pairs))
+                self.say(*describe_conversation_event(event, pairs))
             case CallChanged():
                 pass
 
@@ -209,9 +216,9 @@ class Chat:
         known = dict(self.conversation.registry.pairs)
         if request.server is not None:
             known[request.name] = (request.server, request.tool)
-        way = renderer(request.name, known)
+        way = find_renderer(request.name, known)
         panel = way.render({key: _shorten(value) for key, value in request.arguments.items()}, outcome)
-        self.say("", self._terminal.style(f"{way.icon} {label(request.name, known)}", "bold"))
+        self.say("", self._terminal.style(f"{way.icon} {name_tool(request.name, known)}", "bold"))
         self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
         for note in outcome.notes:
             self.notice(safe(note))
@@ -219,7 +226,7 @@ class Chat:
 
     def show_outcome(self, outcome: Outcome) -> None:
         """What was read, in lines."""
-        self.say(*lines(outcome))
+        self.say(*describe_outcome(outcome))
         self._name_file(outcome)
 
     def _name_file(self, outcome: Outcome) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.chat.field import FormField, fields, form, one
+from mooring.chat.field import FormField, build_field_form, build_form, read_fields
 from mooring.chat.plain.terminal import Terminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
@@ -13,13 +13,13 @@ REST = "."
 """Leaves out all that is left of the optional ones."""
 
 
-class Filling:
+class FormDialog:
     """One form under way."""
 
     def __init__(self, terminal: Terminal, owner: str, name: str, schema: Mapping[str, Any]) -> None:
         self._terminal, self._owner = terminal, owner
-        self._schema, self._whole = schema, form(name, schema)
-        self._fields = fields(schema)
+        self._schema, self._whole = schema, build_form(name, schema)
+        self._fields = read_fields(schema)
         self._made: dict[str, Any] = {}
 
     async def done(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Filling:
 
     def _fits(self, field: FormField, value: Any) -> bool:
         try:
-            one(self._schema, field.name).check(self._owner, {field.name: value})
+            build_field_form(self._schema, field.name).check(self._owner, {field.name: value})
         except BadArguments as error:
             self._wrong(error)
             return False

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.chat.plain.filling import Filling
+from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.core.question import (
     Allow,
@@ -19,7 +19,7 @@ from mooring.core.question import (
     Visit,
     Yes,
 )
-from mooring.display.lines import question as shown
+from mooring.display.lines import describe_question as shown
 from mooring.display.text import safe, safe_text
 
 _SCOPES: Mapping[AnswerScope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
@@ -94,7 +94,7 @@ class Questions:
     async def _form(self, asked: Form) -> Answer:
         if not await self._agreed("Enter to answer, n to decline: "):
             return No()
-        return Yes(await Filling(self._terminal, asked.server, "the form", asked.schema).done())
+        return Yes(await FormDialog(self._terminal, asked.server, "the form", asked.schema).done())
 
     async def _visit(self) -> Answer:
         self._say("It is not opened for you: copy it, if you trust who asks.")

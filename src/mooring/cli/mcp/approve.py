@@ -8,7 +8,7 @@ import click
 
 from mooring.actions.approve import ApprovalQuestion, decide, questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
-from mooring.display.text import argument, columns, command_line, safe, short_path
+from mooring.display.text import columns, quote_argument, quote_command, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.servers.launch.target import UNRESOLVED
 
@@ -69,13 +69,13 @@ def _agreed(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
     for line in columns([(f"  {label}", text) for label, text in _lines(question, home)]):
         click.echo(line, err=True)
     if mode == "nobody":
-        click.echo(f"To approve it: mooring mcp approve {argument(question.name)}", err=True)
+        click.echo(f"To approve it: mooring mcp approve {quote_argument(question.name)}", err=True)
     return mode == "decided" or (mode == "ask" and click.confirm("Let it be started?", default=False, err=True))
 
 
 def _lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
     if question.command:
-        yield "runs", command_line(question.command)
+        yield "runs", quote_command(question.command)
     if question.url is not None:
         yield "connects to", safe(question.url)
     yield "which is", _which(question.target)

@@ -6,7 +6,7 @@ import click
 
 from mooring.actions.get import Details, get
 from mooring.cli.base import Command, complete_server, current, print_json
-from mooring.display.text import columns, command_line, safe, short_path
+from mooring.display.text import columns, quote_command, safe, short_path
 
 
 @click.command("get", cls=Command)
@@ -32,7 +32,7 @@ def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     if row.error:
         yield "error", f"it {safe(row.error)}"
     if row.command is not None:
-        yield "command", command_line((row.command, *row.args))
+        yield "command", quote_command((row.command, *row.args))
     if row.url is not None:
         yield "url", f"{safe(row.url)} ({row.transport})"
     yield "from", f"{row.source.tool}, {row.source.scope}: {_path(row.source.path, home)}"

@@ -8,7 +8,7 @@ import click
 
 from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, current, print_json
-from mooring.display.text import argument, columns, cut, problem_line, safe, short_path, width
+from mooring.display.text import columns, cut, problem_line, quote_argument, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
 _MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}
@@ -110,7 +110,7 @@ def notes(listing: ServerListing, home: str) -> Iterator[str]:
     for row in listing.servers:
         if row.proposed and row.proposed.source.path:
             path = short_path(row.proposed.source.path, home)
-            command = f"mooring mcp approve {argument(row.name)}"
+            command = f"mooring mcp approve {quote_argument(row.name)}"
             yield f"\n{path} would put its own {safe(row.name)} in place of yours: {command}"
     if listing.waiting:
         names = ", ".join(map(safe, listing.waiting))

@@ -6,7 +6,7 @@ import click
 
 from mooring.actions.pins import PinnedServer, approve, pinned
 from mooring.cli.base import Command, Globals, complete_server, current, print_json
-from mooring.display.text import argument, safe
+from mooring.display.text import quote_argument, safe
 from mooring.host.open import open
 
 
@@ -52,4 +52,4 @@ def _show(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
             for line in held.diff.splitlines():
                 click.echo(f"    {safe(line)}", err=err)
         if row.held:
-            click.echo(f"  To let them be called: mooring mcp pins --approve {argument(row.server)}", err=err)
+            click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)

@@ -22,7 +22,7 @@ from mooring.core.template import (
     VariablePart,
 )
 from mooring.core.where import Where
-from mooring.display.text import bare_name, safe
+from mooring.display.text import is_bare_name, safe
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
@@ -125,7 +125,7 @@ class Placeholders:
             return Expanded(plain)
         await self.fetch([template])
         filled = expand(template, self._look_up)
-        if isinstance(filled, Gap) and bare_name(template):
+        if isinstance(filled, Gap) and is_bare_name(template):
             # A secret that someone pasted in looks like a bare name too, so the reason must not repeat it.
             return Gap("is the name of a variable that is not set", filled.stops)
         return filled
