@@ -18,12 +18,12 @@ class Typist:
     is_reading = False
 
     def __init__(self, *lines: str | Exception) -> None:
-        self.floor = asyncio.Lock()
+        self.dialog = asyncio.Lock()
         self.lines = list(lines)
         self.said: list[str] = []
         self.hidden: list[str] = []
 
-    async def line(self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False) -> str:
+    async def read_line(self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False) -> str:
         self.said.append(prompt)
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -51,7 +51,7 @@ async def filled(
 ) -> tuple[Any, str]:
     typist = Typist(*lines)
     schema = {"type": "object", "properties": properties, "required": list(required), **more}
-    made = await FormDialog(typist, "srv", "tool", schema).done()  # type: ignore[arg-type]
+    made = await FormDialog(typist, "srv", "tool", schema).fill()  # type: ignore[arg-type]
     assert typist.lines == []
     return made, "\n".join(typist.said)
 
@@ -116,6 +116,7 @@ async def test_an_address_is_shown_and_never_opened() -> None:
         (MissingValue("s", "token", secret=True), "hush", Yes("hush")),
         (MissingValue("s", "region", options=("eu", "us")), "2", Yes("us")),
         (MissingValue("s", "region", default="eu"), "", Yes("eu")),
+        (MissingValue("s", "region", options=("eu", "us")), "9" * 5000, Yes("9" * 5000)),
         (MissingValue("s", "region"), "", No()),
     ],
 )

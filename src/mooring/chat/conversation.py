@@ -1,6 +1,6 @@
 """A chat without a face: its host, its tools, the servers it switched on and off, and which news matter to a person.
 
-The plain chat draws it in lines; whatever else shows a conversation uses the same.
+The plain chat shows it in lines; every other face would show the same conversation.
 """
 
 import asyncio
@@ -37,21 +37,21 @@ UNBOUNDED = 1 << 40
 
 
 class Face(Protocol):
-    """What a conversation needs of whoever shows it."""
+    """What a conversation needs from whatever shows it."""
 
     @property
     def ask(self) -> Ask:
         """Puts a question to the person."""
 
     def notice(self, text: str) -> None:
-        """Show something that happened beside what the person does."""
+        """Show something that happened while the person was doing something else."""
 
-    def happened(self, event: ConversationEvent) -> None:
-        """Show what became of a call."""
+    def show_call_event(self, event: ConversationEvent) -> None:
+        """Show what became of a call, or of something that is watched."""
 
 
 class Conversation:
-    """Everything of one chat that is not drawn. Use `open`, then `start`."""
+    """Everything in one chat that is not drawn. Use `open`, then `start`."""
 
     host: Host
     registry: "Registry"
@@ -75,12 +75,14 @@ class Conversation:
         self._guard = guard
         self._switched_on: frozenset[str] = frozenset()
         self._switched_off: frozenset[str] = frozenset()
+        # Nothing is announced before `start`: the greeting shows all of it at once.
         self._started = False
+        # The next reload is one that the person asked for here.
         self._expects_reload = False
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Open the host and the tools, and close them in the end. Raises: ConfigError."""
+        """Open the host and the tools, and close them at the end. Raises: ConfigError."""
         options = HostOptions(
             request=self.viewpoint,
             ask=self._face.ask,
@@ -92,7 +94,7 @@ class Conversation:
             warn=lambda server, lack: self._face.notice(f"{safe(server)}: {safe(lack)}"),
         )
         async with open_host(options) as self.host:
-            tools = self.host.registry(context=UNBOUNDED, takes=(), tokens=self.tokens, tell=self._face.happened)
+            tools = self.host.registry(context=UNBOUNDED, takes=(), tokens=self.tokens, tell=self._face.show_call_event)
             async with tools as self.registry:
                 listening = asyncio.create_task(self._listen())
                 try:
@@ -101,36 +103,38 @@ class Conversation:
                     listening.cancel()
 
     async def wait_for_servers(self) -> None:
-        """Give servers a moment to connect; the person is told about the rest when it comes."""
+        """Give servers a moment to connect; those that come later are announced when they do."""
         await self.host.ready(self.host.settings["startWindow"] / 1000)
 
     def start(self) -> None:
-        """Take what there is by now, and tell from now on what changes."""
+        """Use the servers that are there by now, and announce what changes from now on."""
         self._refresh_tools()
         self.registry.learn()
-        self.missing = {
-            name: describe_event(StatusChanged(name, status))
-            for name, status in self.host.status().items()
-            if isinstance(status, Connecting | Failed)
-        }
+        self.missing = {}
+        for name, status in self.host.status().items():
+            if isinstance(status, Connecting | Failed):
+                self.missing[name] = describe_event(StatusChanged(name, status))
         self._started = True
 
     # --- tools and resources --------------------------------------------------------------------------------------
 
     async def find_tool(self, name: str) -> Definition:
-        """The tool of that name; its server is asked where it was not yet. Raises: as `Host.find`."""
+        """The tool of that name; a server that has not listed its tools yet is asked. Raises: as `Host.find`."""
         found = self.registry.find(name)
-        if found is None:
-            entry = await self.host.find(name)  # by another name of its server, or not asked for yet
-            self._refresh_tools()
-            found = self.registry.find(entry.name)
+        if found is not None:
+            return found
+        # The server goes by another name too, or it is still connecting.
+        entry = await self.host.find(name)
+        self._refresh_tools()
+        found = self.registry.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
         return found
 
     async def read_resource(self, server: str, uri: str) -> Outcome:
-        """What stands in a resource, behind the gate and on record like every read. Raises: as `Host.read`; Denied."""
-        # Reading is seldom the first thing that a person does, and a result is kept by what delivers to a model.
+        """The contents of a resource, permitted and logged like every read. Raises: as `Host.read`; Denied."""
+        # Imported here, since few people begin a chat by reading. What is too long to show goes into a file, as it
+        # does for a model.
         from mooring.tools.results.deliver import Delivery
         from mooring.tools.results.outcome import result_of_reading
         from mooring.tools.results.store import ResultStore
@@ -152,11 +156,11 @@ class Conversation:
         return self.host.status()
 
     def find_server(self, name: str) -> str:
-        """The server that is meant, also one that may not be started. Raises: UnknownServer."""
+        """The server that is meant, even one that may not be started. Raises: UnknownServer."""
         return find_server(name, self.status)
 
     async def reload(self, name: str) -> None:
-        """Begin anew with one server and wait for it. Raises: what its connection fails of."""
+        """Restart one server and wait for it. Raises: why it cannot be reached."""
         known = self.host.server(name).name
         await self.host.reload(known)
         errors = await self.host.ready(servers=[known], refresh=True)
@@ -164,10 +168,11 @@ class Conversation:
             raise next(iter(errors.values()))
 
     async def switch(self, server: str, on: bool) -> None:
-        """Have a server, or do without it, for as long as this lasts. Raises: what keeps it from being started."""
-        if on and isinstance(self.status[server], Disabled) and server not in self._switched_off:
-            self._switched_on |= {server}
-        self._switched_off = self._switched_off - {server} if on else self._switched_off | {server}
+        """Enable or disable a server until the chat ends. Raises: why it cannot be started."""
+        if on:
+            self._switch_on(server)
+        else:
+            self._switched_off |= {server}
         self._expects_reload = True
         await self.host.reload()
         self._refresh_tools()
@@ -175,14 +180,22 @@ class Conversation:
         if on and refused is not None:
             raise refused.error
 
+    def _switch_on(self, server: str) -> None:
+        # A server that was switched off here comes back by itself. One that its own file switches off has to be
+        # admitted again, this time as one that is on.
+        if isinstance(self.status[server], Disabled) and server not in self._switched_off:
+            self._switched_on |= {server}
+        self._switched_off -= {server}
+
     def _adapt(self, admitted: Admitted) -> Admitted:
-        """What is configured, as this conversation switched it."""
+        """The configuration, with the servers that were switched on and off here."""
         if self._switched_on:
-            mine = build_loader(replace(self.viewpoint, switched_on=self._switched_on), None)()
-            admitted = replace(admitted, wanted=mine.wanted, aliases=mine.aliases, refused=mine.refused)
-        if not self._switched_off:
-            return admitted
-        return _without(admitted, self._switched_off)
+            viewpoint = replace(self.viewpoint, switched_on=self._switched_on)
+            switched = build_loader(viewpoint, None)()
+            admitted = replace(admitted, wanted=switched.wanted, aliases=switched.aliases, refused=switched.refused)
+        if self._switched_off:
+            admitted = _refuse(admitted, self._switched_off)
+        return admitted
 
     # --- news -----------------------------------------------------------------------------------------------------
 
@@ -190,46 +203,48 @@ class Conversation:
         async for event in self.host.events():
             # One event that cannot be described must not end the news for good.
             with suppress(MooringError):
-                self._heard(event)
+                self._report(event)
 
-    def _heard(self, event: Event) -> None:
-        """Tell what changed about servers, as far as a person wants to hear of it."""
+    def _report(self, event: Event) -> None:
+        """Announce what changed about servers, if a person wants to know."""
         match event:
             case StatusChanged(server, Connected()):
-                self._heard_connected(server)
+                self._report_connected(server)
             case StatusChanged(server, Failed() | NeedsAuth()):
-                self._heard_missing(server, describe_event(event))
+                self._report_missing(server, describe_event(event))
             case ToolsChanged(server):
-                self._heard_tools(server, describe_event(event))
+                self._report_tools(server, describe_event(event))
             case Reloaded():
-                self._heard_reloaded(event)
+                self._report_reloaded(event)
             case ListChanged() | Updated() | Troubled():
                 self._notice(describe_event(event))
             case StatusChanged() | Logged():
                 pass
 
-    def _heard_connected(self, server: str) -> None:
-        if self.missing.pop(server, None) is not None:
-            count = sum(entry.server == server for entry in self.host.tools)
-            self._notice(f"{safe(server)} is there now: {count} tool{'' if count == 1 else 's'}")
+    def _report_connected(self, server: str) -> None:
+        if self.missing.pop(server, None) is None:
+            return
+        count = sum(entry.server == server for entry in self.host.tools)
+        noun = "tool" if count == 1 else "tools"
+        self._notice(f"{safe(server)} is there now: {count} {noun}")
 
-    def _heard_missing(self, server: str, text: str) -> None:
+    def _report_missing(self, server: str, text: str) -> None:
         # A server that keeps failing for the same reason is news only once.
         if self.missing.get(server) != text:
             self.missing[server] = text
             self._notice(text)
 
-    def _heard_tools(self, server: str, text: str) -> None:
-        was_known = any(pair[0] == server for pair in self.registry.pairs.values())
+    def _report_tools(self, server: str, text: str) -> None:
+        servers_before = {name for name, _ in self.registry.pairs.values()}
         self._refresh_tools()
-        # The tools of one that was missing come with "is there now".
-        if was_known and server not in self.missing:
+        # The tools of a server that was missing are announced with "is there now".
+        if server in servers_before and server not in self.missing:
             self._notice(text)
 
-    def _heard_reloaded(self, event: Reloaded) -> None:
+    def _report_reloaded(self, event: Reloaded) -> None:
         self._refresh_tools()
         changed = event.added or event.removed or event.replaced
-        # A reload that the person caused was answered already.
+        # A reload that the person asked for was answered already.
         if changed and not self._expects_reload:
             self._notice(describe_event(event))
         self._expects_reload = False
@@ -239,22 +254,24 @@ class Conversation:
             self._face.notice(text)
 
 
-def _without(admitted: Admitted, off: frozenset[str]) -> Admitted:
+def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:
     """The same with some servers refused, under all of their names."""
-    names = {*off, *(alias for alias, name in admitted.aliases.items() if name in off)}
-    refused = {
-        name: _refusal(name, admitted.wanted.get(admitted.aliases.get(name, name)))
-        for name in names
-        if name in admitted.wanted or name in admitted.aliases
-    }
+    names = set(servers)
+    names.update(alias for alias, name in admitted.aliases.items() if name in servers)
+    refused = dict(admitted.refused)
+    # A name that isn't configured any more, or was refused before, stays as it is.
+    for name in names & (admitted.wanted.keys() | admitted.aliases.keys()):
+        approved = admitted.wanted.get(admitted.aliases.get(name, name))
+        refused[name] = _disable(name, approved)
     return replace(
         admitted,
         wanted={name: approved for name, approved in admitted.wanted.items() if name not in names},
         aliases={alias: name for alias, name in admitted.aliases.items() if alias not in names},
-        refused={**admitted.refused, **refused},
+        refused=refused,
     )
 
 
-def _refusal(name: str, approved: Approved | None) -> NotAdmitted:
+def _disable(name: str, approved: Approved | None) -> NotAdmitted:
     by = "in this chat"
-    return NotAdmitted(Disabled(by), ServerDisabled(name, by), None if approved is None else approved.config)
+    config = None if approved is None else approved.config
+    return NotAdmitted(Disabled(by), ServerDisabled(name, by), config)

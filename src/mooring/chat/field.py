@@ -1,4 +1,4 @@
-"""One field of a form: what may stand in it, in words, and what a person typed as a value. Pure."""
+"""One field of a form: what may be typed into it, in words, and the value of what was typed. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
 
-_NAMES = {
+_TYPE_NAMES = {
     "string": "text",
     "integer": "whole number",
     "number": "number",
@@ -21,10 +21,16 @@ _NAMES = {
     "object": "JSON object",
     "null": "null",
 }
-_YES, _NO = ("y", "yes", "true", "on"), ("n", "no", "false", "off")
+_SWITCHES = {
+    **dict.fromkeys(("y", "yes", "true", "on"), True),
+    **dict.fromkeys(("n", "no", "false", "off"), False),
+}
+# What the schema of one property may refer to, so it comes along when the property is checked alone.
 _SHARED = ("$schema", "$defs", "definitions")
-LONGEST = 200
+_MOST_DIGITS = 9
+LONGEST_DESCRIPTION = 200
 MOST_KEYS = 8
+"""How many keys of an object are shown."""
 
 
 class FieldOption(Struct, frozen=True):
@@ -43,30 +49,33 @@ class FormField(Struct, frozen=True):
     description: str = ""
     choices: tuple[FieldOption, ...] = ()
     several: bool = False
-    """A list of choices, not one of them."""
+    """The value is a list of choices, not one of them."""
     default: str | None = None
     secret: bool = False
     inside: str = ""
-    """What the object, or each one of a list of them, holds."""
+    """The keys of the object, or of each object in a list."""
 
     @property
     def numbered(self) -> bool:
-        """Whether choices go by their numbers too; not where they are numbers themselves."""
-        return bool(self.choices) and not any(choice.label.isdecimal() for choice in self.choices)
+        """Whether choices can be picked by their position; not if they are numbers themselves."""
+        has_numbers = any(choice.label.isdecimal() for choice in self.choices)
+        return bool(self.choices) and not has_numbers
 
     @property
     def kind(self) -> str:
-        """What may stand in it, in words."""
-        if self.choices:
-            return "some of these" if self.several else "one of these"
-        return _kind(self.types)
+        """What may be typed, in words."""
+        if not self.choices:
+            return _describe_types(self.types)
+        return "some of these" if self.several else "one of these"
 
     @property
     def prompt(self) -> str:
-        """What stands before the place to type."""
-        left = "required" if self.required else "Enter skips"
-        need = left if self.default is None else f"Enter for {safe(self.default)}"
-        return f"{safe(self.name)} ({self.kind}, {need}): "
+        """What is shown before the place to type."""
+        if self.default is not None:
+            enter = f"Enter for {safe(self.default)}"
+        else:
+            enter = "required" if self.required else "Enter skips"
+        return f"{safe(self.name)} ({self.kind}, {enter}): "
 
     @property
     def lines(self) -> Iterator[str]:
@@ -76,130 +85,183 @@ class FormField(Struct, frozen=True):
         if self.inside:
             yield safe(self.inside)
         for number, choice in enumerate(self.choices, 1):
-            yield f"{number}  {safe(choice.label)}" if self.numbered else f"·  {safe(choice.label)}"
+            bullet = number if self.numbered else "·"
+            yield f"{bullet}  {safe(choice.label)}"
 
     def value(self, text: str) -> Any:
-        """What a text stands for; where it stands for nothing that fits it is given back."""
+        """The value that a text means. A text that means none comes back as it is, for the schema to refuse."""
         if self.several:
-            made = _json(text)
-            return made if isinstance(made, list) else [self._chosen(part.strip()) for part in text.split(",")]
+            return self._choose_several(text)
         if self.choices:
-            return self._chosen(text)
+            return self._choose(text)
+        # What looks like a number or JSON is meant as text where only text will do.
         if self.types <= {"string", "null"}:
             return "" if text == '""' else text
-        return self._read(text)
+        return self._parse(text)
 
-    def _chosen(self, text: str) -> Any:
+    def _choose_several(self, text: str) -> Any:
+        parsed = _parse_json(text)
+        if isinstance(parsed, list):
+            return parsed
+        return [self._choose(part.strip()) for part in text.split(",")]
+
+    def _choose(self, text: str) -> Any:
         for choice in self.choices:
             if text in (choice.label, str(choice.value)):
                 return choice.value
-        if self.numbered and text.isdecimal() and 0 < int(text) <= len(self.choices):
-            return self.choices[int(text) - 1].value
-        folded = [choice.value for choice in self.choices if choice.label.casefold() == text.casefold()]
-        return folded[0] if len(folded) == 1 else text
+        position = parse_position(text, len(self.choices))
+        if self.numbered and position is not None:
+            return self.choices[position].value
+        # Case matters only between choices that differ in nothing else.
+        folded = text.casefold()
+        alike = [choice.value for choice in self.choices if choice.label.casefold() == folded]
+        return alike[0] if len(alike) == 1 else text
 
-    def _read(self, text: str) -> Any:
-        made = _json(text)
-        if made is not None and type_of(made) in self.types:
-            return made
-        if "boolean" in self.types and text.casefold() in (*_YES, *_NO):
-            return text.casefold() in _YES
-        if "array" in self.types and "string" not in self.types and made is None:
+    def _parse(self, text: str) -> Any:
+        parsed = _parse_json(text)
+        if parsed is not None and type_of(parsed) in self.types:
+            return parsed
+        folded = text.casefold()
+        if "boolean" in self.types and folded in _SWITCHES:
+            return _SWITCHES[folded]
+        # Without brackets, commas separate a list; but not in valid JSON, nor where the text itself would do.
+        is_list = "array" in self.types and "string" not in self.types
+        if is_list and parsed is None:
             return [part.strip() for part in text.split(",")]
         return text
 
 
-def _kind(types: frozenset[str]) -> str:
-    if types == ALL:
-        return "any JSON"
-    named = types - {"null"} - ({"integer"} if "number" in types else set())
-    return " or ".join(_NAMES[name] for name in _NAMES if name in named) or "null"
+def parse_position(text: str, count: int) -> int | None:
+    """The index of the choice that is picked by a number from 1 to `count`; `None` if the text is no such number."""
+    # Python raises an error for a number of thousands of digits.
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        return None
+    number = int(text)
+    return number - 1 if 0 < number <= count else None
 
 
-def read_fields(schema: Mapping[str, Any]) -> list[FormField]:
-    """Everything that a form asks for, what is required first."""
-    shape = Shape(schema)
-    required = set(_required(schema))
-    made = [_field(shape, name, name in required) for name in shape.properties_at(())]
-    return sorted(made, key=lambda field: not field.required)
-
-
-def _required(schema: Mapping[str, Any]) -> Iterator[str]:
-    """What cannot be left out in any case; what a choice between several shapes wants is found out at the end."""
-    for face in (schema, *as_list(schema.get("allOf"))):
-        if isinstance(face, Mapping):
-            yield from (name for name in as_list(face.get("required")) if isinstance(name, str))
-
-
-def build_field_form(schema: Mapping[str, Any], name: str) -> ArgumentForm:
-    """A form of that one property, to hold a value to at once."""
-    properties = Shape(schema).properties_at(())
-    part = {key: schema[key] for key in _SHARED if key in schema}
-    return build_form(name, {**part, "type": "object", "properties": {name: properties.get(name, {})}})
-
-
-def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
-    """A schema that values can be held to."""
-    return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))
-
-
-def _field(shape: Shape, name: str, required: bool) -> FormField:
-    faces = [face for face in shape.schemas_at((name,)) if isinstance(face, Mapping)]
-    about: Mapping[str, Any] = faces[0] if faces else {}
-    items = about.get("items")
-    several = not _choices(about) and isinstance(items, Mapping) and bool(_choices(items))
-    default = about.get("default")
-    words = about.get("description") or about.get("title") or ""
-    return FormField(
-        name,
-        shape.types_at((name,)),
-        required,
-        shorten_description(str(words), LONGEST),
-        _choices(items if several and isinstance(items, Mapping) else about),
-        several,
-        None if default is None else (default if isinstance(default, str) else json.dumps(default)),
-        about.get("format") == "password" or about.get("writeOnly") is True,
-        _inside(shape, name),
-    )
-
-
-def _inside(shape: Shape, name: str) -> str:
-    """The keys of an object, or of the objects in a list, as one would write them; those that are needed first."""
-    types = shape.types_at((name,))
-    path: tuple[str | int, ...] = (name, 0) if "array" in types and types != ALL else (name,)
-    needed = shape.required_at(path)
-    keys = sorted(shape.properties_at(path), key=lambda key: key not in needed)
-    if not keys:
-        return ""
-    said = [f'"{key}"{"" if key in needed else "?"}: {_kind(shape.types_at((*path, key)))}' for key in keys[:MOST_KEYS]]
-    made = f"{{{', '.join(said)}{', …' if len(keys) > MOST_KEYS else ''}}}"
-    return made if len(path) == 1 else f"[{made}, …]"
-
-
-def _choices(schema: Mapping[str, Any]) -> tuple[FieldOption, ...]:
-    if isinstance(values := schema.get("enum"), list):
-        names = schema.get("enumNames")
-        labels = names if isinstance(names, list) and len(names) == len(values) else values
-        return tuple(FieldOption(value, _label(label)) for value, label in zip(values, labels, strict=True))
-    for key in ("oneOf", "anyOf"):
-        branches = schema.get(key)
-        if isinstance(branches, list) and branches and all(_constant(branch) for branch in branches):
-            return tuple(
-                FieldOption(branch["const"], _label(branch.get("title", branch["const"]))) for branch in branches
-            )
-    return ()
-
-
-def _constant(branch: Any) -> bool:
-    return isinstance(branch, Mapping) and "const" in branch
-
-
-def _label(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _describe_types(types: frozenset[str]) -> str:
+    if types == ALL:
+        return "any JSON"
+    shown = types - {"null"}
+    if "number" in types:
+        shown -= {"integer"}
+    names = [words for name, words in _TYPE_NAMES.items() if name in shown]
+    return " or ".join(names) or "null"
+
+
+# --- from a schema -------------------------------------------------------------------------------------------------
+
+
+def read_fields(schema: Mapping[str, Any]) -> list[FormField]:
+    """Everything that a form asks for, required fields first."""
+    shape = Shape(schema)
+    required = set(_list_required(schema))
+    made = [_build_field(shape, name, name in required) for name in shape.properties_at(())]
+    return sorted(made, key=lambda field: not field.required)
+
+
+def _list_required(schema: Mapping[str, Any]) -> Iterator[str]:
+    """What is required in any case; what one of several alternatives requires is found out at the end."""
+    for face in (schema, *as_list(schema.get("allOf"))):
+        if isinstance(face, Mapping):
+            names = as_list(face.get("required"))
+            yield from (name for name in names if isinstance(name, str))
+
+
+def _build_field(shape: Shape, name: str, required: bool) -> FormField:
+    faces = [face for face in shape.schemas_at((name,)) if isinstance(face, Mapping)]
+    schema: Mapping[str, Any] = faces[0] if faces else {}
+    choices = _list_choices(schema)
+    choices_of_items = _list_choices(schema.get("items"))
+    several = not choices and bool(choices_of_items)
+    description = schema.get("description") or schema.get("title") or ""
+    return FormField(
+        name,
+        shape.types_at((name,)),
+        required,
+        shorten_description(str(description), LONGEST_DESCRIPTION),
+        choices_of_items if several else choices,
+        several,
+        _as_typed(schema.get("default")),
+        schema.get("format") == "password" or schema.get("writeOnly") is True,
+        _describe_inside(shape, name),
+    )
+
+
+def _as_typed(default: Any) -> str | None:
+    return None if default is None else _as_label(default)
+
+
+def _describe_inside(shape: Shape, name: str) -> str:
+    """The keys of an object, or of the objects in a list, as one would write them; required keys first."""
+    types = shape.types_at((name,))
+    is_list = "array" in types and types != ALL
+    path: tuple[str | int, ...] = (name, 0) if is_list else (name,)
+    required = shape.required_at(path)
+    keys = sorted(shape.properties_at(path), key=lambda key: key not in required)
+    if not keys:
+        return ""
+    shown = []
+    for key in keys[:MOST_KEYS]:
+        mark = "" if key in required else "?"
+        shown.append(f'"{key}"{mark}: {_describe_types(shape.types_at((*path, key)))}')
+    if len(keys) > MOST_KEYS:
+        shown.append("…")
+    written = f"{{{', '.join(shown)}}}"
+    return f"[{written}, …]" if is_list else written
+
+
+def _list_choices(schema: Any) -> tuple[FieldOption, ...]:
+    """The values that a schema enumerates, in any of the ways that MCP knows for it."""
+    if not isinstance(schema, Mapping):
+        return ()
+    values = schema.get("enum")
+    if isinstance(values, list):
+        return _name_values(values, schema.get("enumNames"))
+    for key in ("oneOf", "anyOf"):
+        branches = as_list(schema.get(key))
+        if branches and all(map(_is_constant, branches)):
+            return tuple(map(_read_constant, branches))
+    return ()
+
+
+def _name_values(values: list[Any], names: Any) -> tuple[FieldOption, ...]:
+    has_names = isinstance(names, list) and len(names) == len(values)
+    labels = names if has_names else values
+    return tuple(FieldOption(value, _as_label(label)) for value, label in zip(values, labels, strict=True))
+
+
+def _is_constant(branch: Any) -> bool:
+    return isinstance(branch, Mapping) and "const" in branch
+
+
+def _read_constant(branch: Mapping[str, Any]) -> FieldOption:
+    value = branch["const"]
+    return FieldOption(value, _as_label(branch.get("title", value)))
+
+
+def _as_label(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# --- checks --------------------------------------------------------------------------------------------------------
+
+
+def build_field_form(schema: Mapping[str, Any], name: str) -> ArgumentForm:
+    """A form of one property, to check its value as soon as it is typed."""
+    properties = Shape(schema).properties_at(())
+    shared = {key: schema[key] for key in _SHARED if key in schema}
+    return build_form(name, {**shared, "type": "object", "properties": {name: properties.get(name, {})}})
+
+
+def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
+    """A form that values can be checked against."""
+    return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))

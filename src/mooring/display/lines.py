@@ -281,7 +281,8 @@ def _describe_field(field: Any) -> str:
     # A property may also be `true`, which allows anything and says nothing.
     if not isinstance(field, Mapping):
         return ""
-    return str(field.get("description") or field.get("title") or field.get("type") or "")
+    descriptions = filter(None, map(field.get, ("description", "title", "type")))
+    return str(next(descriptions, ""))
 
 
 # --- what came back ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The chat without a screen: lines are typed, lines are shown. With the manual backend the person is the model."""
+"""The chat without a screen: lines are typed, lines are shown. With the manual backend, the person is the model."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
+from mooring.chat.field import parse_position
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
@@ -26,7 +27,13 @@ from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, Unapproved
 from mooring.core.turn import Backend
 from mooring.core.where import Viewpoint
-from mooring.display.lines import describe_conversation_event, describe_outcome, find_renderer, name_tool
+from mooring.display.lines import (
+    describe_conversation_event,
+    describe_outcome,
+    find_renderer,
+    include_invocation,
+    name_tool,
+)
 from mooring.display.text import (
     advise_on_held_back,
     describe_held_back,
@@ -40,15 +47,15 @@ from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 
 PROMPT = "> "
-SHOWN = 2_000
-"""So many tokens of a result are shown at once, about a hundred lines; the whole is in a file."""
+SHOWN_TOKENS = 2_000
+"""How much of a result is shown at once, about a hundred lines; the whole is in a file."""
 
-LONGEST = 400
-"""So many characters of an argument are repeated with its result."""
+LONGEST_ARGUMENT = 400
+"""How many characters of an argument are repeated with its result."""
 
 
 class _TypedInstead(Exception):
-    """The person typed a command where something else was asked for."""
+    """The person typed a command when something else was asked for."""
 
 
 class Chat:
@@ -57,7 +64,7 @@ class Chat:
     def __init__(self, viewpoint: Viewpoint, permissions: CommandPermissions, guard: Guard | None = None) -> None:
         self._terminal = Terminal()
         self._questions = Questions(self._terminal, project=viewpoint.project)
-        self.conversation = Conversation(viewpoint, permissions, self, guard, tokens=SHOWN)
+        self.conversation = Conversation(viewpoint, permissions, self, guard, tokens=SHOWN_TOKENS)
         self._backend: Backend = ManualBackend(self)
         self._leaving = False
 
@@ -71,9 +78,10 @@ class Chat:
 
     async def _run(self) -> None:
         async with self.conversation.open():
-            # Servers may ask questions while they start: those come below the greeting.
-            async with self._terminal.floor:
-                await self._guarded(self.conversation.wait_for_servers())
+            # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
+            # said which servers there are.
+            async with self._terminal.dialog:
+                await self._run_until_interrupted(self.conversation.wait_for_servers())
                 self.conversation.start()
                 await self._greet()
             await self._converse()
@@ -86,7 +94,15 @@ class Chat:
         status_of = host.status()
         count = f"{count_noun(len(status_of), 'server')}, {count_noun(len(host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
-        for name, status in status_of.items():
+        self._greet_with_trouble()
+        if status_of:
+            self.notice("You are the model: type what you want done, and pick a tool. /help shows what else there is.")
+        else:
+            await commands.run(self, "/mcp")
+
+    def _greet_with_trouble(self) -> None:
+        host = self.conversation.host
+        for name, status in host.status().items():
             if name in self.conversation.missing or isinstance(status, NeedsAuth | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
@@ -94,36 +110,35 @@ class Chat:
         for problem in host.problems:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.conversation.viewpoint.where.home))
-        if status_of:
-            self.notice("You are the model: type what you want done, and pick a tool. /help shows what else there is.")
-        else:
-            await commands.run(self, "/mcp")
 
     async def _converse(self) -> None:
-        warned = False
+        was_interrupted = False
         while not self._leaving:
             try:
-                async with self._terminal.floor:
-                    completions = commands.list_completions(self.conversation)
-                    line = await self._terminal.line(PROMPT, complete=completions, keep=True)
+                line = await self._read_prompt()
             except Ended:
                 return
             except Interrupted:
-                if warned:
+                if was_interrupted:
                     return
-                warned = True
+                was_interrupted = True
                 self.notice("Ctrl+C again leaves; so do Ctrl+D and /quit.")
                 continue
-            warned = False
+            was_interrupted = False
             await self._answer(line.strip())
 
+    async def _read_prompt(self) -> str:
+        async with self._terminal.dialog:
+            completions = commands.list_completions(self.conversation)
+            return await self._terminal.read_line(PROMPT, complete=completions, keep=True)
+
     async def _answer(self, line: str) -> None:
-        """Do what a line says; whatever goes wrong is a sentence."""
+        """Do what a line says; whatever goes wrong is shown as a sentence."""
         while line:
             work = commands.run(self, line) if line.startswith("/") else self._turn(line)
             line = ""
             try:
-                await self._guarded(work)
+                await self._run_until_interrupted(work)
             except _TypedInstead as instead:
                 line = str(instead)
             except (Interrupted, Ended):
@@ -133,15 +148,16 @@ class Chat:
             except MooringError as error:
                 self._warn(str(error))
 
-    async def _guarded(self, work: Awaitable[Any]) -> None:
+    async def _run_until_interrupted(self, work: Awaitable[Any]) -> None:
         """Do something that Ctrl+C ends, and nothing else with it."""
+        # A task of its own can be cancelled without the chat around it.
         task = asyncio.ensure_future(work)
         self._terminal.on_interrupt = task.cancel
         try:
             await asyncio.wait({task})
         finally:
             self._terminal.on_interrupt = None
-            self._terminal.clear()
+            self._terminal.clear_progress()
         if task.cancelled():
             self.notice("Stopped.")
         else:
@@ -149,9 +165,11 @@ class Chat:
 
     async def _turn(self, request: str) -> None:
         server, dot, _ = request.partition(".")
-        if dot and " " not in request and server in self.conversation.status:
+        names_tool = dot and " " not in request and server in self.conversation.status
+        if names_tool:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
-            request = (await self.conversation.find_tool(request)).name
+            tool = await self.conversation.find_tool(request)
+            request = tool.name
         await self._backend.turn(request, self.conversation.registry, lambda words: self.say(safe_text(words)))
 
     def leave(self) -> None:
@@ -163,30 +181,36 @@ class Chat:
         pairs = self.conversation.registry.pairs
         for number, tool in enumerate(found, 1):
             self.say(f"  {number}  {self._terminal.style(name_tool(tool.name, pairs), 'bold')}")
-            if words := shorten_description(tool.description):
-                self.notice(f"     “{words}”")
-        names = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
-        async with self._terminal.floor:
-            typed = await self._terminal.line("Which? A number or a name; Enter for none: ", complete=names)
-        typed = typed.strip()
+            description = shorten_description(tool.description)
+            if description:
+                self.notice(f"     “{description}”")
+        completions = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
+        async with self._terminal.dialog:
+            typed = await self._terminal.read_line("Which? A number or a name; Enter for none: ", complete=completions)
+        return self._pick(found, typed.strip())
+
+    def _pick(self, found: Sequence[Definition], typed: str) -> Definition | str | None:
         if typed.startswith("/"):
             raise _TypedInstead(typed)
-        if typed.isdecimal() and 0 < int(typed) <= len(found):
-            return found[int(typed) - 1]
+        position = parse_position(typed, len(found))
+        if position is not None:
+            return found[position]
+        pairs = self.conversation.registry.pairs
         named = [tool for tool in found if typed == pairs.get(tool.name, ("", ""))[1]]
+        # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
 
     async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
         pairs = self.conversation.registry.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
-        async with self._terminal.floor:
+        async with self._terminal.dialog:
             self.say(self._terminal.style(name_tool(tool.name, pairs), "bold"))
-            return await FormDialog(self._terminal, server, tool.name, tool.schema).done()
+            return await FormDialog(self._terminal, server, tool.name, tool.schema).fill()
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
-    def say(self, *shown: str) -> None:
-        for line in shown:
+    def say(self, *lines: str) -> None:
+        for line in lines:
             self._terminal.say(line)
 
     def notice(self, text: str) -> None:
@@ -195,48 +219,48 @@ class Chat:
     def _warn(self, text: str) -> None:
         self.say(self._terminal.style(safe(text), "yellow"))
 
-    def happened(self, event: ConversationEvent) -> None:
+    def show_call_event(self, event: ConversationEvent) -> None:
         """Show what happens to the tools of the conversation."""
         pairs = self.conversation.registry.pairs
         match event:
             case CallChanged(state=CallProcessing(background=False)):
-                self._terminal.step(f"{describe_conversation_event(event, pairs)[0]} · Ctrl+C ends it")
-            case CallChanged(request, CallProcessing(background=True)):
-                self.notice(f"{name_tool(request.name, pairs)} goes on in the background; its result will be shown.")
+                (line,) = describe_conversation_event(event, pairs)
+                self._terminal.show_progress(f"{line} · Ctrl+C ends it")
+            case CallChanged(invocation, CallProcessing(background=True)):
+                self.notice(f"{name_tool(invocation.name, pairs)} goes on in the background; its result will be shown.")
             case CallChanged(state=CallFailed(aborted=True)):
                 pass  # whoever stopped it says so
-            case CallChanged(request, CallDone(outcome) | CallFailed(outcome)):
-                self._show_call(request, outcome)
+            case CallChanged(invocation, CallDone(outcome) | CallFailed(outcome)):
+                self._show_call(invocation, outcome)
             case WatchNews():
                 self.say(*describe_conversation_event(event, pairs))
             case CallChanged():
                 pass
 
-    def _show_call(self, request: Invocation, outcome: Outcome) -> None:
-        known = dict(self.conversation.registry.pairs)
-        if request.server is not None:
-            known[request.name] = (request.server, request.tool)
-        way = find_renderer(request.name, known)
-        panel = way.render({key: _shorten(value) for key, value in request.arguments.items()}, outcome)
-        self.say("", self._terminal.style(f"{way.icon} {name_tool(request.name, known)}", "bold"))
+    def _show_call(self, invocation: Invocation, outcome: Outcome) -> None:
+        known = include_invocation(self.conversation.registry.pairs, invocation)
+        renderer = find_renderer(invocation.name, known)
+        # Only now that the call is over: the person who allowed it saw all of what it was called with.
+        arguments = {key: _shorten(value) for key, value in invocation.arguments.items()}
+        panel = renderer.render(arguments, outcome)
+        self.say("", self._terminal.style(f"{renderer.icon} {name_tool(invocation.name, known)}", "bold"))
         self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
         for note in outcome.notes:
             self.notice(safe(note))
         self._name_file(outcome)
 
     def show_outcome(self, outcome: Outcome) -> None:
-        """What was read, in lines."""
+        """Show what was read."""
         self.say(*describe_outcome(outcome))
         self._name_file(outcome)
 
     def _name_file(self, outcome: Outcome) -> None:
-        """Say where the whole is, below what was shown of it: further up nobody would see it."""
+        # Below what was shown of it: further up nobody would see it.
         if outcome.file is not None:
             self.notice(f"Shown in part; the whole is in {safe(outcome.file)}")
 
 
 def _shorten(value: Any) -> Any:
-    """An argument as it is shown once it has been used; before, all of it is."""
-    if not isinstance(value, str) or len(value) <= LONGEST:
+    if not isinstance(value, str) or len(value) <= LONGEST_ARGUMENT:
         return value
-    return f"{value[:LONGEST]}… ({len(value):,} characters)"
+    return f"{value[:LONGEST_ARGUMENT]}… ({len(value):,} characters)"

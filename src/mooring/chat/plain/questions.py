@@ -1,9 +1,10 @@
-"""Questions put to the person at the terminal, and what they answer."""
+"""Questions put to the person at the terminal, and their answers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mooring.chat.field import parse_position
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.core.question import (
@@ -19,133 +20,172 @@ from mooring.core.question import (
     Visit,
     Yes,
 )
-from mooring.display.lines import describe_question as shown
+from mooring.display.lines import describe_question
 from mooring.display.text import safe, safe_text
 
 _SCOPES: Mapping[AnswerScope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
+_SCOPE_WORDS: Mapping[str, AnswerScope] = {
+    "o": "once",
+    "once": "once",
+    "y": "once",
+    "yes": "once",
+    "s": "session",
+    "session": "session",
+    "a": "always",
+    "always": "always",
+}
+_EVERYWHERE = ("e", "everywhere", "u", "user")
+_IN_PROJECT = ("p", "project")
+_NO_BECAUSE = r"(?i)no?\b[\s,.:;-]+(?:because\s+)?(\S.*)"
 
 
 class Questions:
-    """Asks one question at a time. Ctrl+C waves any of them away."""
+    """Asks one question at a time. Ctrl+C dismisses any of them."""
 
     def __init__(self, terminal: Terminal, *, project: bool = True) -> None:
         self._terminal = terminal
         self._project = project
 
-    async def __call__(self, asked: Question) -> Answer:
+    async def __call__(self, question: Question) -> Answer:
         if self._terminal.is_reading:
-            self._terminal.say(self._terminal.style(f"{_who(asked)} asks something: press Enter to see it.", "yellow"))
-        async with self._terminal.floor:
-            self._terminal.say()
+            # The question waits until the line is done: nobody's half-typed words should answer it.
+            asker = safe(question.server or "Mooring")
+            self._say(self._terminal.style(f"{asker} asks something: press Enter to see it.", "yellow"))
+        async with self._terminal.dialog:
+            self._say("")
             try:
-                return await self._answer(asked)
+                return await self._answer(question)
             except (Interrupted, Ended):
                 return No(how="cancel")
 
-    async def _answer(self, asked: Question) -> Answer:
-        if not isinstance(asked, Sampling):
-            first, *rest = shown(asked)
+    async def _answer(self, question: Question) -> Answer:
+        # Sampling shows the messages in its own way: as a conversation, not as JSON.
+        if not isinstance(question, Sampling):
+            first, *rest = describe_question(question)
             self._say(self._terminal.style(first, "bold"), *rest)
-        match asked:
+        match question:
             case Permission():
-                return await self._permission(asked)
+                return await self._ask_permission(question)
             case Form():
-                return await self._form(asked)
+                return await self._ask_form(question)
             case Visit():
-                return await self._visit()
+                return await self._ask_visit()
             case Sampling():
-                return await self._sampling(asked)
+                return await self._ask_sampling(question)
             case MissingValue():
-                return await self._value(asked)
+                return await self._ask_value(question)
 
     # --- may it be called? ----------------------------------------------------------------------------------------
 
-    async def _permission(self, asked: Permission) -> Answer:
-        scopes = " ".join(_SCOPES[scope] for scope in asked.scopes)
+    async def _ask_permission(self, question: Permission) -> Answer:
+        scopes = " ".join(_SCOPES[scope] for scope in question.scopes)
         while True:
-            typed = (await self._terminal.line(f"Call it? {scopes} [n]o, or no, because …: ")).strip()
-            match typed, typed.casefold():
-                case "N", _:
-                    return No((await self._terminal.line("Because: ")).strip())
-                case _, "n" | "no":
-                    return No()
-                case _, _ if (because := re.match(r"no?\b[\s,.:;-]+(?:because\s+)?(\S.*)", typed, re.I)) is not None:
-                    return No(because[1])
-                case _, "o" | "once" | "y" | "yes":
-                    return Allow("once")
-                case _, "s" | "session" if "session" in asked.scopes:
-                    return Allow("session")
-                case _, "a" | "always" if "always" in asked.scopes:
-                    return await self._always()
+            typed = await self._read(f"Call it? {scopes} [n]o, or no, because …: ")
+            if typed.casefold() in ("n", "no"):
+                return await self._refuse(typed)
+            because = re.match(_NO_BECAUSE, typed)
+            if because is not None:
+                return No(because[1])
+            scope = _SCOPE_WORDS.get(typed.casefold())
+            if scope == "once":
+                return Allow("once")
+            # A longer answer than the question offers is no answer.
+            if scope is not None and scope in question.scopes:
+                return await self._allow(scope)
             self._say("One of these letters, please.")
 
-    async def _always(self) -> Answer:
-        if not self._project:
-            return Allow("always")
+    async def _refuse(self, typed: str) -> No:
+        """A capital N is a no that the model is told the reason of."""
+        return No(await self._read("Because: ")) if typed == "N" else No()
+
+    async def _allow(self, scope: AnswerScope) -> Allow:
+        if scope != "always" or not self._project:
+            return Allow(scope)
         while True:
-            typed = (await self._terminal.line("Always: [e]verywhere or in this [p]roject? ")).strip().casefold()
-            if typed in ("e", "everywhere", "u", "user"):
+            typed = (await self._read("Always: [e]verywhere or in this [p]roject? ")).casefold()
+            if typed in _EVERYWHERE:
                 return Allow("always", "user")
-            if typed in ("p", "project"):
+            if typed in _IN_PROJECT:
                 return Allow("always", "project-local")
 
     # --- what servers ask -----------------------------------------------------------------------------------------
 
-    async def _form(self, asked: Form) -> Answer:
-        if not await self._agreed("Enter to answer, n to decline: "):
+    async def _ask_form(self, question: Form) -> Answer:
+        if not await self._confirm("Enter to answer, n to decline: "):
             return No()
-        return Yes(await FormDialog(self._terminal, asked.server, "the form", asked.schema).done())
+        return Yes(await FormDialog(self._terminal, question.server, "the form", question.schema).fill())
 
-    async def _visit(self) -> Answer:
+    async def _ask_visit(self) -> Answer:
+        # The server chose the address; whether to open it is up to the person.
         self._say("It is not opened for you: copy it, if you trust who asks.")
-        return Yes() if await self._agreed("Enter when you have, n to decline: ") else No()
+        return Yes() if await self._confirm("Enter when you have, n to decline: ") else No()
 
-    async def _sampling(self, asked: Sampling) -> Answer:
-        self._say(f"{safe(asked.server)} wants a model to write something. You are the model here:")
-        self._say(*_messages(asked.request))
+    async def _ask_sampling(self, question: Sampling) -> Answer:
+        self._say(f"{safe(question.server)} wants a model to write something. You are the model here:")
+        self._say(*_list_messages(question.request))
         self._say("Your answer; a \\ at the end of a line goes on with the next, Enter alone refuses.")
-        lines = [await self._terminal.line("  ")]
+        text = await self._read_paragraph()
+        if not text:
+            return No("The person wrote nothing.")
+        content = {"type": "text", "text": text}
+        return Yes({"role": "assistant", "content": content, "model": "person", "stopReason": "endTurn"})
+
+    async def _read_paragraph(self) -> str:
+        lines = [await self._terminal.read_line("  ")]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1].removesuffix("\\")
-            lines.append(await self._terminal.line("  "))
-        text = "\n".join(lines).strip()
-        content = {"type": "text", "text": text}
-        written = {"role": "assistant", "content": content, "model": "person", "stopReason": "endTurn"}
-        return Yes(written) if text else No("The person wrote nothing.")
+            lines.append(await self._terminal.read_line("  "))
+        return "\n".join(lines).strip()
 
-    async def _value(self, asked: MissingValue) -> Answer:
-        default = "" if asked.default is None else " (Enter for the default)" if asked.secret else f" [{asked.default}]"
-        text = (await self._terminal.line(f"{safe(asked.id)}{safe(default)}: ", secret=asked.secret)).strip()
-        if not text:
-            return No() if asked.default is None else Yes(asked.default)
-        if text.isdecimal() and 0 < int(text) <= len(asked.options) and text not in asked.options:
-            return Yes(asked.options[int(text) - 1])
-        return Yes(text)
+    async def _ask_value(self, question: MissingValue) -> Answer:
+        prompt = f"{safe(question.id)}{safe(_describe_default(question))}: "
+        text = await self._read(prompt, secret=question.secret)
+        if text:
+            return Yes(_pick_option(question.options, text))
+        return No() if question.default is None else Yes(question.default)
 
-    async def _agreed(self, prompt: str) -> bool:
-        return (await self._terminal.line(prompt)).strip().casefold() not in ("n", "no")
+    # --- the terminal ---------------------------------------------------------------------------------------------
+
+    async def _confirm(self, prompt: str) -> bool:
+        return (await self._read(prompt)).casefold() not in ("n", "no")
+
+    async def _read(self, prompt: str, *, secret: bool = False) -> str:
+        return (await self._terminal.read_line(prompt, secret=secret)).strip()
 
     def _say(self, *lines: str) -> None:
         for line in lines:
             self._terminal.say(line)
 
 
-def _who(asked: Question) -> str:
-    return safe(asked.server or "Mooring")
+def _describe_default(question: MissingValue) -> str:
+    if question.default is None:
+        return ""
+    return " (Enter for the default)" if question.secret else f" [{question.default}]"
 
 
-def _messages(request: Mapping[str, Any]) -> list[str]:
-    """What a model would be told, a line for each piece."""
+def _pick_option(options: tuple[str, ...], text: str) -> str:
+    """The option at a position, unless the number is an option itself."""
+    if text in options:
+        return text
+    position = parse_position(text, len(options))
+    return text if position is None else options[position]
+
+
+def _list_messages(request: Mapping[str, Any]) -> Iterator[str]:
+    """What a model would read, a line for each piece."""
     system = request.get("systemPrompt")
+    if system:
+        yield f"  system: {safe_text(str(system))}"
     messages = request.get("messages")
-    told = [f"  system: {safe_text(str(system))}"] if system else []
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, Mapping):
-            told += [f"  {safe(str(message.get('role', '')))}: {text}" for text in _texts(message.get("content"))]
-    return told
+            role = safe(str(message.get("role", "")))
+            yield from (f"  {role}: {text}" for text in _list_texts(message.get("content")))
 
 
-def _texts(content: Any) -> Sequence[str]:
+def _list_texts(content: Any) -> Iterator[str]:
+    # Content is one block, or since version 2025-11-25 of the protocol a list of them.
     blocks = content if isinstance(content, list) else [content]
-    found = [block for block in blocks if isinstance(block, Mapping)]
-    return [safe_text(str(block.get("text", f"[{block.get('type')}]"))) for block in found]
+    for block in blocks:
+        if isinstance(block, Mapping):
+            yield safe_text(str(block.get("text", f"[{block.get('type')}]")))

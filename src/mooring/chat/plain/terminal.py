@@ -1,7 +1,10 @@
 """A terminal without a screen library: lines are read in the main thread, everything else happens in another.
 
-Reading a line blocks, and Ctrl+C reaches the main thread alone: so that is where lines are read, and the event loop
-runs beside it. Nothing ever waits for the keyboard but whoever asked for a line.
+Reading a line blocks, and Python runs signal handlers in the main thread only: so that is where lines are read, and the
+event loop runs in a thread of its own. Nothing ever waits for the keyboard but whoever asked for a line.
+
+Ctrl+C ends the line that is being read. While none is read it calls `on_interrupt`, which ends the call under way and
+not the chat; if there is nothing to end either, it ends the next line before it begins.
 """
 
 import asyncio
@@ -22,10 +25,12 @@ Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)
-"""Tells the main thread, while it reads a line, that there is something to show or that nobody waits for the line."""
+"""Wakes the main thread from reading: there is something to show, or the line is to end. Windows has no such signal."""
 
-_AGAIN = 0.05
-"""After so many seconds it is told again."""
+_RETRY = 0.05
+"""Seconds until the main thread is woken again, as long as it has not reacted."""
+
+_CLEAR_LINE = "\r\x1b[K"
 
 
 class Interrupted(Exception):
@@ -36,11 +41,14 @@ class Ended(Exception):
     """Ctrl+D instead of a line: there will be no more."""
 
 
-class _Request:
-    """A line that is asked for."""
+class _LineRequest:
+    """A line that the event loop asked the main thread for."""
 
     def __init__(self, prompt: str, secret: bool, complete: Sequence[str], keep: bool) -> None:
-        self.prompt, self.secret, self.complete, self.keep = prompt, secret, complete, keep
+        self.prompt = prompt
+        self.secret = secret
+        self.complete = complete
+        self.keep = keep
         self.withdrawn = False
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[str] = self.loop.create_future()
@@ -63,49 +71,56 @@ class Terminal:
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         self.on_interrupt: Callable[[], object] | None = None
         """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
-        self.floor = asyncio.Lock()
-        """Whoever converses holds it: two questions at once would mix."""
+        self.dialog = asyncio.Lock()
+        """Held by whoever talks with the person: two questions at once would mix."""
         self._live = env.get("TERM", "dumb") != "dumb"
         self._color = self._live and not env.get("NO_COLOR")
-        self._requests: SimpleQueue[_Request | None] = SimpleQueue()
-        self._reading: _Request | None = None
-        self._open: _Request | None = None
-        self._late: deque[str] = deque()
-        self._drawn = False
-        self._failure: BaseException | None = None
-        self._heard, self._told = socket.socketpair()
-        self._early = False
-        self._pressed: _Request | None = None
-        self._pressing: _Request | None = None
-        self._nudging: asyncio.TimerHandle | None = None
+        self._readline = _load_readline()
+        self._requests: SimpleQueue[_LineRequest | None] = SimpleQueue()
+        # `_open` is the line that was asked for and not answered yet. `_reading` is the same line from when the main
+        # thread begins to read it until it stops: the event loop sets the first, the main thread the second.
+        self._open: _LineRequest | None = None
+        self._reading: _LineRequest | None = None
+        # The line that Ctrl+C is to end: the main thread acts on the first, and the event loop keeps waking that thread
+        # for the second. With one for both, a press just before a line was read could be forgotten.
+        self._interrupted: _LineRequest | None = None
+        self._interrupted_in_loop: _LineRequest | None = None
+        self._interrupted_early = False
+        self._late_output: deque[str] = deque()
+        self._has_progress = False
+        self._signal_receiver, self._signal_sender = socket.socketpair()
+        self._retry: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._readline = _readline()
-        self._main = threading.get_ident()
+        self._failure: BaseException | None = None
+        self._main_thread = threading.get_ident()
 
     # --- the main thread ------------------------------------------------------------------------------------------
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work in an event loop of its own, and read lines for it until it is done. Raises: what it raises."""
         if isinstance(sys.stdin, TextIOWrapper):
+            # Bytes that are not UTF-8 should not end the chat.
             sys.stdin.reconfigure(errors="replace")
-        self._main = threading.get_ident()
-        beside = threading.Thread(target=self._beside, args=(work,), name="mooring-chat")
-        with self._signals():
-            beside.start()
+        self._main_thread = threading.get_ident()
+        loop_thread = threading.Thread(target=self._run_loop, args=(work,), name="mooring-chat")
+        with self._handle_signals():
+            loop_thread.start()
             while (request := self._requests.get()) is not None:
                 self._read(request)
-            beside.join()
+            loop_thread.join()
         if self._failure is not None:
             raise self._failure
 
     @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Have signals handled here; the event loop hears of each too, to see that none is missed."""
-        with self._heard, self._told:
-            self._heard.setblocking(False)
-            self._told.setblocking(False)
-            before = {number: signal.signal(number, self._signalled) for number in (signal.SIGINT, _WAKE) if number}
-            fd = signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+    def _handle_signals(self) -> Iterator[None]:
+        """Have signals handled here; the event loop learns of each too, to see that none is missed."""
+        numbers = [number for number in (signal.SIGINT, _WAKE) if number]
+        with self._signal_receiver, self._signal_sender:
+            self._signal_receiver.setblocking(False)
+            self._signal_sender.setblocking(False)
+            before = {number: signal.signal(number, self._on_signal) for number in numbers}
+            # A full buffer is no loss: the event loop is about to look anyway.
+            fd = signal.set_wakeup_fd(self._signal_sender.fileno(), warn_on_full_buffer=False)
             try:
                 yield
             finally:
@@ -113,11 +128,11 @@ class Terminal:
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _run_loop(self, work: Coroutine[Any, Any, None]) -> None:
         async def begin() -> None:
             self._loop = asyncio.get_running_loop()
             if _WAKE is not None:
-                self._loop.add_reader(self._heard, self._arrived)
+                self._loop.add_reader(self._signal_receiver, self._on_signal_in_loop)
             await work
 
         try:
@@ -128,26 +143,34 @@ class Terminal:
             self._loop = None
             self._requests.put(None)
 
-    def _read(self, request: _Request) -> None:
-        result: str | Exception
-        self._prepare(request)
-        try:
-            self._reading = request
-            result = "" if request.withdrawn else _typed(request)
-            self._reading = None
-        except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
-            result = Interrupted()
-        except EOFError:
-            result = Ended()
-        finally:
-            self._reading = None
+    def _read(self, request: _LineRequest) -> None:
+        self._set_completions(request)
+        result = self._read_or_fail(request)
         if not isinstance(result, str) or request.withdrawn:
-            print()  # noqa: T201 - the cursor still stands behind the prompt
-        elif request.keep and self._readline is not None and result.strip():
-            self._readline.add_history(result)
+            print()  # noqa: T201 - the cursor is still behind the prompt
+        elif request.keep:
+            self._remember(result)
         request.resolve(result)
 
-    def _prepare(self, request: _Request) -> None:
+    def _remember(self, line: str) -> None:
+        if self._readline is not None and line.strip():
+            self._readline.add_history(line)
+
+    def _read_or_fail(self, request: _LineRequest) -> str | Interrupted | Ended:
+        try:
+            # In this order: whoever withdraws it later sees that it is being read, and wakes this thread.
+            self._reading = request
+            typed = "" if request.withdrawn else _type_line(request)
+            self._reading = None  # inside the `try`, since a signal may come until this is done
+            return typed
+        except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
+            return Interrupted()
+        except EOFError:
+            return Ended()
+        finally:
+            self._reading = None
+
+    def _set_completions(self, request: _LineRequest) -> None:
         if self._readline is None:
             return
         words = sorted(request.complete)
@@ -158,54 +181,67 @@ class Terminal:
 
         self._readline.set_completer(complete)
 
-    def _signalled(self, number: int, _: FrameType | None) -> None:
-        """Ctrl+C only takes note; the wake-up is what ends a line, for of two handlers only the last may raise."""
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        # Ctrl+C only takes a note, and `_WAKE` ends the line: if both are pending, Python runs their handlers one after
+        # the other, and only the last may raise.
         request = self._reading
-        if number == signal.SIGINT and request is None:
-            if (loop := self._loop) is not None:
-                with suppress(RuntimeError):  # it has just ended
-                    loop.call_soon_threadsafe(self._interrupted)
-        elif number == signal.SIGINT:
-            self._pressed = request
+        if number != signal.SIGINT:
+            if request is not None:
+                self._on_wake(request)
+        elif request is None:
+            self._interrupt_from_main_thread()
+        else:
+            self._interrupted = request
             self._wake()
-        elif request is not None:
-            self._woken(request)
 
-    def _woken(self, request: _Request) -> None:
-        if request is self._pressed or request.withdrawn:
-            self._reading = None  # once for a line: more may come while this is dealt with
+    def _interrupt_from_main_thread(self) -> None:
+        loop = self._loop
+        if loop is None:
+            return
+        with suppress(RuntimeError):  # it has just ended
+            loop.call_soon_threadsafe(self._interrupt)
+
+    def _on_wake(self, request: _LineRequest) -> None:
+        if request is self._interrupted or request.withdrawn:
+            self._reading = None  # once for a line: more signals may come while this one is dealt with
             raise KeyboardInterrupt
-        self._above(request)
+        self._show_late_output(request)
 
-    def _above(self, request: _Request) -> None:
+    def _show_late_output(self, request: _LineRequest) -> None:
         """Show what came while a line was being typed, above it."""
-        typed = "" if request.secret or self._readline is None else self._readline.get_line_buffer()
-        while self._late:
-            _write(("\r\x1b[K" if self._live else "\n") + self._late.popleft() + "\n" + request.prompt + typed)
+        typed = ""
+        if self._readline is not None and not request.secret:
+            typed = self._readline.get_line_buffer()
+        start = _CLEAR_LINE if self._live else "\n"
+        while self._late_output:
+            _write(f"{start}{self._late_output.popleft()}\n{request.prompt}{typed}")
 
     # --- the event loop -------------------------------------------------------------------------------------------
 
-    async def line(self, prompt: str, *, secret: bool = False, complete: Sequence[str] = (), keep: bool = False) -> str:
+    async def read_line(
+        self, prompt: str, *, secret: bool = False, complete: Sequence[str] = (), keep: bool = False
+    ) -> str:
         """What a person types; `keep` puts it into the history, `complete` is what Tab offers.
 
         Raises: Interrupted, Ended.
         """
-        self.clear()
-        if self._early:
-            self._early = False
+        self.clear_progress()
+        if self._interrupted_early:
+            self._interrupted_early = False
             raise Interrupted
-        self._open = request = _Request(prompt, secret, complete, keep)
+        self._open = request = _LineRequest(prompt, secret, complete, keep)
         self._requests.put(request)
         try:
             return await request.answer
         except asyncio.CancelledError:
+            # Whoever asked gave up, so the main thread has to stop reading.
             request.withdrawn = True
             self._nudge()
             raise
         finally:
             self._open = None
-            while self._late:
-                self.say(self._late.popleft())
+            while self._late_output:
+                self.say(self._late_output.popleft())
 
     @property
     def is_reading(self) -> bool:
@@ -215,93 +251,105 @@ class Terminal:
     def say(self, text: str = "") -> None:
         """Show some lines, above the one that is being typed."""
         if self._open is not None and _WAKE is not None:
-            self._late.append(text)
+            # The main thread shows it, since it also has to draw the prompt and the half-typed line again.
+            self._late_output.append(text)
             self._nudge()
             return
-        self.clear()
+        self.clear_progress()
         _write(text + "\n")
 
-    def step(self, text: str) -> None:
+    def show_progress(self, text: str) -> None:
         """Show how far something has come: one line that changes, or one line after another."""
         if self._open is not None or not self._live:
             self.say(text)
             return
-        self._drawn = True
-        width = _width()
-        _write(f"\r\x1b[K{text[: width - 1]}")
+        self._has_progress = True
+        # One cell less than there are: a full line would wrap, and could not be cleared.
+        _write(_CLEAR_LINE + text[: _measure_width() - 1])
 
-    def clear(self) -> None:
+    def clear_progress(self) -> None:
         """Take away the line that changes."""
-        if self._drawn:
-            self._drawn = False
-            _write("\r\x1b[K")
+        if self._has_progress:
+            self._has_progress = False
+            _write(_CLEAR_LINE)
 
     def style(self, text: str, *styles: Style) -> str:
         if not self._color or not text:
             return text
-        return f"\x1b[{';'.join(str(_CODES[style]) for style in styles)}m{text}\x1b[0m"
+        codes = ";".join(str(_CODES[style]) for style in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
 
-    def _interrupted(self) -> None:
+    # --- interruptions, in the event loop -------------------------------------------------------------------------
+
+    def _interrupt(self) -> None:
+        """Ctrl+C came while no line was being read."""
         if self.on_interrupt is not None:
             self.on_interrupt()
         elif self._open is not None:  # it is just about to be read
-            self._pressed = self._pressing = self._open
+            self._interrupted = self._interrupted_in_loop = self._open
             self._nudge()
         else:
-            self._early = True
+            self._interrupted_early = True
 
-    def _arrived(self) -> None:
-        """A signal came. One that came just before the main thread waits for a key woke nobody."""
+    def _on_signal_in_loop(self) -> None:
+        """A signal came. One that came just before the main thread began to wait for a key did not wake it."""
         with suppress(BlockingIOError):
-            if signal.SIGINT in self._heard.recv(64):
+            signals = self._signal_receiver.recv(64)
+            if signal.SIGINT in signals:
                 # A line that is about to be read, and was ended before it began, stays so.
-                self._pressing = self._reading or self._pressing
-                self._later()
+                self._interrupted_in_loop = self._reading or self._interrupted_in_loop
+                self._nudge_later()
 
     def _nudge(self) -> None:
-        """Wake the main thread until it has seen what there is."""
-        request = self._reading
-        due = request is not None and (request is self._pressing or request.withdrawn or bool(self._late))
-        soon = self._open is not None and (self._open is self._pressing or bool(self._late))
-        if due:
+        """Wake the main thread, again and again until it has seen all there is."""
+        if self._needs_attention(self._reading):
             self._wake()
-        if due or soon:
-            self._later()
+            self._nudge_later()
+        elif self._needs_attention(self._open):  # not read yet, so there is nothing to wake
+            self._nudge_later()
+
+    def _needs_attention(self, request: _LineRequest | None) -> bool:
+        if request is None:
+            return False
+        return request is self._interrupted_in_loop or request.withdrawn or bool(self._late_output)
+
+    def _nudge_later(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+        self._retry = asyncio.get_running_loop().call_later(_RETRY, self._nudge)
 
     def _wake(self) -> None:
+        """Interrupt the main thread while it reads; called in either thread."""
         if _WAKE is not None:
-            signal.pthread_kill(self._main, _WAKE)
-        elif self._pressed is not None:
-            self._woken(self._pressed)
-
-    def _later(self) -> None:
-        if self._nudging is not None:
-            self._nudging.cancel()
-        self._nudging = asyncio.get_running_loop().call_later(_AGAIN, self._nudge)
+            signal.pthread_kill(self._main_thread, _WAKE)
+        elif self._interrupted is not None:
+            self._on_wake(self._interrupted)
 
 
-def _typed(request: _Request) -> str:
+def _type_line(request: _LineRequest) -> str:
     if request.secret:
-        from getpass import getpass  # only where something is secret
+        from getpass import getpass  # few chats ask for a secret
 
         return getpass(request.prompt)
     return input(request.prompt)
 
 
-def _readline() -> ModuleType | None:
-    """History and completion, where there are any."""
+def _load_readline() -> ModuleType | None:
+    """History and completion, if this Python has them."""
     try:
         import readline
     except ImportError:
         return None
     readline.set_auto_history(False)  # what is typed into a form may be private
+    # A completion is a whole line, such as `/mcp reload demo`.
     readline.set_completer_delims("\n")
+    # macOS has libedit in place of GNU readline, and it binds keys in another way.
     libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
     return readline
 
 
-def _width() -> int:
+def _measure_width() -> int:
     try:
         return os.get_terminal_size(sys.stdout.fileno())[0] or 80
     except (OSError, ValueError):
