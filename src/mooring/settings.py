@@ -39,7 +39,7 @@ class Settings(Struct, frozen=True):
     values: Mapping[str, SettingValue]
     problems: tuple[Problem, ...] = ()
     layers: tuple[Mapping[str, SettingValue], ...] = ()
-    """What each file says, highest first: rules of every level count, not the highest alone."""
+    """What each file says, highest first: the rules of every level apply, not those of the highest alone."""
     doubts: tuple[str, ...] = ()
     """The person's own and the machine's files whose rules cannot be read in full: one of them could be a deny."""
     looked: tuple[str, ...] = ()
@@ -59,6 +59,8 @@ class Settings(Struct, frozen=True):
 
 LONGEST_RULE = 1_000
 NETWORK = ("proxy", "ca", "certificate", "key")
+_RULE_KEYS = {"tool", "pattern", "action"}
+_RULE_ACTIONS = ("allow", "deny", "ask")
 
 
 def _is_text(value: Any) -> bool:
@@ -67,33 +69,6 @@ def _is_text(value: Any) -> bool:
 
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
-
-
-def _are_switches(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_switch, value.values()))
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_text, value.values()))
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_rules(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_rule, value))
-
-
-def _is_rule(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not value.keys() <= {"tool", "pattern", "action"}:
-        return False
-    tool, pattern = value.get("tool"), value.get("pattern", "")
-    if not isinstance(tool, str) or not isinstance(pattern, str):
-        return False
-    if not tool or max(len(tool), len(pattern)) > LONGEST_RULE:
-        return False
-    return value.get("action") in ("allow", "deny", "ask")
 
 
 def _is_amount(value: Any) -> bool:
@@ -106,13 +81,52 @@ def _is_percentage(value: Any) -> bool:
     return _is_amount(value) and value <= 100
 
 
+def _is_list_of(fits: Callable[[Any], bool], value: Any) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+def _is_map_of(fits: Callable[[Any], bool], value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(fits, value.values()))
+
+
+def _are_switches(value: Any) -> bool:
+    return _is_map_of(_is_switch, value)
+
+
+def _are_texts(value: Any) -> bool:
+    return _is_map_of(_is_text, value)
+
+
+def _are_names(value: Any) -> bool:
+    return _is_list_of(_is_text, value)
+
+
+def _are_rules(value: Any) -> bool:
+    return _is_list_of(_is_rule, value)
+
+
 def _are_amounts(value: Any) -> bool:
     """One amount for everything, or a map of globs to amounts."""
-    return _is_amount(value) or (isinstance(value, Mapping) and all(map(_is_amount, value.values())))
+    return _is_amount(value) or _is_map_of(_is_amount, value)
 
 
 def _is_network(value: Any) -> bool:
     return _are_texts(value) and set(value) <= set(NETWORK)
+
+
+def _is_rule(value: Any) -> bool:
+    # An unknown key makes it no rule, for it may be a slip that matters: `"actoin": "deny"` beside `"action": "ask"`.
+    if not isinstance(value, Mapping) or not value.keys() <= _RULE_KEYS:
+        return False
+    tool = value.get("tool")
+    pattern = value.get("pattern", "")
+    if not _is_rule_text(tool) or not _is_rule_text(pattern):
+        return False
+    return bool(tool) and value.get("action") in _RULE_ACTIONS
+
+
+def _is_rule_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_RULE
 
 
 MODES: tuple[Literal["plan", "ask", "accept-reads", "bypass"], ...] = ("plan", "ask", "accept-reads", "bypass")
@@ -262,11 +276,14 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
 
 
 def _keep_rules(value: Any, level: Level) -> list[Any]:
-    """The rules that are sound though others are not: a slip in one must not undo a deny in the next."""
+    """The rules that are valid even if others aren't: a slip in one must not undo a deny in the next."""
     if not isinstance(value, list):
         return []
-    rules = filter(_is_rule, value)
-    return [rule for rule in rules if level != "project" or rule["action"] != "allow"]
+    rules = list(filter(_is_rule, value))
+    if level != "project":
+        return rules
+    # Whoever writes to the repository would otherwise decide what runs on this machine.
+    return [rule for rule in rules if rule["action"] != "allow"]
 
 
 def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
@@ -275,12 +292,18 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     if setting is None:
         return f"`{key}` is no setting", f"the settings are: {', '.join(SETTINGS)}"
     if not setting.fits(value):
-        if key == "permissions" and _keep_rules(value, "user"):
-            ignored = f"`{key}` should be {setting.expects}; what is not is ignored"
-            return ignored, "mend it there; until then all is asked"
-        return f"`{key}` should be {setting.expects}; it is ignored", "mend it there"
-    if level != "project":
-        return None
+        return _complain_about_value(key, value, setting)
+    return _complain_about_project(key, value, setting) if level == "project" else None
+
+
+def _complain_about_value(key: str, value: Any, setting: Setting) -> tuple[str, str]:
+    if key == "permissions" and _keep_rules(value, "user"):
+        ignored = f"`{key}` should be {setting.expects}; what is not is ignored"
+        return ignored, "mend it there; until then all is asked"
+    return f"`{key}` should be {setting.expects}; it is ignored", "mend it there"
+
+
+def _complain_about_project(key: str, value: Any, setting: Setting) -> tuple[str, str] | None:
     if not setting.project:
         return f"`{key}` cannot be set by a project; it is ignored", "set it in your own settings.json"
     if key == "permissions" and any(rule["action"] == "allow" for rule in value):

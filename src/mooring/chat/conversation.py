@@ -21,7 +21,7 @@ from mooring.core.result import Result
 from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
 from mooring.core.where import Viewpoint
 from mooring.display.lines import describe_event
-from mooring.display.text import safe
+from mooring.display.text import count_noun, safe
 from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
@@ -225,8 +225,7 @@ class Conversation:
         if self.missing.pop(server, None) is None:
             return
         count = sum(entry.server == server for entry in self.host.tools)
-        noun = "tool" if count == 1 else "tools"
-        self._notice(f"{safe(server)} is there now: {count} {noun}")
+        self._notice(f"{safe(server)} is there now: {count_noun(count, 'tool')}")
 
     def _report_missing(self, server: str, text: str) -> None:
         # A server that keeps failing for the same reason is news only once.

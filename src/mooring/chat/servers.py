@@ -15,7 +15,14 @@ from mooring.core.status import (
     Status,
     Unapproved,
 )
-from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, quote_command, safe
+from mooring.display.text import (
+    advise_on_held_back,
+    count_noun,
+    describe_held_back,
+    quote_argument,
+    quote_command,
+    safe,
+)
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
 from mooring.servers.server import Server
@@ -146,11 +153,6 @@ def describe_target(config: ServerConfig) -> str:
     if url is not None:
         return safe(url)
     return quote_command((command or "", *args))
-
-
-def count_noun(count: int, noun: str) -> str:
-    """So many of something: `1 tool`, `2 tools`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _find_config(host: Host, name: str) -> ServerConfig | Broken | None:

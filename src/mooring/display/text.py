@@ -145,10 +145,14 @@ def short_path(path: str, home: str) -> str:
     return safe(path)
 
 
+def count_noun(count: int, noun: str) -> str:
+    """So many of something: `1 tool`, `2 tools`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def describe_held_back(count: int) -> str:
     """How many tools are held back, and why."""
-    noun = "tool" if count == 1 else "tools"
-    return f"{count} {noun} held back, not being what was approved"
+    return f"{count_noun(count, 'tool')} held back, not being what was approved"
 
 
 def advise_on_held_back(server: str) -> str:

@@ -11,7 +11,7 @@ from mooring.chat.field import parse_position
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
-from mooring.chat.servers import count_noun, describe_status
+from mooring.chat.servers import describe_status
 from mooring.core.call import (
     CallChanged,
     CallDone,
@@ -36,6 +36,7 @@ from mooring.display.lines import (
 )
 from mooring.display.text import (
     advise_on_held_back,
+    count_noun,
     describe_held_back,
     problem_line,
     safe,
