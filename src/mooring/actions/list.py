@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.approved import in_force
+from mooring.core.approved import is_in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_url
@@ -81,7 +81,7 @@ def _rows(inventory: Inventory, all: bool) -> Iterator[Row]:
     for choice in inventory.choices:
         yield winner(choice)
         for definition in choice.shadowed if all else ():
-            approved = in_force(inventory.standing(definition))
+            approved = is_in_force(inventory.standing(definition))
             yield _row(definition, approved, shadowed_by=source(choice.definition.origin))
 
 

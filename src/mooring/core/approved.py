@@ -29,7 +29,7 @@ class Approved(Struct, frozen=True):
     def name(self) -> str:
         return self.config.name
 
-    def same_program(self, other: "Approved") -> bool:
+    def is_same_program(self, other: "Approved") -> bool:
         """Whether both start or reach the very same thing, in the same way."""
         mine, theirs = self.config, other.config
         same_connection = mine.connection == theirs.connection and mine.oauth == theirs.oauth
@@ -37,6 +37,6 @@ class Approved(Struct, frozen=True):
         return same_connection and (self.folder, self.own) == (other.folder, other.own)
 
 
-def in_force(standing: Standing) -> bool:
+def is_in_force(standing: Standing) -> bool:
     """Whether a definition of this standing may take effect."""
     return standing in ("own", "approved")

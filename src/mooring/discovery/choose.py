@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import Standing, in_force
+from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Http, ServerConfig, Stdio
 from mooring.discovery.scan import DORMANT, RankedDefinition
 
@@ -31,7 +31,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def approved(self) -> bool:
-        return in_force(self.standing)
+        return is_in_force(self.standing)
 
 
 def choose(
@@ -47,7 +47,7 @@ def choose(
 
 def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: Standing) -> str:
     """Why one definition wins over another, in words."""
-    if not in_force(loser_standing) and loser.rank < winner.rank:
+    if not is_in_force(loser_standing) and loser.rank < winner.rank:
         return _NOT_IN_FORCE.get(loser_standing, "it comes from the project and is not approved")
     if loser.rank[0] == DORMANT:
         return "the plugin it lies in is switched off"

@@ -97,7 +97,7 @@ def _find_twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approv
     for name in choice.aliases:
         twin = wanted.get(name)
         # The choice compares connections only; the program also depends on the folder and on whose definition it is.
-        if twin is not None and twin.same_program(approved):
+        if twin is not None and twin.is_same_program(approved):
             return name
     return None
 

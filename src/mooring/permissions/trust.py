@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.approved import Standing, in_force
+from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -80,7 +80,7 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
     from mooring.core.approved import Approved  # a listing starts nothing
 
     standing = record.find_standing(project, config)
-    if not in_force(standing):
+    if not is_in_force(standing):
         return None
     if standing == "own":
         return Approved(config, project)

@@ -26,7 +26,7 @@ def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -
     keep: list[str] = []
     for name in sorted(running.keys() & wanted.keys()):
         before, after = running[name], wanted[name]
-        if not before.same_program(after):
+        if not before.is_same_program(after):
             replace.append(name)
         elif _runtime_options(before) != _runtime_options(after):
             update.append(name)

@@ -64,14 +64,19 @@ def _explain(message: str) -> tuple[str, int | None]:
 
 def _refuse_long_keys(text: str) -> None:
     """The standard parser takes quadratic time for one key of many parts: 100 KB of `a.a.a…` cost a minute."""
-    if all(line.count(".") < KEY_PARTS for line in text.split("\n")):
+    # A key is on one line, so most files need no closer look.
+    most_dots = max(line.count(".") for line in text.split("\n"))
+    if most_dots < KEY_PARTS:
         return
     for lexeme in re.finditer(_LEXEME, text):
-        key = lexeme["key"] or ""
-        # Counting dots is cheap and splitting is not, so most keys are not split.
-        if key.count(".") >= KEY_PARTS and len(_split_key(key)) > KEY_PARTS:
+        if _is_long_key(lexeme["key"] or ""):
             line = text.count("\n", 0, lexeme.start()) + 1
             raise ParseError(f"has a key of more than {KEY_PARTS} parts", line)
+
+
+def _is_long_key(key: str) -> bool:
+    # Counting dots is cheap and splitting is not, so most keys are not split.
+    return key.count(".") >= KEY_PARTS and len(_split_key(key)) > KEY_PARTS
 
 
 def _blank_unless_key(found: re.Match[str]) -> str:
