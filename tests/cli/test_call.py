@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.actions.arguments import arguments
+from mooring.actions.arguments import parse_arguments
 from mooring.errors import ConfigError, FileError
 from support import Cli, Home
 
@@ -344,7 +344,7 @@ print(ascii(out))
     ],
 )
 def test_a_word_becomes_what_the_schema_wants(word: str, schema: dict[str, object], value: object) -> None:
-    made = arguments([word], {"properties": {"k": schema}})
+    made = parse_arguments([word], {"properties": {"k": schema}})
     assert made == {"k": value}
     assert type(made["k"]) is type(value)
 
@@ -358,23 +358,23 @@ def test_a_word_is_typed_through_references_and_combinations() -> None:
         },
         "$defs": {"id": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
     }
-    assert arguments(["a=1", "b=2", "c=1"], schema) == {"a": "1", "b": "2", "c": "1"}
+    assert parse_arguments(["a=1", "b=2", "c=1"], schema) == {"a": "1", "b": "2", "c": "1"}
 
 
 def test_a_word_counts_before_the_json() -> None:
-    assert arguments(["a=1"], {}, '{"a": 2, "b": 3}') == {"a": 1, "b": 3}
+    assert parse_arguments(["a=1"], {}, '{"a": 2, "b": 3}') == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize("word", ["k", "=v", ""])
 def test_a_word_without_a_name_and_a_value_is_refused(word: str) -> None:
     with pytest.raises(ConfigError):
-        arguments([word], {})
+        parse_arguments([word], {})
 
 
 def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"\xff")
     with pytest.raises(FileError, match="UTF-8"):
-        arguments([f"k=@{tmp_path / 'b'}"], {})
+        parse_arguments([f"k=@{tmp_path / 'b'}"], {})
 
 
 # --- the gate -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from mooring.actions.get import get
+from mooring.actions.get import get_details
 from mooring.actions.list import list_servers
 from mooring.cli.mcp.list import as_json
 from mooring.discovery import formats
@@ -21,7 +21,7 @@ def test_a_sample_home_gives_exactly_the_expected_inventory(sample: Home, reques
     found = sample.neutral(
         {
             "list": as_json(list_servers(inventory, all=True)),
-            "servers": {choice.name: get(inventory, choice.name, sample.env) for choice in inventory.choices},
+            "servers": {choice.name: get_details(inventory, choice.name, sample.env) for choice in inventory.choices},
             "files": inventory.files,
         }
     )

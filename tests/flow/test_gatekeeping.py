@@ -10,7 +10,7 @@ import pytest
 from test_host import Actor, pid
 
 import mooring
-from mooring.actions.approve import decide, questions
+from mooring.actions.approve import decide, list_questions
 from mooring.core.event import Event, Troubled
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.host.host import Host
@@ -177,7 +177,7 @@ async def test_the_tools_of_a_projects_server_are_approved_with_it(home: Home, t
     actor = Actor(tmp_path / "theirs.json")
     home.write("project/.mcp.json", {"mcpServers": {"theirs": actor.entry}})
     inventory = home.inventory()
-    decide(inventory, questions(inventory, ["theirs"], home.where), home.where, approve=True)
+    decide(inventory, list_questions(inventory, ["theirs"], home.where), home.where, approve=True)
     async with opened(home) as host:
         await host.ready()
         assert host.tools != ()

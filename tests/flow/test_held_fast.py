@@ -8,7 +8,7 @@ import pytest
 from test_host import opened, until
 
 import mooring
-from mooring.actions.approve import decide, questions
+from mooring.actions.approve import decide, list_questions
 from mooring.core.question import Answer, Question
 from support import DEMO, Actor, Home
 
@@ -19,7 +19,7 @@ def theirs(home: Home, tmp_path: Path) -> Actor:
     actor = Actor(tmp_path / "theirs.json", tools=["x"], describe={"x": "good"})
     home.write("project/.mcp.json", {"mcpServers": {"theirs": actor.entry}})
     inventory = home.inventory()
-    decide(inventory, questions(inventory, ["theirs"], home.where), home.where, approve=True)
+    decide(inventory, list_questions(inventory, ["theirs"], home.where), home.where, approve=True)
     return actor
 
 

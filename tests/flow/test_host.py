@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.actions.approve import decide, questions
+from mooring.actions.approve import decide, list_questions
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.limits import Limits
 from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
@@ -483,7 +483,7 @@ async def test_an_approval_given_elsewhere_takes_effect(home: Home, actor: Actor
     async with opened(home, reload=True, sleep=Pauses()) as host:
         assert isinstance(host.status()["actor"], Unapproved)
         inventory = home.inventory()
-        asked = questions(inventory, ["actor"], home.where)
+        asked = list_questions(inventory, ["actor"], home.where)
         decide(inventory, asked, home.where, approve=True)
         await until(lambda: host.status() == {"actor": Idle()})
         await pid(host)

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions.approve import UNCHECKED, decide, pending, questions
+from mooring.actions.approve import UNCHECKED, decide, list_questions, list_undecided
 from mooring.core.where import here
 from mooring.display.text import problem_line
 from mooring.errors import ConfigError, FileError, UnknownServer
@@ -30,7 +30,7 @@ def standing(home: Home, name: str = "x") -> str:
 
 def approve(home: Home, *names: str, verdict: bool = True) -> tuple[str, ...]:
     inventory = home.inventory()
-    return decide(inventory, questions(inventory, names, home.where), home.where, verdict)
+    return decide(inventory, list_questions(inventory, names, home.where), home.where, verdict)
 
 
 def test_a_project_server_is_unseen_until_approved(home: Home) -> None:
@@ -44,10 +44,10 @@ def test_a_rejection_is_remembered_until_the_definition_changes(home: Home) -> N
     project(home, ENTRY)
     approve(home, "x", verdict=False)
     assert standing(home) == "rejected"
-    assert pending(home.inventory()) == ()
+    assert list_undecided(home.inventory()) == ()
     project(home, {**ENTRY, "args": ["other"]})
     assert standing(home) == "changed"
-    assert [definition.name for definition in pending(home.inventory())] == ["x"]
+    assert [definition.name for definition in list_undecided(home.inventory())] == ["x"]
 
 
 MUTATIONS: dict[str, Any] = {
@@ -209,7 +209,7 @@ def test_the_question_shows_exactly_what_would_run_and_what_is_not_checked(home:
     script = home.write("project/bin/run me", "#!/bin/sh\n")
     script.chmod(0o755)
     project(home, {"command": "./bin/run me", "args": ["a b", "$(x)"], "env": {"SECRET": "canary"}})
-    [question] = questions(home.inventory(), ["x"], home.where)
+    [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.command == ("./bin/run me", "a b", "$(x)")
     assert question.target == os.path.realpath(script)
     assert question.env == {"SECRET": "•••"}
@@ -220,7 +220,7 @@ def test_the_question_shows_exactly_what_would_run_and_what_is_not_checked(home:
 
 def test_the_question_about_an_address_shows_it_and_its_origin(home: Home) -> None:
     project(home, {"type": "http", "url": "https://user:pw@host.example:8443/mcp?x=1"})
-    [question] = questions(home.inventory(), ["x"], home.where)
+    [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.url == "https://user:•••@host.example:8443/mcp?x=1"
     assert question.target == "https://host.example:8443"
 
@@ -230,11 +230,11 @@ def test_what_is_the_persons_own_or_broken_cannot_be_approved(home: Home) -> Non
     project(home, {"command": 3}, "broken")
     inventory = home.inventory()
     with pytest.raises(ConfigError, match="needs no approval"):
-        questions(inventory, ["mine"], home.where)
+        list_questions(inventory, ["mine"], home.where)
     with pytest.raises(ConfigError, match="cannot be approved"):
-        questions(inventory, ["broken"], home.where)
+        list_questions(inventory, ["broken"], home.where)
     with pytest.raises(UnknownServer):
-        questions(inventory, ["nobody"], home.where)
+        list_questions(inventory, ["nobody"], home.where)
 
 
 def test_decisions_lie_in_a_private_file_of_the_persons_state_folder(home: Home) -> None:
@@ -279,7 +279,7 @@ def test_decisions_of_several_projects_are_kept_side_by_side(home: Home) -> None
         from mooring.inventory.load import load
 
         inventory = load(request)
-        decide(inventory, questions(inventory, ["x"], home.where), home.where, name == "a")
+        decide(inventory, list_questions(inventory, ["x"], home.where), home.where, name == "a")
     record, _ = trust.load(home.where)
     assert [decision.verdict for decision in record.decisions] == ["approved", "rejected"]
 
@@ -297,7 +297,7 @@ def test_a_home_that_cannot_be_written_keeps_reading_and_says_so(home: Home) -> 
 def test_what_is_recorded_is_what_was_shown(home: Home) -> None:
     project(home, ENTRY)
     inventory = home.inventory()
-    asked = questions(inventory, ["x"], home.where)
+    asked = list_questions(inventory, ["x"], home.where)
     project(home, {"command": "sh", "args": ["-c", "evil"]})
     decide(home.inventory(), asked, home.where, True)
     assert standing(home) == "changed"
@@ -310,7 +310,7 @@ def test_the_question_shows_every_command_that_would_run(home: Home) -> None:
     project(
         home, {"type": "http", "url": "https://docs.example/mcp", "headers": headers, "headersHelper": "run-helper"}
     )
-    [question] = questions(home.inventory(), ["x"], home.where)
+    [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.headers == {"X": "!run-x", "A": "•••${GITHUB_TOKEN}", "L": "•••"}
     assert question.headers_helper == "run-helper"
 
@@ -318,7 +318,7 @@ def test_the_question_shows_every_command_that_would_run(home: Home) -> None:
 def test_the_question_shows_values_that_could_put_another_program_in_place(home: Home) -> None:
     env = {"PATH": "./bin", "LD_PRELOAD": "./e.so", "NODE_OPTIONS": "-r ./e.js", "TOKEN": "hidden"}
     project(home, {"command": "sh", "env": env, "envFile": ".env"})
-    [question] = questions(home.inventory(), ["x"], home.where)
+    [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.env == {**env, "TOKEN": "•••"}
     assert question.env_file == ".env"
 
@@ -327,7 +327,7 @@ def test_the_executable_is_looked_for_where_it_would_run(home: Home) -> None:
     for folder in ("project", "project/sub"):
         home.write(f"{folder}/run.sh", "#!/bin/sh\n").chmod(0o755)
     home.write("project/sub/.mcp.json", {"mcpServers": {"x": {"command": "./run.sh", "cwd": "sub"}}})
-    [question] = questions(home.inventory(), ["x"], home.where)
+    [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.target == os.path.realpath(home.project / "sub/run.sh")
 
 
@@ -415,7 +415,7 @@ def test_the_question_names_every_file_that_contributes(home: Home) -> None:
         {"mcp": {"t": {"type": "remote", "url": "https://me", "headers": {"Authorization": "Bearer {env:T}"}}}},
     )
     home.write("project/opencode.json", {"mcp": {"t": {"url": "https://evil"}}})
-    [question] = questions(home.inventory(), ["t"], home.where)
+    [question] = list_questions(home.inventory(), ["t"], home.where)
     assert question.url == "https://evil"
     assert question.merged == (str(own),)
     assert question.headers == {"Authorization": "•••${T}"}

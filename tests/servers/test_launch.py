@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
-from mooring.actions.approve import questions
+from mooring.actions.approve import list_questions
 from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
@@ -315,7 +315,7 @@ async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home
 
 def approved_now(home: Home, env: Mapping[str, str] | None = None) -> Approved:
     """The project's server `x`, approved for what it stands for at this moment, with these variables set."""
-    [question] = questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **(env or {})}))
+    [question] = list_questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **(env or {})}))
     return replace(found(home, own=False), target=question.target)
 
 

@@ -1,1 +1,1 @@
-"""One function per verb: an inventory goes in, a value comes out that any face can show."""
+"""One function per verb: an inventory or an open host goes in, a value comes out that any face can show."""

@@ -1,12 +1,13 @@
-"""`approve` and `reject`: the person's word on what a project's files would start."""
+"""`approve` and `reject`: the person decides about what a project's files would start."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from mooring.actions.list import RowSource, source
+from mooring.actions.list import UNDECIDED, RowSource, describe_source
 from mooring.core.approved import Standing
-from mooring.core.config import Http, ServerConfig, Stdio
+from mooring.core.config import Connection, Http, ServerConfig, Stdio
 from mooring.core.secret import hide_in_url
 from mooring.core.template import Template
 from mooring.core.where import Where
@@ -21,66 +22,70 @@ from mooring.servers.launch.target import may_replace_program, resolve_target
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
 
-class ApprovalQuestion(Struct, frozen=True):
-    """What a person must see before they decide: exactly what would run or be reached, and who says so."""
+class ApprovalQuestion(Struct, frozen=True, kw_only=True):
+    """What a person must see before they decide: exactly what would run or be reached, and which file says so."""
 
     name: str
     digest: str
     """Of the very definition that is shown: only this one is approved."""
     standing: Standing
-    command: tuple[str, ...]
-    url: str | None
-    env: Mapping[str, str]
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    env: Mapping[str, str] = {}
     """Masked, but with the commands that would run, and in full where a value could put another program in place."""
-    headers: Mapping[str, str]
-    headers_helper: str | None
-    pass_env: tuple[str, ...]
-    env_file: str | None
-    cwd: str | None
+    headers: Mapping[str, str] = {}
+    headers_helper: str | None = None
+    pass_env: tuple[str, ...] = ()
+    env_file: str | None = None
+    cwd: str | None = None
     source: RowSource
     merged: tuple[str, ...]
     """Other files that contribute, some of them perhaps the person's own."""
     target: str | None
-    """The executable that the command stands for now, or the address's origin; `UNRESOLVED`, or `None`: see there."""
+    """The executable that the command resolves to now, or the address's origin; `UNRESOLVED`, or `None`: see there."""
     trusted_by: str | None
     warning: str = UNCHECKED
 
 
-def questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[ApprovalQuestion, ...]:
-    """What there is to decide about these names; no names means every project server not yet judged.
+def list_questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[ApprovalQuestion, ...]:
+    """The questions about these names; without names, about every project server that is not decided yet.
 
     Raises:
-        UnknownServer: nothing goes by one of the names.
+        UnknownServer: no server has one of the names.
         ConfigError: one of them needs no approval, or cannot be used at all.
     """
-    wanted = list(names)
-    if wanted:
-        return tuple(_question(inventory, _candidate(inventory, name), where) for name in wanted)
-    return tuple(_question(inventory, definition, where) for definition in pending(inventory))
+    definitions: Sequence[RankedDefinition] = [_find_project_definition(inventory, name) for name in names]
+    if not definitions:
+        definitions = list_undecided(inventory)
+    return tuple(_make_question(inventory, definition, where) for definition in definitions)
 
 
-def pending(inventory: Inventory) -> tuple[RankedDefinition, ...]:
-    """The project's definitions that wait for a word."""
-    candidates = (choice.proposed or choice.definition for choice in inventory.choices)
-    return tuple(
-        definition
-        for definition in candidates
-        if isinstance(definition.config, ServerConfig) and inventory.standing(definition) in ("unseen", "changed")
-    )
+def list_undecided(inventory: Inventory) -> tuple[RankedDefinition, ...]:
+    """The project's definitions that nobody has decided about as they are now."""
+    undecided = []
+    for choice in inventory.choices:
+        # An unapproved project displaces nothing: where the person has a server of that name, the project's
+        # definition is only proposed.
+        definition = choice.proposed or choice.definition
+        is_usable = isinstance(definition.config, ServerConfig)
+        if is_usable and inventory.standing(definition) in UNDECIDED:
+            undecided.append(definition)
+    return tuple(undecided)
 
 
 def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where, approve: bool) -> tuple[str, ...]:
-    """Put the answer to what was shown on record; returns the names it concerns.
+    """Record the answer to the questions that were shown, and return the names of their servers.
 
     Raises:
         FileError: the record cannot be written.
     """
-    decisions = [_decision(inventory.root, question, approve) for question in asked]
+    decisions = [_make_decision(inventory.root, question, approve) for question in asked]
     trust.record(where, decisions)
     return tuple(decision.name for decision in decisions)
 
 
-def _decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Decision:
+def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Decision:
+    # Everything comes from the question, not from the files: they may have changed while the person was reading.
     return trust.Decision(
         project=root,
         name=question.name,
@@ -91,11 +96,12 @@ def _decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Dec
     )
 
 
-def _candidate(inventory: Inventory, name: str) -> RankedDefinition:
-    """The project's definition of a name: the one proposed, in force, or kept out."""
+def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinition:
+    """The project's definition of a name, whether it is proposed, in force or shadowed."""
     choice = inventory.find(name)
-    everyone = (*([choice.proposed] if choice.proposed else []), choice.definition, *choice.shadowed)
-    definition = next((d for d in everyone if inventory.standing(d) != "own"), None)
+    proposed = [choice.proposed] if choice.proposed else []
+    candidates = (*proposed, choice.definition, *choice.shadowed)
+    definition = next((each for each in candidates if inventory.standing(each) != "own"), None)
     if definition is None:
         path = choice.definition.origin.path or "the command line"
         raise ConfigError(f"{choice.name} stands in your own configuration ({path}); it needs no approval.")
@@ -105,31 +111,41 @@ def _candidate(inventory: Inventory, name: str) -> RankedDefinition:
     return definition
 
 
-def _question(inventory: Inventory, definition: RankedDefinition, where: Where) -> ApprovalQuestion:
+def _make_question(inventory: Inventory, definition: RankedDefinition, where: Where) -> ApprovalQuestion:
     config = definition.config
-    assert isinstance(config, ServerConfig)
-    stdio = config.connection if isinstance(config.connection, Stdio) else None
-    http = config.connection if isinstance(config.connection, Http) else None
+    assert isinstance(config, ServerConfig)  # unusable definitions were left out or refused above
+    # The search path that a start would use: approval and start must arrive at the same executable.
+    path = default_search_path(where, inventory.settings["env"])
     return ApprovalQuestion(
         name=config.name,
         digest=trust.digest(config),
         standing=inventory.standing(definition),
-        command=(stdio.command.text, *(arg.text for arg in stdio.args)) if stdio else (),
-        url=hide_in_url(http.url.text) if http else None,
-        env={name: _shown(name, value) for name, value in stdio.env.items()} if stdio else {},
-        headers={name: reveal_commands(value) for name, value in http.headers.items()} if http else {},
-        headers_helper=http.headers_helper.text if http and http.headers_helper else None,
-        pass_env=stdio.pass_env if stdio else (),
-        env_file=stdio.env_file.text if stdio and stdio.env_file else None,
-        cwd=stdio.cwd.text if stdio and stdio.cwd else None,
-        source=source(config.origin),
+        source=describe_source(config.origin),
         merged=config.origin.layers,
-        target=resolve_target(
-            config.connection, inventory.root, where, default_search_path(where, inventory.settings["env"])
-        ),
+        target=resolve_target(config.connection, inventory.root, where, path),
         trusted_by=definition.marked_by,
+        **_describe_connection(config.connection),
     )
 
 
-def _shown(name: str, value: Template) -> str:
+def _describe_connection(connection: Connection) -> dict[str, Any]:
+    match connection:
+        case Stdio() as program:
+            return {
+                "command": (program.command.text, *(arg.text for arg in program.args)),
+                "env": {name: _describe_value(name, value) for name, value in program.env.items()},
+                "pass_env": program.pass_env,
+                "env_file": program.env_file and program.env_file.text,
+                "cwd": program.cwd and program.cwd.text,
+            }
+        case Http() as remote:
+            return {
+                "url": hide_in_url(remote.url.text),
+                "headers": {name: reveal_commands(value) for name, value in remote.headers.items()},
+                "headers_helper": remote.headers_helper and remote.headers_helper.text,
+            }
+
+
+def _describe_value(name: str, value: Template) -> str:
+    # `PATH` or `NODE_OPTIONS` can make the approved command run another program, so their values are shown in full.
     return value.text if may_replace_program(name) else reveal_commands(value)

@@ -1,4 +1,4 @@
-"""Words from a command line into the arguments of a tool, by its schema."""
+"""Turns the words of a command line into the arguments of a tool, guided by its schema."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,61 +12,68 @@ from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, type_of
 
 LIMIT = 16 * files.MIB
+"""The largest file, or text on stdin, that is taken as an argument."""
 
 
-def arguments(words: Sequence[str], schema: Mapping[str, Any], given: str | None = None) -> dict[str, Any]:
-    """What `k=v`, `k=@file` and a JSON text of arguments come to; a word counts before the text.
+def parse_arguments(words: Sequence[str], schema: Mapping[str, Any], text: str | None = None) -> dict[str, Any]:
+    """The arguments that `k=v` and `k=@file` words and a JSON text spell out; a word overrides the text.
 
     Raises:
         ConfigError: a word or the text cannot be understood.
         FileError: a file that is named cannot be read.
     """
-    made = _from_json(given) if given is not None else {}
+    arguments = {} if text is None else _parse_json(text)
     shape = Shape(schema)
     for word in words:
-        key, equals, text = word.partition("=")
+        key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value, or give all of them with --args.")
-        made[key] = _value(key, _read(text), shape.types_at([key]))
-    return made
+        arguments[key] = _parse_value(key, _read_value(value), shape.types_at([key]))
+    return arguments
 
 
-def filled(server: str, tool: Tool, words: Sequence[str], given: str | None = None) -> dict[str, Any]:
-    """The arguments of one call; whatever can be found wrong with them is found here, before anything is sent.
+def build_arguments(server: str, tool: Tool, words: Sequence[str], text: str | None = None) -> dict[str, Any]:
+    """Parse the arguments of one call and check them against the tool's schema, before anything is sent.
 
-    Raises: as `arguments`; BadArguments where they do not fit the tool's schema.
+    Raises: as `parse_arguments`; BadArguments where they do not fit the schema.
     """
-    made = arguments(words, tool.schema, given)
-    check(server, tool, made)
-    return made
+    arguments = parse_arguments(words, tool.schema, text)
+    check(server, tool, arguments)
+    return arguments
 
 
-def _from_json(text: str) -> dict[str, Any]:
+def _parse_json(text: str) -> dict[str, Any]:
     try:
-        made = loads(text)
-    except (ValueError, RecursionError) as error:
-        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise ConfigError(f"The arguments are not valid JSON{where}.") from None
-    if not isinstance(made, dict):
+        arguments = loads(text)
+    except json.JSONDecodeError as error:
+        place = f" (line {error.lineno}, column {error.colno})"
+        raise ConfigError(f"The arguments are not valid JSON{place}.") from None
+    except (ValueError, RecursionError):
+        # Nested too deeply, or a number that no JSON has: the parser knows no place.
+        raise ConfigError("The arguments are not valid JSON.") from None
+    if not isinstance(arguments, dict):
         raise ConfigError("The arguments should be a JSON object.")
-    return made
+    return arguments
 
 
-def _read(text: str) -> str:
+def _read_value(text: str) -> str:
+    """The text itself, or for `@file` what is in the file."""
     if not text.startswith("@"):
         return text
-    data = files.read(text[1:], LIMIT)
+    path = text[1:]
+    data = files.read(path, LIMIT)
     if data is None:
-        raise FileError(text[1:], "does not exist")
+        raise FileError(path, "does not exist")
     try:
         return data.decode()
     except UnicodeDecodeError:
+        # Raised below, outside of this block: in its context, the decoding error would keep the whole file.
         reason = "is not UTF-8 text"
-    raise FileError(text[1:], reason)
+    raise FileError(path, reason)
 
 
-def _value(key: str, text: str, wanted: frozenset[str]) -> Any:
-    """A text stays one where the schema wants one, and is read as JSON where it wants something else."""
+def _parse_value(key: str, text: str, wanted: frozenset[str]) -> Any:
+    """The text as it is where the schema wants a string, and read as JSON where it wants something else."""
     if wanted <= {"string", "null"}:
         return text
     try:
@@ -74,10 +81,22 @@ def _value(key: str, text: str, wanted: frozenset[str]) -> Any:
     except (ValueError, RecursionError):
         value = text
     if wanted == ALL:
-        return text if isinstance(value, int | float) and json.dumps(value) != text else value
+        return _keep_spelling(text, value)
     if type_of(value) in wanted:
         return value
     if "string" in wanted:
         return text
-    named = sorted(wanted - {"integer"} if "number" in wanted else wanted)
-    raise ConfigError(f"{key} should be {' or '.join(named)}; {key}=… is something else.")
+    # A number may be an integer: to name both would only confuse.
+    named = wanted - {"integer"} if "number" in wanted else wanted
+    raise ConfigError(f"{key} should be {' or '.join(sorted(named))}; {key}=… is something else.")
+
+
+def _keep_spelling(text: str, value: Any) -> Any:
+    """The value, unless it is a number that JSON would spell differently.
+
+    Without a schema nobody knows whether `1.10` is a number or a version, and as a number it would lose a digit.
+    """
+    is_number = isinstance(value, int | float)
+    if is_number and json.dumps(value) != text:
+        return text
+    return value

@@ -1,4 +1,4 @@
-"""`list --check`: the same rows, with how each server stands once it has been connected."""
+"""`list --check`: the same rows, with the status of each server after an attempt to connect it."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,44 +14,45 @@ from mooring.host.host import Host
 
 
 async def check(
-    host: Host, listing: ServerListing, deadline: Deadline, pending: Callable[[Sequence[str]], None]
+    host: Host, listing: ServerListing, deadline: Deadline, on_pending: Callable[[Sequence[str]], None]
 ) -> ServerListing:
-    """Connect every server that may be started, side by side, and say how each stands.
+    """Connect every server that may be started, all at once, and report the status of each.
 
-    `pending` is told the names of those that are still on their way, whenever that changes.
+    `on_pending` gets the names of those that are still connecting, whenever a status changes.
     """
-    following = asyncio.create_task(follow(host, pending))
+    following = asyncio.create_task(_follow(host, on_pending))
     try:
         errors = await connect_servers(host, deadline)
     finally:
         following.cancel()
-    return replace(listing, servers=tuple(_live(row, host, errors) for row in listing.servers))
+    return replace(listing, servers=tuple(_update_row(row, host, errors) for row in listing.servers))
 
 
-async def follow(host: Host, pending: Callable[[Sequence[str]], None]) -> None:
-    """Tell which servers are on their way, whenever that changes."""
+def is_healthy(listing: ServerListing) -> bool:
+    """Whether every server that is enabled and approved is connected."""
+    in_use = [row for row in listing.servers if row.shadowed_by is None]
+    expected = [row for row in in_use if row.enabled and row.approved]
+    return all(row.status == "connected" for row in expected)
+
+
+async def _follow(host: Host, on_pending: Callable[[Sequence[str]], None]) -> None:
     async for _ in host.events():
-        pending([name for name, status in host.status().items() if isinstance(status, Connecting)])
+        on_pending([name for name, status in host.status().items() if isinstance(status, Connecting)])
 
 
-def healthy(listing: ServerListing) -> bool:
-    """Whether everything that is switched on and approved is there."""
-    return not any(
-        row.enabled and row.approved and row.status != "connected" for row in listing.servers if row.shadowed_by is None
-    )
-
-
-def _live(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
+def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
     server = host.servers.get(row.name)
     if row.shadowed_by is not None or server is None:
         return row
-    failure = errors.get(server.name)
-    why = str(failure) if failure is not None else status_error(server.status)
     offer = server.offer
     if offer is None or not server.is_connected:
-        return replace(row, status=status_word(server.status), error=why)
+        # An alias shares its server, and the error is filed under the server's own name.
+        failure = errors.get(server.name)
+        error = status_error(server.status) if failure is None else str(failure)
+        return replace(row, status=status_word(server.status), error=error)
     info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
-    tools = sum(entry.server == server.name for entry in host.tools)
-    if not offer.tools.items and offer.tools.note:
+    # Connected, but it could not list its tools: to a person that is a failed server.
+    if offer.tools.note and not offer.tools.items:
         return replace(row, status="failed", error=offer.tools.note, server_info=info, tools=0)
+    tools = sum(entry.server == server.name for entry in host.tools)
     return replace(row, status="connected", error=None, server_info=info, tools=tools)

@@ -1,31 +1,38 @@
-"""Names for a shell to complete: from what is configured and what is remembered; nothing is started or made."""
+"""Names for a shell to complete, from what is configured and cached; starts no server and writes nothing."""
+
+from collections.abc import Iterable
 
 from mooring.core.where import Where
 from mooring.inventory.load import Inventory
 
 
-def tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
-    """What `server.tool` could become; the servers, where several could still be meant."""
-    folded = typed.casefold()
-    servers = [f"{choice.name}." for choice in inventory.choices]
-    possible = [name for name in servers if name.casefold().startswith(folded)]
-    meant = [name for name in servers if folded.startswith(name.casefold())] or possible
+def complete_tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
+    """What `server.tool` could become; only the servers, while several of them still fit."""
+    servers = [choice.name for choice in inventory.choices]
+    possible = _keep_matching([f"{name}." for name in servers], typed)
     if len(possible) > 1:
         return possible
-    known = _known(inventory, where, {name[:-1] for name in meant})
-    return [name for name in known if name.casefold().startswith(folded)] or possible
+    # A server's name can hold dots, so what was typed may begin with the names of several servers.
+    begun = [name for name in servers if typed.casefold().startswith(f"{name}.".casefold())]
+    meant = begun or [name.removesuffix(".") for name in possible]
+    return _keep_matching(_list_cached_tools(inventory, where, meant), typed) or possible
 
 
-def _known(inventory: Inventory, where: Where, servers: set[str]) -> list[str]:
+def _keep_matching(names: Iterable[str], typed: str) -> list[str]:
+    return [name for name in names if name.casefold().startswith(typed.casefold())]
+
+
+def _list_cached_tools(inventory: Inventory, where: Where, servers: Iterable[str]) -> list[str]:
+    # Loaded here: completing a server's name needs neither, and the shell waits for the answer.
     from mooring.inventory.admit import admit
     from mooring.servers.cache import recall
 
     admitted = admit(inventory)
-    meant = {name: admitted.wanted.get(admitted.aliases.get(name, name)) for name in servers}
-    offers = recall([approved for approved in meant.values() if approved], where)
-    return [
-        f"{name}.{tool.name}"
-        for name, approved in meant.items()
-        if approved is not None and approved.name in offers
-        for tool in offers[approved.name].tools.items
-    ]
+    found = []
+    for name in dict.fromkeys(servers):
+        approved = admitted.wanted.get(admitted.aliases.get(name, name))
+        if approved is None:
+            continue
+        for offer in recall([approved], where).values():
+            found += [f"{name}.{tool.name}" for tool in offer.tools.items]
+    return found

@@ -1,4 +1,4 @@
-"""`tools --cost`: what the tools of all servers, or of one, cost a model to read, before it does anything."""
+"""`tools --cost`: how many tokens a model reads for the tools of all servers, or of one, before it does anything."""
 
 from collections.abc import Mapping
 
@@ -12,17 +12,20 @@ from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
 from mooring.tools.deferral import DEFAULT_CONTEXT
 
 OWN = "mooring"
+"""The name under which Mooring's own tools are counted."""
+EVERYTHING = 1 << 40
+"""A context, in tokens, so large that no tool has to be deferred."""
 
 
 class Share(Struct, frozen=True):
-    """What the tools of one server come to; all figures are estimates."""
+    """What the tools of one server add up to; all figures are estimates."""
 
     name: str
     tools: int
     tokens: int
     """If all are shown from the start."""
     deferred: int
-    """If they have to be searched for: those that are always shown."""
+    """If they are deferred: only those that are always shown."""
 
 
 class Cost(Struct, frozen=True):
@@ -30,12 +33,12 @@ class Cost(Struct, frozen=True):
 
     servers: tuple[Share, ...]
     own: Share
-    """Mooring's own tools; the one to search with is there only where there is something to search for."""
+    """Mooring's own tools; the search tool is among them only if there is something to search for."""
     budget: int
-    """So many tokens of tools may be shown before they have to be searched for."""
+    """How many tokens of tools may be shown before they are deferred."""
     context: int
     defers: bool
-    """Whether the tools of all servers have to be searched for."""
+    """Whether the tools of all servers together exceed the budget."""
     failed: Mapping[str, str] = {}
 
     @property
@@ -48,38 +51,56 @@ class Cost(Struct, frozen=True):
 
 
 async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False) -> Cost:
-    """What the tools of one server, or of all, come to. Raises: as `list_tools`."""
-    errors = await connect_servers(host, deadline, [name] if name else None, refresh=refresh)
+    """What the tools of one server, or of all, add up to. Raises: as `list_tools`."""
+    servers = [name] if name else None
+    errors = await connect_servers(host, deadline, servers, refresh=refresh)
     if name and errors:
         raise next(iter(errors.values()))
-    failed = {server: str(error) for server, error in errors.items() if server in host.servers}
-    only = host.server(name).name if name else None
     budget = round(DEFAULT_CONTEXT * host.settings["toolBudget"] / 100)
-    async with host.registry(context=1 << 40) as whole, host.registry(context=0) as short:
+    shares, own = await _count_shares(host, host.server(name).name if name else None)
+    # Whether tools are deferred depends on all servers, also when the person asked about one.
+    all_tools = {(entry.server, entry.tool): entry.definition for entry in host.tools}
+    return Cost(
+        servers=shares,
+        own=own,
+        budget=budget,
+        context=DEFAULT_CONTEXT,
+        defers=estimate_tools(all_tools) > budget,
+        failed={server: str(error) for server, error in errors.items() if server in host.servers},
+    )
+
+
+async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...], Share]:
+    """The share of each server, or of the only one asked about, and of Mooring's own tools."""
+    # What a model would be given is asked of the registry itself: once with room for everything, once with none.
+    async with host.registry(context=EVERYTHING) as whole, host.registry(context=0) as deferred:
         pairs = whole.pairs
-        servers = sorted({server for server, _ in pairs.values() if only in (None, server)})
-        return Cost(
-            tuple(_share(server, whole.definitions, short.definitions, pairs) for server in servers),
-            _share(None, whole.definitions, short.definitions, pairs),
-            budget,
-            DEFAULT_CONTEXT,
-            estimate_tools({(entry.server, entry.tool): entry.definition for entry in host.tools}) > budget,
-            failed,
-        )
+        owners = {server for server, _ in pairs.values()}
+        servers = sorted(owners if only is None else owners & {only})
+        shares = [_make_share(server, whole.definitions, deferred.definitions, pairs) for server in servers]
+        own = _make_share(None, whole.definitions, deferred.definitions, pairs)
+    return tuple(shares), own
 
 
-def _share(
+def _make_share(
     server: str | None,
     whole: tuple[Definition, ...],
-    short: tuple[Definition, ...],
+    deferred: tuple[Definition, ...],
     pairs: Mapping[str, tuple[str, str]],
 ) -> Share:
-    mine = [tool for tool in whole if pairs.get(tool.name, (None,))[0] == server]
-    first = [tool for tool in short if pairs.get(tool.name, (None,))[0] == server]
-    return Share(server or OWN, len(mine), _tokens(mine), _tokens(first))
+    """The share of one server; `None` stands for Mooring itself, whose tools belong to no server."""
+    tools = _select_tools(server, whole, pairs)
+    always_shown = _select_tools(server, deferred, pairs)
+    return Share(server or OWN, len(tools), _count_tokens(tools), _count_tokens(always_shown))
 
 
-def _tokens(tools: list[Definition]) -> int:
+def _select_tools(
+    server: str | None, tools: tuple[Definition, ...], pairs: Mapping[str, tuple[str, str]]
+) -> list[Definition]:
+    return [tool for tool in tools if pairs.get(tool.name, (None,))[0] == server]
+
+
+def _count_tokens(tools: list[Definition]) -> int:
     return sum(
         estimate_tokens(tool.name) + estimate_tokens(tool.description) + estimate_tokens(json.encode(tool.schema))
         for tool in tools

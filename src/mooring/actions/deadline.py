@@ -1,4 +1,4 @@
-"""One deadline for everything that a command does, told as what it was given for."""
+"""One deadline for everything that a command does, reported as the time that the person gave."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -12,52 +12,56 @@ from mooring.errors import MooringError, TimedOut
 E = TypeVar("E", bound=MooringError)
 
 SLACK = 0.2
-"""Whoever has a deadline of their own knows more about what went wrong: they are heard first."""
+"""Seconds that a part with a deadline of its own gets on top: its error says more about what went wrong than ours."""
 
 
 class Deadline:
-    """So many seconds from now on; none where they are `None`."""
+    """So many seconds from now on; no deadline if they are `None`."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self._loop = asyncio.get_running_loop()
         self.until = inf if seconds is None else self._loop.time() + seconds
-        """The moment of the loop's clock."""
+        """When it passes, by the event loop's clock."""
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
+        # Never zero or less: what is given this time should time out, not reject the figure.
         return max(0.001, self.until - self._loop.time())
 
     @property
-    def rest(self) -> Timeout | None:
+    def call_timeout(self) -> Timeout | None:
         """What is left, for a call; `None` leaves it to the server's own limits."""
-        return None if self.seconds is None else Timeout(None, self.left)
+        if self.seconds is None:
+            return None
+        return Timeout(None, self.seconds_left)
 
     @contextmanager
-    def wording(self, about: str) -> Iterator[None]:
-        """Tell of a deadline that passed in terms of the whole: which part took how long is of no interest.
+    def reword_timeouts(self, operation: str) -> Iterator[None]:
+        """Report a timeout inside as one of the whole operation: the person set that time, not the part's.
 
         Raises: TimedOut.
         """
         try:
             yield
         except TimedOut as error:
-            raise self.worded(error, about) from None
+            raise self.reword(error, operation) from None
 
-    def worded(self, error: E, about: str) -> E | TimedOut:
-        """The same error, in terms of the whole where it is about time."""
+    def reword(self, error: E, operation: str) -> E | TimedOut:
+        """The same error; a timeout names the operation and its whole time instead of the part that took too long."""
         if self.seconds is None or not isinstance(error, TimedOut):
             return error
-        whole = TimedOut(error.server, about, self.seconds, stage=error.stage, may_have_run=error.may_have_run)
+        whole = TimedOut(error.server, operation, self.seconds, stage=error.stage, may_have_run=error.may_have_run)
         whole.stderr, whole.withheld = error.stderr, error.withheld
         return whole
 
     @asynccontextmanager
-    async def covering(self, server: str, about: str) -> AsyncIterator[None]:
-        """The same, for what has no deadline of its own: it is ended. Raises: TimedOut."""
+    async def enforce(self, server: str, operation: str) -> AsyncIterator[None]:
+        """Reword timeouts inside, and cancel what has no deadline of its own. Raises: TimedOut."""
+        expires = None if self.seconds is None else self.until + SLACK
         try:
-            with self.wording(about):
-                async with asyncio.timeout_at(None if self.seconds is None else self.until + SLACK):
+            with self.reword_timeouts(operation):
+                async with asyncio.timeout_at(expires):
                     yield
         except TimeoutError:
-            raise TimedOut(server, about, self.seconds or 0.0) from None
+            raise TimedOut(server, operation, self.seconds or 0.0) from None

@@ -1,11 +1,11 @@
-"""`doctor`: what was read, what is wrong, and the command that mends each thing."""
+"""`doctor`: which files were read, what is wrong, and the command that fixes each thing."""
 
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.approve import pending
-from mooring.actions.get import missing
+from mooring.actions.approve import list_undecided
+from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -19,7 +19,7 @@ from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
 
 class Finding(Struct, frozen=True):
-    """One thing to mend."""
+    """One thing to fix."""
 
     server: str | None
     what: str
@@ -41,41 +41,53 @@ class Report(Struct, frozen=True):
         return not any(finding.unhealthy for finding in self.findings)
 
 
-def doctor(inventory: Inventory, where: Where) -> Report:
-    """Look everything over without starting anything."""
+def diagnose(inventory: Inventory, where: Where) -> Report:
+    """Examine everything that is configured, without starting anything."""
     problems = (*inventory.problems, *rules.find_problems(inventory.settings, where, inventory.root))
     findings = (
-        *(_from_problem(problem, where) for problem in problems),
-        *_servers(inventory, where),
-        *_approvals(inventory),
-        *_held(inventory, where),
+        *(_report_problem(problem, where) for problem in problems),
+        *_check_servers(inventory, where),
+        *_check_approvals(inventory),
+        *_check_held_tools(inventory, where),
     )
     return Report(inventory.files, len(inventory.choices), findings)
 
 
-def _from_problem(problem: Problem, where: Where) -> Finding:
-    ours = problem.path is None or problem.path.startswith(f"{where.state}/")  # nobody edits these
-    place = "" if ours else f"edit {problem.path}"
-    fix = f"{problem.hint} ({place})" if problem.hint and place else problem.hint or place
-    return Finding(problem.server, problem.message, problem.path, problem.line, fix, problem.level != "note")
+def _report_problem(problem: Problem, where: Where) -> Finding:
+    fix = _suggest_fix(problem, where)
+    is_unhealthy = problem.level != "note"
+    return Finding(problem.server, problem.message, problem.path, problem.line, fix, is_unhealthy)
 
 
-def _servers(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def _suggest_fix(problem: Problem, where: Where) -> str:
+    # Nobody edits the files in the state folder: Mooring writes them.
+    if problem.path is None or problem.path.startswith(f"{where.state}/"):
+        return problem.hint
+    place = f"edit {problem.path}"
+    return f"{problem.hint} ({place})" if problem.hint else place
+
+
+def _check_servers(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Look for the command and the variables of each server that could be started."""
+    # Programs are looked for where a start would look for them, which is not always PATH alone.
     path = default_search_path(where, inventory.settings["env"])
     for choice in inventory.choices:
         config = choice.definition.config
         if isinstance(config, ServerConfig) and config.enabled and choice.approved:
-            yield from _command(config, inventory.root, where, path)
-            yield from _variables(config, where.env)
+            yield from _check_command(config, inventory.root, where, path)
+            yield from _check_variables(config, where.env)
 
 
-def _command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
+def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
     if not isinstance(config.connection, Stdio):
         return
+    # A command with placeholders is known only at its start.
     command = config.connection.command.plain
-    if command is not None and resolve_target(config.connection, root, where, path) == UNRESOLVED:
+    if command is None:
+        return
+    if resolve_target(config.connection, root, where, path) == UNRESOLVED:
         what = f"The command {safe(command)} is not on PATH"
-        yield Finding(config.name, what, config.origin.path, None, _install(command), True)
+        yield Finding(config.name, what, config.origin.path, None, _suggest_install(command), True)
 
 
 _INSTALL = {
@@ -89,37 +101,45 @@ _INSTALL = {
 }
 
 
-def _install(command: str) -> str:
+def _suggest_install(command: str) -> str:
     return _INSTALL.get(command, f"install {safe(command)}, or write its full path into the entry")
 
 
-def _variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding]:
-    for lack in missing(config, env):
-        name = lack.variable
-        what = (
-            f"{lack.where} needs the variable {name}, which is not set"
-            if name
-            else f"{lack.where} names a variable that is not set"
-        )
-        fix = f"export {name}=…" if name and name.isidentifier() else "set the variable it names"
-        yield Finding(config.name, f"{what}; it {lack.effect}", config.origin.path, None, fix, True)
+def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding]:
+    for missing in find_missing_variables(config, env):
+        what = f"{_describe_missing(missing)}; it {missing.effect}"
+        yield Finding(config.name, what, config.origin.path, None, _suggest_export(missing.variable), True)
 
 
-def _approvals(inventory: Inventory) -> Iterator[Finding]:
-    for definition in pending(inventory):
+def _describe_missing(missing: MissingVariable) -> str:
+    if not missing.variable:
+        return f"{missing.where} names a variable that is not set"
+    return f"{missing.where} needs the variable {missing.variable}, which is not set"
+
+
+def _suggest_export(variable: str | None) -> str:
+    # A person may copy the command: what a shell could not export, or would read as more, is not put into one.
+    if variable and variable.isidentifier():
+        return f"export {variable}=…"
+    return "set the variable it names"
+
+
+def _check_approvals(inventory: Inventory) -> Iterator[Finding]:
+    for definition in list_undecided(inventory):
         changed = inventory.standing(definition) == "changed"
         what = "changed since you decided about it" if changed else "comes from the project and is not approved"
         fix = f"mooring mcp approve {quote_argument(definition.name)}"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False)
 
 
-def _held(inventory: Inventory, where: Where) -> Iterator[Finding]:
-    """Tools that are not what was approved, as far as servers are remembered."""
+def _check_held_tools(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Find tools that are not what was approved, according to what the servers listed last."""
     wanted = admit(inventory).wanted
     for name, offer in recall(wanted.values(), where).items():
         held, problem = pins.check_tools(where, wanted[name], offer.tools.items)
+        # A damaged record holds every tool back: that is the thing to fix, not each tool.
         if problem is not None:
-            yield _from_problem(problem, where)
+            yield _report_problem(problem, where)
         elif held:
             yield Finding(
                 name, f"It has {describe_held_back(len(held.names))}", None, None, advise_on_held_back(name), False

@@ -1,24 +1,23 @@
 """`get`: one server in full, with nothing secret in it."""
 
-import math
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.list import Row, RowSource, source, winner
-from mooring.core.config import Broken, Http, ServerConfig, Stdio
+from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds
+from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio
 from mooring.core.template import InputPart, Template
 from mooring.display.text import is_bare_name, mask
 from mooring.inventory.load import Inventory
 
 
-class Missing(Struct, frozen=True):
+class MissingVariable(Struct, frozen=True):
     """A variable the definition names and the environment lacks."""
 
     where: str
     """The key that needs it, such as `env.TOKEN`."""
     variable: str | None
-    """Its name, where showing it could not show a secret."""
+    """Its name, unless that could be a secret itself."""
     effect: str
 
 
@@ -44,41 +43,48 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     always_load: bool = False
     lifecycle: str = "lazy"
     auto_approve: tuple[str, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingVariable, ...] = ()
     inputs: tuple[str, ...] = ()
-    """What would be asked for at the start."""
+    """What the person would be asked for at the start."""
     trusted_by: str | None = None
-    """Another tool's word that it trusts the project: information only."""
+    """Another tool that trusts the project: information only."""
     shadowed: tuple[RowSource, ...] = ()
     merged: tuple[str, ...] = ()
     """Other files that contribute to the definition."""
 
 
-def get(inventory: Inventory, name: str, env: Mapping[str, str]) -> Details:
-    """The definition in force under a name.
+def get_details(inventory: Inventory, name: str, env: Mapping[str, str]) -> Details:
+    """The definition that wins under a name.
 
     Raises:
-        UnknownServer: nothing goes by that name.
+        UnknownServer: no server has that name.
     """
     choice = inventory.find(name)
     definition = choice.definition
     common = {
-        "server": winner(choice),
+        "server": describe_winner(choice),
         "key": definition.origin.key,
         "standing": choice.standing,
         "disabled_by": definition.config.disabled_by,
         "trusted_by": definition.marked_by,
-        "shadowed": tuple(source(other.origin) for other in choice.shadowed),
+        "shadowed": tuple(describe_source(other.origin) for other in choice.shadowed),
         "merged": definition.origin.layers,
     }
+    # A broken definition still owns its name, but nothing else is known of it.
     if isinstance(definition.config, Broken):
         return Details(**common)  # type: ignore[arg-type]
-    return Details(**common, **_details(definition.config, env))  # type: ignore[arg-type]
+    return Details(**common, **_describe_config(definition.config, env))  # type: ignore[arg-type]
 
 
-def missing(config: ServerConfig, env: Mapping[str, str]) -> tuple[Missing, ...]:
+def find_missing_variables(config: ServerConfig, env: Mapping[str, str]) -> tuple[MissingVariable, ...]:
     """Each variable that a start would need and the environment does not have."""
-    return tuple(_missing(config, env))
+    missing: list[MissingVariable] = []
+    for key, template in _list_templates(config.connection):
+        missing += _find_unset(key, template, env)
+    if isinstance(config.connection, Stdio):
+        absent = [name for name in config.connection.pass_env if name not in env]
+        missing += [MissingVariable("pass_env", name, "is not passed on") for name in absent]
+    return tuple(missing)
 
 
 _EFFECTS = {
@@ -89,66 +95,71 @@ _EFFECTS = {
 }
 
 
-def _missing(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Missing]:
-    for where, template in templates(config):
-        for variable in template.variables:
-            bare = is_bare_name(template)
-            if variable.name in env or variable.default is not None or (bare and variable.unset == "literal"):
-                continue
-            yield Missing(where, None if bare else variable.name, _EFFECTS[variable.unset])
-    for name in config.connection.pass_env if isinstance(config.connection, Stdio) else ():
-        if name not in env:
-            yield Missing("pass_env", name, "is not passed on")
+def _find_unset(key: str, template: Template, env: Mapping[str, str]) -> Iterator[MissingVariable]:
+    # A value such as `TOKEN` may be the name of a variable, or a secret that looks like one: it is not shown, and if it
+    # would stay as written, nothing is missing.
+    is_bare = is_bare_name(template)
+    for variable in template.variables:
+        if variable.name in env or variable.default is not None:
+            continue
+        if is_bare and variable.unset == "literal":
+            continue
+        yield MissingVariable(key, None if is_bare else variable.name, _EFFECTS[variable.unset])
 
 
-def templates(config: ServerConfig) -> Iterator[tuple[str, Template]]:
-    """Every string of a definition with the key it stands under."""
-    match config.connection:
-        case Stdio() as it:
-            yield "command", it.command
-            yield from (("args", arg) for arg in it.args)
-            yield from ((f"env.{name}", value) for name, value in it.env.items())
-            yield from ((key, value) for key, value in (("envFile", it.env_file), ("cwd", it.cwd)) if value)
-        case Http() as it:
-            yield "url", it.url
-            yield from ((f"headers.{name}", value) for name, value in it.headers.items())
+def _list_templates(connection: Connection) -> Iterator[tuple[str, Template]]:
+    """Every string of a definition that may hold placeholders, with its key."""
+    match connection:
+        case Stdio() as program:
+            yield "command", program.command
+            for arg in program.args:
+                yield "args", arg
+            for name, value in program.env.items():
+                yield f"env.{name}", value
+            if program.env_file:
+                yield "envFile", program.env_file
+            if program.cwd:
+                yield "cwd", program.cwd
+        case Http() as remote:
+            yield "url", remote.url
+            for name, value in remote.headers.items():
+                yield f"headers.{name}", value
 
 
-def _details(config: ServerConfig, env: Mapping[str, str]) -> dict[str, object]:
+def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, object]:
     return {
-        **_connection(config),
+        **_describe_connection(config.connection),
         "required": config.required,
-        "start_timeout": _finite(config.start_timeout),
-        "call_timeout": _finite(config.call_timeout),
+        "start_timeout": finite_seconds(config.start_timeout),
+        "call_timeout": finite_seconds(config.call_timeout),
         "tools_allow": config.tools_allow,
         "tools_deny": config.tools_deny,
         "oauth": config.oauth is not None and config.oauth.enabled,
         "always_load": config.always_load,
         "lifecycle": config.lifecycle,
         "auto_approve": config.auto_approve,
-        "missing": missing(config, env),
-        "inputs": tuple(dict.fromkeys(_inputs(config))),
+        "missing": find_missing_variables(config, env),
+        "inputs": _list_inputs(config.connection),
     }
 
 
-def _connection(config: ServerConfig) -> dict[str, object]:
-    match config.connection:
-        case Stdio() as it:
+def _describe_connection(connection: Connection) -> dict[str, object]:
+    match connection:
+        case Stdio() as program:
             return {
-                "env": {name: mask(value) for name, value in it.env.items()},
-                "pass_env": it.pass_env,
-                "env_file": it.env_file and it.env_file.text,
-                "cwd": it.cwd and it.cwd.text,
+                "env": {name: mask(value) for name, value in program.env.items()},
+                "pass_env": program.pass_env,
+                "env_file": program.env_file and program.env_file.text,
+                "cwd": program.cwd and program.cwd.text,
             }
-        case Http() as it:
-            headers = {name: mask(value) for name, value in it.headers.items()}
-            return {"headers": headers, "headers_helper": it.headers_helper is not None}
+        case Http() as remote:
+            headers = {name: mask(value) for name, value in remote.headers.items()}
+            return {"headers": headers, "headers_helper": remote.headers_helper is not None}
 
 
-def _inputs(config: ServerConfig) -> Iterator[str]:
-    for _, template in templates(config):
-        yield from (part.id for part in template.parts if isinstance(part, InputPart))
-
-
-def _finite(seconds: float | None) -> float | None:
-    return None if seconds is None or math.isinf(seconds) else seconds
+def _list_inputs(connection: Connection) -> tuple[str, ...]:
+    """The ids of what the person would be asked for, each once, in the order of the definition."""
+    found: dict[str, None] = {}
+    for _, template in _list_templates(connection):
+        found |= {part.id: None for part in template.parts if isinstance(part, InputPart)}
+    return tuple(found)

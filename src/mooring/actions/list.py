@@ -1,4 +1,4 @@
-"""`list`: one row for each name, exactly as the command line promises it."""
+"""`list`: one row for each name, in the shape that the command line promises to other programs."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.approved import is_in_force
+from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_url
@@ -18,12 +18,16 @@ Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "faile
 
 
 class RowSource(Struct, frozen=True):
+    """Where a definition was written."""
+
     tool: str
     scope: str
     path: str | None
 
 
 class Shadow(Struct, frozen=True):
+    """A definition that the one in the row wins over."""
+
     tool: str
     path: str | None
 
@@ -40,7 +44,7 @@ class Proposal(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One definition, and how it stands. Values that can hold secrets are not part of it."""
+    """One definition and its status. Values that can hold secrets are not part of it."""
 
     name: str
     transport: Transport | None
@@ -68,59 +72,70 @@ class ServerListing(Struct, frozen=True):
     servers: tuple[Row, ...]
     problems: tuple[Problem, ...]
     waiting: tuple[str, ...] = ()
-    """The project's servers that nobody has judged as they are now."""
+    """The project's servers that nobody has decided about as they are now."""
+
+
+UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
+"""A project's definition waits for a decision; a rejected one does not, until it changes."""
 
 
 def list_servers(inventory: Inventory, *, all: bool = False) -> ServerListing:
-    """Every name with the definition that counts; with `all`, each shadowed definition as well."""
-    waiting = tuple(choice.name for choice in inventory.choices if choice.standing in ("unseen", "changed"))
-    return ServerListing(1, tuple(_rows(inventory, all)), inventory.problems, waiting)
+    """Every name with the definition that wins; with `all`, each shadowed definition as well."""
+    waiting = tuple(choice.name for choice in inventory.choices if choice.standing in UNDECIDED)
+    return ServerListing(1, tuple(_list_rows(inventory, all)), inventory.problems, waiting)
 
 
-def _rows(inventory: Inventory, all: bool) -> Iterator[Row]:
+def _list_rows(inventory: Inventory, all: bool) -> Iterator[Row]:
     for choice in inventory.choices:
-        yield winner(choice)
-        for definition in choice.shadowed if all else ():
-            approved = is_in_force(inventory.standing(definition))
-            yield _row(definition, approved, shadowed_by=source(choice.definition.origin))
+        yield describe_winner(choice)
+        if all:
+            yield from _describe_shadowed(inventory, choice)
 
 
-def winner(choice: Choice) -> Row:
-    """The row of the definition that counts."""
-    return _row(
+def _describe_shadowed(inventory: Inventory, choice: Choice) -> Iterator[Row]:
+    winner = describe_source(choice.definition.origin)
+    for definition in choice.shadowed:
+        approved = is_in_force(inventory.standing(definition))
+        yield _make_row(definition, approved, shadowed_by=winner)
+
+
+def describe_winner(choice: Choice) -> Row:
+    """The row of the definition that wins."""
+    return _make_row(
         choice.definition,
         choice.approved,
         shadows=tuple(Shadow(other.origin.tool, other.origin.path) for other in choice.shadowed),
-        proposed=_proposal(choice.proposed) if choice.proposed else None,
+        proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,
     )
 
 
-def _row(definition: RankedDefinition, approved: bool, **rest: Any) -> Row:
+def _make_row(definition: RankedDefinition, approved: bool, **rest: Any) -> Row:
     config = definition.config
-    command, args, url = target(config)
+    command, args, url = split_target(config)
     return Row(
         name=config.name,
         transport=config.transport,
         command=command,
         args=args,
         url=url,
-        source=source(config.origin),
+        source=describe_source(config.origin),
         enabled=config.enabled,
         approved=approved,
-        status=_status(config, approved),
+        status=_find_status(config, approved),
         error=config.problem.message if isinstance(config, Broken) else None,
-        timeout=_timeout(config),
+        timeout=None if isinstance(config, Broken) else finite_seconds(config.call_timeout),
         **rest,
     )
 
 
-def source(origin: Origin) -> RowSource:
+def describe_source(origin: Origin) -> RowSource:
+    """Where a definition was written, without the keys that lead to it."""
     return RowSource(origin.tool, origin.scope, origin.path)
 
 
-def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
-    """Command, arguments and address as written, but for a password in the address."""
+def split_target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
+    """Command, arguments and address as written, except for a password in the address."""
     if isinstance(config, Broken):
         return None, (), None
     match config.connection:
@@ -130,13 +145,14 @@ def target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], 
             return None, (), hide_in_url(url.text)
 
 
-def _proposal(definition: RankedDefinition) -> Proposal:
+def _describe_proposal(definition: RankedDefinition) -> Proposal:
     config = definition.config
-    command, args, url = target(config)
-    return Proposal(config.transport, command, args, url, source(config.origin), config.enabled)
+    command, args, url = split_target(config)
+    return Proposal(config.transport, command, args, url, describe_source(config.origin), config.enabled)
 
 
-def _status(config: ServerConfig | Broken, approved: bool) -> Status:
+def _find_status(config: ServerConfig | Broken, approved: bool) -> Status:
+    # In this order: one that is switched off is listed as such, even if it is broken or was never approved.
     if not config.enabled:
         return "disabled"
     if isinstance(config, Broken):
@@ -144,6 +160,8 @@ def _status(config: ServerConfig | Broken, approved: bool) -> Status:
     return "idle" if approved else "unapproved"
 
 
-def _timeout(config: ServerConfig | Broken) -> float | None:
-    seconds = None if isinstance(config, Broken) else config.call_timeout
-    return None if seconds is None or math.isinf(seconds) else seconds
+def finite_seconds(seconds: float | None) -> float | None:
+    """The seconds, or `None` for no limit: JSON has no infinity."""
+    if seconds is None or math.isinf(seconds):
+        return None
+    return seconds

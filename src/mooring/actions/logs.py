@@ -1,4 +1,4 @@
-"""`logs`: what a server wrote."""
+"""`logs`: finds the server whose log is meant."""
 
 import os
 
@@ -8,11 +8,11 @@ from mooring.inventory.load import Inventory
 from mooring.servers.log import log_path
 
 
-def server_of(inventory: Inventory, name: str, where: Where) -> str:
+def find_logged_server(inventory: Inventory, name: str, where: Where) -> str:
     """The server whose log is meant; one that is no longer configured may have left one.
 
     Raises:
-        UnknownServer: nothing goes by that name, and nothing is left of it.
+        UnknownServer: no server has that name, and there is no log of one.
     """
     try:
         return inventory.find(name).name

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from time import time
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -20,8 +20,12 @@ from mooring.servers.server import Server
 What: TypeAlias = Literal["resources", "templates", "prompts"]
 
 
+_CAPABILITIES: Final[Mapping[What, str]] = {"resources": "resources", "templates": "resources", "prompts": "prompts"}
+"""The capability under which a server says that it has any."""
+
+
 class Offered(Struct, frozen=True):
-    """What was found, by whom it is offered, and why some could not be asked, by server."""
+    """What was found, each item with its server, and by server why some could not be asked."""
 
     items: tuple[Item, ...]
     failed: Mapping[str, str] = {}
@@ -30,28 +34,17 @@ class Offered(Struct, frozen=True):
 async def list_offered(host: Host, what: What, deadline: Deadline, name: str | None = None) -> Offered:
     """The resources, templates or prompts of one server, or of all that have any.
 
-    Raises: as `Host.server`, and ServerError, for one; for all, that is in `failed`.
+    Raises: as `Host.server`, and ServerError, for one; for all, errors are in `failed`.
     """
-    if name is not None:
-        server = host.server(name)
-        async with deadline.covering(server.name, f"the list of its {what}"):
-            return Offered(tuple(await _ask(host, what, server.name)))
-    failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
-    servers = [server for name, server in sorted(host.servers.items()) if server.name == name]
-    asked = [server for server in servers if server.name not in failed and _may_have(server, what)]
-    answers = await asyncio.gather(*(_attempt(host, what, server.name, deadline) for server in asked))
-    found: list[Item] = []
-    for server, answer in zip(asked, answers, strict=True):
-        if isinstance(answer, MooringError):
-            failed[server.name] = answer
-        else:
-            found += answer
-    return Offered(tuple(found), {name: str(why) for name, why in sorted(failed.items())})
+    if name is None:
+        return await _list_all(host, what, deadline)
+    server = host.server(name)
+    return Offered(tuple(await _ask(host, what, server.name, deadline)))
 
 
 async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> Reading:
-    """What stands in a resource. Raises: as `Host.server`, and ServerError."""
-    async with deadline.covering(name, uri):
+    """The content of a resource. Raises: as `Host.server`, and ServerError."""
+    async with deadline.enforce(name, uri):
         return await host.read(name, uri)
 
 
@@ -62,63 +55,101 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
         ConfigError: there is no such prompt, or its arguments do not fit; nothing was asked for.
         UnknownServer, ServerDisabled, NotApproved, ServerError: as `Host.prompt`.
     """
-    given = _pairs(words)
-    async with deadline.covering(server, name):
+    arguments = _parse_pairs(words)
+    async with deadline.enforce(server, name):
         known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
         owner = host.server(server).name
-        _check(owner, _find(owner, known, name), given)
-        return await host.prompt(server, name, given)
+        _check_arguments(owner, _find_prompt(owner, known, name), arguments)
+        return await host.prompt(server, name, arguments)
 
 
-async def _ask(host: Host, what: What, name: str) -> list[Item]:
-    match what:
-        case "resources":
-            return await host.resources(name)
-        case "templates":
-            return await host.templates(name)
-        case "prompts":
-            return await host.prompts(name)
+# --- asking servers -------------------------------------------------------------------------------------------------
 
 
-async def _attempt(host: Host, what: What, name: str, deadline: Deadline) -> list[Item] | MooringError:
+async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
+    # A server that failed moments ago would take the whole deadline again; it is reported with that failure instead.
+    failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
+    asked = [name for name in _list_own_names(host) if name not in failed and _may_have(host.servers[name], what)]
+    answers = await asyncio.gather(*(_try_ask(host, what, name, deadline) for name in asked))
+    found: list[Item] = []
+    for name, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, MooringError):
+            failed[name] = answer
+        else:
+            found += answer
+    return Offered(tuple(found), {name: str(error) for name, error in sorted(failed.items())})
+
+
+def _list_own_names(host: Host) -> list[str]:
+    """Each server by its own name: an alias leads to the same server, which is asked once."""
+    return sorted(name for name, server in host.servers.items() if server.name == name)
+
+
+def _may_have(server: Server, what: What) -> bool:
+    """Whether it has to be asked: a server that said recently that it has none is not started for this."""
+    offer = server.offer
+    if offer is None or not offer.fresh(time(), LATELY):
+        return True
+    return offer.hello.offers(_CAPABILITIES[what])
+
+
+async def _try_ask(host: Host, what: What, name: str, deadline: Deadline) -> list[Item] | MooringError:
     try:
-        async with deadline.covering(name, f"the list of its {what}"):
-            return await _ask(host, what, name)
+        return await _ask(host, what, name, deadline)
     except MooringError as error:
         return error
 
 
-def _may_have(server: Server, what: What) -> bool:
-    """Whether it must be asked: one that said lately that it has none need not be started."""
-    capability = "prompts" if what == "prompts" else "resources"
-    offer = server.offer
-    return offer is None or not offer.fresh(time(), LATELY) or offer.hello.offers(capability)
+async def _ask(host: Host, what: What, name: str, deadline: Deadline) -> list[Item]:
+    async with deadline.enforce(name, f"the list of its {what}"):
+        match what:
+            case "resources":
+                return await host.resources(name)
+            case "templates":
+                return await host.templates(name)
+            case "prompts":
+                return await host.prompts(name)
 
 
-def _pairs(words: Sequence[str]) -> dict[str, str]:
-    made = {}
+# --- the arguments of a prompt --------------------------------------------------------------------------------------
+
+
+def _parse_pairs(words: Sequence[str]) -> dict[str, str]:
+    # The protocol has only strings here, so unlike a tool's arguments no value is read as JSON.
+    pairs = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value.")
-        made[key] = value
-    return made
+        pairs[key] = value
+    return pairs
 
 
-def _find(server: str, known: Sequence[Prompt], name: str) -> Prompt:
-    found = next((prompt for prompt in known if prompt.name == name), None)
-    if found is None:
-        near = nearest(name, [prompt.name for prompt in known])
-        guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring prompts` shows what it has."
-        raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
-    return found
+def _find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
+    for prompt in known:
+        if prompt.name == name:
+            return prompt
+    near = nearest(name, [prompt.name for prompt in known])
+    guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring prompts` shows what it has."
+    raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
 
 
-def _check(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
-    known = [argument.name for argument in prompt.arguments or ()]
-    for missing in (a.name for a in prompt.arguments or () if a.required and a.name not in given):
-        raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {missing}; add {missing}=VALUE.")
-    for extra in (name for name in given if name not in known):
-        near = nearest(extra, known, 1)
-        guess = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known) or 'none'}."
-        raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {extra}. {guess}")
+def _check_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
+    """Refuse what the server would refuse, with a better message and before it is asked."""
+    arguments = prompt.arguments or ()
+    for argument in arguments:
+        if argument.required and argument.name not in given:
+            missing = argument.name
+            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {missing}; add {missing}=VALUE.")
+    known = [argument.name for argument in arguments]
+    for name in given:
+        if name not in known:
+            guess = _guess_argument(name, known)
+            raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {name}. {guess}")
+
+
+def _guess_argument(name: str, known: list[str]) -> str:
+    near = nearest(name, known, 1)
+    if near:
+        return f"Did you mean {near[0]}?"
+    return f"It has {', '.join(known) or 'none'}."

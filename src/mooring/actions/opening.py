@@ -1,7 +1,7 @@
 """How a face opens a host: on everything that is configured, or on the one server that was named for it alone.
 
-This is the only place that opens one. Actions are given the open host, so that a chat, a program or a background host
-can run them too.
+Only this file opens one. Actions are given the open host, so that a chat, a program or a background host can run them
+too.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from mooring.actions.deadline import SLACK, Deadline
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.problem import Problem
-from mooring.core.template import literal
+from mooring.core.template import Template, literal
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
 from mooring.host.host import Host
@@ -33,10 +33,16 @@ T = TypeVar("T")
 Transport: TypeAlias = Literal["auto", "http", "sse"]
 
 STARTING_SHARE = 0.95
-"""The part of the whole time that a server may take to start: its own error says more than the end of the whole."""
+"""The share of the whole time that a server may take to start: its own error says more than that the time is up."""
 
 LATELY = 600.0
-"""For so many seconds a list of everything believes that a server failed, and a list that was given no time to live."""
+"""Seconds for which a listing of all servers believes that a server failed, and a list without a time to live.
+
+Without it, each `mooring tools` would wait the whole deadline for every server that hangs, and start again every server
+that sends a time to live of zero, as the newest SDKs do unasked.
+"""
+
+_ADHOC = Origin("mooring", "cli", None)
 
 
 def _ignore_problem(_: Problem) -> None:
@@ -58,52 +64,55 @@ class ServerTarget(Struct, frozen=True, kw_only=True):
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What the command line says of the servers to talk to."""
+    """What the command line says about the servers to talk to."""
 
     request: Viewpoint
     adhoc: ServerConfig | None = None
-    """The one server, where it was named by its command or address."""
+    """The one server to talk to, if the person named it by its command or address."""
     env: Mapping[str, str] = {}
-    """What the person gives to the server they name, on top of what its definition says."""
+    """Variables that the person passes to the server they name, on top of those in its definition."""
     timeout: float | None = None
-    """Seconds for everything, from the start to the result."""
+    """Seconds for everything, from start to result."""
     guard: Guard | None = None
     permissions: CommandPermissions = CommandPermissions()
     warn: Callable[[str, str], None] = _ignore_lack
-    """Called with a server and what it has to go without."""
+    """Called with a server and a sentence on the value it has to start without."""
     tell: Callable[[Problem], None] = _ignore_problem
-    """Called with what went wrong beside the work, once all is done."""
+    """Called once everything is done, with what went wrong besides the work."""
 
     def __repr__(self) -> str:
-        return f"<Setup of {self.alone or self.request.cwd}>"
+        # Short, and without env: its values may be secrets.
+        return f"<Setup of {self.adhoc_name or self.request.cwd}>"
 
     @property
-    def alone(self) -> str:
-        """The name of the one server, where it needs not be named."""
+    def adhoc_name(self) -> str:
+        """The name of the ad hoc server, which the person doesn't have to type; empty if there is none."""
         return self.adhoc.name if self.adhoc is not None else ""
 
 
 async def run_on_host(
     setup: Setup, work: Callable[[Host, Deadline], Awaitable[T]], *, named: str = "", start_required: bool = False
 ) -> T:
-    """Do some work on a host on which nothing starts by itself, except required servers where that is wanted.
+    """Run `work` on a host on which no server starts by itself, except required ones with `start_required`.
 
-    `named` is the server, or the `server.tool`, that the person named. The deadline covers everything, from the
-    reading of the configuration on.
+    `named` is the server, or the `server.tool`, that the person named. The deadline covers everything, including the
+    reading of the configuration.
 
-    Raises: ConfigError; UnknownServer where something is given to a server that nobody knows; what the work raises.
+    Raises: ConfigError; UnknownServer if variables are passed to a server that doesn't exist; what the work raises.
     """
     deadline = Deadline(setup.timeout)
     adhoc = [setup.adhoc] if setup.adhoc is not None else None
     options = HostOptions(
         request=setup.request,
         servers=adhoc,
-        policy=setup.permissions.mode or "allow",  # whoever types a call has allowed it; a deny still refuses it
+        # A call that a person types is itself the permission; a deny rule still refuses it.
+        policy=setup.permissions.mode or "allow",
         rules=setup.permissions.rules,
         bypass_reason=BYPASSED if setup.permissions.mode else "you typed it",
         guard=setup.guard,
+        # What is configured nowhere leaves nothing in the catalog on disk.
         remember=adhoc is None,
-        adapt=partial(_adapt, setup=setup, named=named or setup.alone, start_required=start_required),
+        adapt=partial(_adapt, setup=setup, named=named or setup.adhoc_name, start_required=start_required),
         warn=setup.warn,
     )
     async with open_host(options, setup.tell) as host:
@@ -112,7 +121,7 @@ async def run_on_host(
 
 @asynccontextmanager
 async def open_host(options: HostOptions, tell: Callable[[Problem], None] = _ignore_problem) -> AsyncIterator[Host]:
-    """An open host, and its guard closed after it; `tell` hears in the end what went wrong beside the work."""
+    """An open host, closed before its guard; `tell` gets what went wrong besides the work, at the end."""
     host = Host(options)
     try:
         async with options.guard or nullcontext(), host:
@@ -125,80 +134,93 @@ async def open_host(options: HostOptions, tell: Callable[[Problem], None] = _ign
 async def connect_servers(
     host: Host, deadline: Deadline, servers: Iterable[str] | None = None, *, refresh: bool = True
 ) -> dict[str, MooringError]:
-    """Connect these servers, or all, side by side, and say what failed, by server. Raises: as `Host.server`.
+    """Connect these servers, or all, at once, and return what failed, by server. Raises: as `Host.server`.
 
-    With neither names nor `refresh`, what was learned of a server lately is not asked for once more.
+    With neither names nor `refresh`, servers that were asked recently are not asked again.
     """
-    within = None if deadline.seconds is None else deadline.left + SLACK
-    trusted = 0.0 if refresh or servers is not None else LATELY
+    within = None if deadline.seconds is None else deadline.seconds_left + SLACK
+    # A person who names a server, or wants fresh lists, is not answered from memory.
+    trusted = LATELY if servers is None and not refresh else 0.0
     errors = await host.ready(within, servers=servers, refresh=refresh, trusted=trusted)
-    return {name: deadline.worded(error, "to being connected") for name, error in errors.items()}
+    return {name: deadline.reword(error, "to being connected") for name, error in errors.items()}
 
 
-def config_errors(host: Host) -> tuple[Problem, ...]:
-    """What is wrong with the configuration; what went wrong since is told at the end."""
-    return tuple(problem for problem in host.problems if problem.level == "error" and problem not in host.troubles)
+def find_config_errors(host: Host) -> tuple[Problem, ...]:
+    """What is wrong with the configuration; troubles that came up since are reported when the host is closed."""
+    errors = [problem for problem in host.problems if problem.level == "error"]
+    return tuple(problem for problem in errors if problem not in host.troubles)
 
 
-def adhoc_config(target: ServerTarget) -> ServerConfig:
+def make_adhoc_config(target: ServerTarget) -> ServerConfig:
     """The definition of a server that is named by its command or its address. Raises: ConfigError."""
-    origin = Origin("mooring", "cli", None)
     if target.url is not None:
-        from mooring.wire.http.address import parse_address  # only where there is an address
-
-        headers = {name: literal(value) for name, value in target.headers.items()}
-        reached = Http(literal(target.url), headers, transport=target.transport)
-        return ServerConfig(name=parse_address(target.url).name, origin=origin, connection=reached)
+        return _make_http_config(target, target.url)
     command, *args = argv = split_command(target.command)
-    env = {name: literal(value) for name, value in target.env.items()}
-    program = Stdio(literal(command), tuple(map(literal, args)), env)
-    return ServerConfig(name=derive_server_name(argv), origin=origin, connection=program)
+    program = Stdio(literal(command), tuple(map(literal, args)), _make_literals(target.env))
+    return ServerConfig(name=derive_server_name(argv), origin=_ADHOC, connection=program)
+
+
+def _make_http_config(target: ServerTarget, url: str) -> ServerConfig:
+    # Loaded here: a call of a program needs nothing of what speaks HTTP.
+    from mooring.wire.http.address import parse_address
+
+    connection = Http(literal(url), _make_literals(target.headers), transport=target.transport)
+    return ServerConfig(name=parse_address(url).name, origin=_ADHOC, connection=connection)
+
+
+def _make_literals(values: Mapping[str, str]) -> dict[str, Template]:
+    """Values that are taken as they are: the shell has already expanded what the person typed."""
+    return {name: literal(value) for name, value in values.items()}
 
 
 # --- a configuration for one command --------------------------------------------------------------------------------
 
 
 def _adapt(admitted: Admitted, *, setup: Setup, named: str, start_required: bool) -> Admitted:
+    """The admitted servers, adapted to one command."""
     if setup.adhoc is not None:
-        admitted = _in_project(admitted, setup.request)
-    receiver = _find_receiver(admitted, named) if setup.env and setup.adhoc is None else ""
-    wanted = {
-        name: for_one_command(approved, setup, setup.env if name == receiver else {}, start_required)
-        for name, approved in admitted.wanted.items()
-    }
+        admitted = _apply_project_rules(admitted, setup.request)
+    wanted = {name: _adapt_server(approved, setup, start_required) for name, approved in admitted.wanted.items()}
+    # The variables of an ad hoc server are part of its definition already.
+    if setup.env and setup.adhoc is None:
+        receiver = _find_receiver(admitted, named)
+        if receiver in wanted:
+            wanted[receiver] = _add_env(wanted[receiver], setup.env)
     return replace(admitted, wanted=wanted)
 
 
-def _in_project(admitted: Admitted, request: Viewpoint) -> Admitted:
-    """A server that a person names inside a project is still called by the project's rules."""
+def _apply_project_rules(admitted: Admitted, request: Viewpoint) -> Admitted:
+    """The same with the project's settings: its rules hold for an ad hoc server that is called inside it, too."""
     if not request.project:
         return admitted
     root = files.project_folders(request.cwd)[-1]
     return replace(admitted, root=root, settings=load(request.where, root))
 
 
-def for_one_command(approved: Approved, setup: Setup, env: Mapping[str, str], start_required: bool = False) -> Approved:
-    """The same server for one command: started when it is needed, with what was given for it, in the time there is."""
-    config = replace(approved.config, lifecycle="lazy", required=approved.config.required and start_required)
+def _adapt_server(approved: Approved, setup: Setup, start_required: bool) -> Approved:
+    """The same server for one command: started only when it is needed, and within the time of the command."""
+    # A command starts only what it needs, even if a definition says "eager" or "required".
+    required = approved.config.required and start_required
+    config = replace(approved.config, lifecycle="lazy", required=required)
     if setup.timeout is not None:
         config = replace(config, start_timeout=setup.timeout * STARTING_SHARE)
-    if env:
-        config = replace(config, connection=_add_env(config, env))
     return replace(approved, config=config)
 
 
-def _add_env(config: ServerConfig, env: Mapping[str, str]) -> Stdio:
+def _add_env(approved: Approved, env: Mapping[str, str]) -> Approved:
+    config = approved.config
     if not isinstance(config.connection, Stdio):
         raise ConfigError(f"{config.name} is reached by its address; -e is for servers that are programs.")
-    added = {name: literal(value) for name, value in env.items()}
-    return replace(config.connection, env={**config.connection.env, **added})
+    program = replace(config.connection, env={**config.connection.env, **_make_literals(env)})
+    return replace(approved, config=replace(config, connection=program))
 
 
 def _find_receiver(admitted: Admitted, named: str) -> str:
-    """The server that the person means by what they named, as it is called where it is started."""
+    """The server that the person means by `named`, under its own name if that is an alias."""
     if not named:
         raise ConfigError("-e gives a variable to one server; name the server.")
     known = (*admitted.wanted, *admitted.aliases, *admitted.refused)
+    # A catalog without tools takes names apart just as the call will, so that both find the same server.
     catalog = Catalog(ToolSource(name, (), None, known=False) for name in known)
     try:
         name = catalog.server(named)

@@ -1,13 +1,16 @@
-"""`pins`: the tools that were approved, and those that are held back because they are not what was."""
+"""`pins`: the tools that were approved, and those that are held back because they are not what was approved."""
+
+from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mooring.core.approved import Approved
 from mooring.core.where import Where
 from mooring.display.text import problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
-from mooring.permissions.pins import HeldTools, ToolChange
+from mooring.permissions.pins import HeldTools
+from mooring.servers.server import Server
 
 
 class HeldTool(Struct, frozen=True):
@@ -19,41 +22,34 @@ class HeldTool(Struct, frozen=True):
     diff: str
 
 
-class PinnedServer(Struct, frozen=True):
-    """One server: how many of its tools were approved, when, and which wait."""
+class PinnedServer(Struct, frozen=True, kw_only=True):
+    """One server: how many of its tools were approved, when, and which are held back."""
 
     server: str
-    tools: int
-    at: str | None
-    held: tuple[HeldTool, ...]
+    tools: int = 0
+    at: str | None = None
+    held: tuple[HeldTool, ...] = ()
     problem: str | None = None
     """Why the record of what was approved cannot be used."""
 
 
-def pinned(host: Host, where: Where, server: str | None = None) -> tuple[PinnedServer, ...]:
+def list_pinned(host: Host, where: Where, server: str | None = None) -> tuple[PinnedServer, ...]:
     """Every server whose tools are pinned, as far as its tools are known; with a name, that one alone.
 
     Raises: as `Host.server`.
     """
-    names = [host.server(server).name] if server is not None else list(host.servers)
     held = host.held()
-    rows = [_row(host.servers[name].approved, where, held.get(name, HeldTools())) for name in sorted(names)]
-    return tuple(row for row in rows if row.at is not None or row.problem is not None or server is not None)
+    if server is not None:
+        return (_describe_pin(host.server(server), where, held),)
+    rows = [_describe_pin(found, where, held) for _, found in sorted(host.servers.items())]
+    # A server whose tools were never approved has nothing to show, unless the person asks about it.
+    return tuple(row for row in rows if row.at is not None or row.problem is not None)
 
 
-def _row(approved: Approved, where: Where, held: HeldTools) -> PinnedServer:
-    key = pins.make_key(approved)
-    pin, problem = pins.load(where, key) if key is not None else (None, None)
-    known, at = (len(pin.tools), pin.at or None) if pin is not None else (0, None)
-    return PinnedServer(
-        approved.name, known, at, _waiting(held), problem_line(problem, where.home) if problem else None
-    )
-
-
-def approve(host: Host, server: str) -> tuple[str, ...]:
+def approve_tools(host: Host, server: str) -> tuple[str, ...]:
     """Let a server's tools be called as they are known now; returns the names of those that were held back.
 
-    Raises: as `Host.server`; FileError where it cannot be put on record.
+    Raises: as `Host.server`; FileError if it cannot be recorded.
     """
     name = host.server(server).name
     held = host.held().get(name, HeldTools())
@@ -61,8 +57,20 @@ def approve(host: Host, server: str) -> tuple[str, ...]:
     return tuple(sorted(held.names))
 
 
-def _waiting(held: HeldTools) -> tuple[HeldTool, ...]:
-    def shown(kind: str, changes: tuple[ToolChange, ...]) -> list[HeldTool]:
-        return [HeldTool(change.tool, kind, change.diff) for change in changes]
+def _describe_pin(server: Server, where: Where, held: Mapping[str, HeldTools]) -> PinnedServer:
+    key = pins.make_key(server.approved)
+    pin, problem = pins.load(where, key) if key is not None else (None, None)
+    row = PinnedServer(
+        server=server.name,
+        held=_describe_held(held.get(server.name, HeldTools())),
+        problem=problem_line(problem, where.home) if problem else None,
+    )
+    if pin is None:
+        return row
+    return replace(row, tools=len(pin.tools), at=pin.at or None)
 
-    return (*shown("changed", held.changed), *shown("new", held.new))
+
+def _describe_held(held: HeldTools) -> tuple[HeldTool, ...]:
+    changed = [HeldTool(change.tool, "changed", change.diff) for change in held.changed]
+    new = [HeldTool(change.tool, "new", change.diff) for change in held.new]
+    return (*changed, *new)

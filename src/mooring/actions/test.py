@@ -1,4 +1,4 @@
-"""`test`: one server, from its definition to its farewell, step by step and timed."""
+"""`test`: connects to one server step by step, from its definition to its end, and times each step."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -12,6 +12,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
+from mooring.core.tool import Listing, Tool
 from mooring.core.where import Where
 from mooring.display.text import short_path
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
@@ -23,16 +24,18 @@ from mooring.servers.launch.prepare import Endpoint, Launch
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 
-Name: TypeAlias = Literal["definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"]
+StepName: TypeAlias = Literal[
+    "definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"
+]
 
 PING = 10.0
-"""How many seconds an answer to a ping may take."""
+"""Seconds that the answer to a ping may take."""
 
 
 class Step(Struct, frozen=True):
-    """One step, how long it took, and what is to be known of it."""
+    """One step, how long it took, and what a person should know about it."""
 
-    step: Name
+    step: StepName
     ok: bool
     seconds: float
     detail: str = ""
@@ -53,22 +56,22 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
 async def test(
     host: Host, name: str, show: Callable[[Step], None], deadline: Deadline, *, where: Where, began: float
 ) -> Found:
-    """Connect to one server and show each step as it is done; `began` is when the configuration was read first.
+    """Connect to one server and show each step when it is done; `began` is when the command began to read files.
 
     Raises:
         UnknownServer, ServerDisabled, NotApproved, ConfigError: it cannot be started.
-        ServerError: it could be, and failed; TimedOut where it was not in time.
+        ServerError: it could be, and failed; TimedOut if it was not in time.
     """
     config = host.definition(name)
     if isinstance(config, ServerConfig):
-        show(Step("definition", True, perf_counter() - began, _describe(config, where.home)))
+        show(Step("definition", True, perf_counter() - began, _describe_definition(config, where.home)))
     server = host.server(name)
     show(Step("approval", True, 0.0, _describe_approval(server.approved)))
-    async with deadline.covering(server.name, "to being tried"):
+    async with deadline.enforce(server.name, "to being tried"):
         return await _try(server, show, where, deadline.seconds)
 
 
-def _describe(config: ServerConfig, home: str) -> str:
+def _describe_definition(config: ServerConfig, home: str) -> str:
     origin = config.origin
     if origin.path is None:
         return f"{config.transport}, as given"
@@ -84,26 +87,27 @@ def _describe_approval(approved: Approved) -> str:
 async def _try(server: Server, show: Callable[[Step], None], where: Where, seconds: float | None) -> Found:
     trial = _Trial(server.config, show)
 
-    def values_known(ready: Launch | Endpoint) -> None:
-        trial.done("values", " ".join(map(str, ready.omitted)))
+    def show_values(ready: Launch | Endpoint) -> None:
+        trial.finish("values", " ".join(map(str, ready.omitted)))
 
     try:
-        limits = _limits(server, seconds)
-        async with server.try_once(limits, on_ready=values_known, on_stage=trial.passed) as session:
-            trial.opened(session)
+        limits = _choose_limits(server, seconds)
+        async with server.try_once(limits, on_ready=show_values, on_stage=trial.add_stage) as session:
+            trial.show_session(session)
+            # The stateless era has no ping: the session would send `server/discover`, which has just been answered.
             if session.era == "handshake":
-                trial.done("ping", await _ping(session))
+                trial.finish("ping", await _ping(session))
             held, _ = pins.check_tools(where, server.approved, session.tools.items)
-            found = _found(session, len(held.names))
+            found = _describe_session(session, len(held.names))
     except ServerError as error:
-        trial.failed(error)
+        trial.show_failure(error)
         raise
-    trial.done("close")
+    trial.finish("close")
     return found
 
 
 async def _ping(session: Session) -> str:
-    """Ask for a sign of life; a refusal is one too."""
+    """Ping the server; an error it answers with is a sign of life, too, and is returned as text."""
     try:
         await session.ping(Timeout(PING, PING))
     except RpcError as error:
@@ -112,60 +116,79 @@ async def _ping(session: Session) -> str:
 
 
 class _Trial:
-    """Shows each step of one attempt, with the time since the one before."""
+    """Shows each step of one attempt, with the time since the step before.
+
+    Steps of the connection are collected first and shown once it is made: what the first attempt over HTTP came
+    through is forgotten when SSE is tried next.
+    """
 
     def __init__(self, config: ServerConfig, show: Callable[[Step], None]) -> None:
         self._show = show
         self._since = perf_counter()
-        self._passed: list[tuple[Name, float]] = []
-        self._told: dict[Name, str] = {}
-        way: Name = "start" if isinstance(config.connection, Stdio) else "reach"
-        self._steps: dict[Stage, Name] = {
+        self._passed: list[tuple[StepName, float]] = []
+        self._details: dict[StepName, str] = {}
+        way: StepName = "start" if isinstance(config.connection, Stdio) else "reach"
+        self._steps: dict[Stage, StepName] = {
             "spawn": way, "connect": way, "handshake": "handshake", "list": "tools", "call": "ping",
         }  # fmt: skip
 
-    def done(self, step: Name, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
+    def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
+        """Show a step that ended now, or at the given time."""
         at = at or perf_counter()
         self._show(Step(step, ok, at - self._since, detail))
         self._since = at
 
-    def passed(self, stage: Stage) -> None:
-        """The connection came through a stage; one that is begun again in another way starts over."""
+    def add_stage(self, stage: Stage) -> None:
+        """Note that the connection has passed a stage."""
         if stage == "connect":
             self._passed.clear()
         self._passed.append((self._steps[stage], perf_counter()))
 
-    def opened(self, session: Session) -> None:
-        """Show how it came to be. Raises: ServerError where it has no tools because they cannot be listed."""
-        tools, info = session.tools, session.hello.server_info
-        who = f"{info.name} {info.version}".strip()
-        self._told["handshake"] = f"protocol {session.hello.protocol_version}, {session.era} era: {who or 'nameless'}"
+    def show_session(self, session: Session) -> None:
+        """Show the steps that led to the session. Raises: ServerError if its tools cannot be listed."""
+        self._details["handshake"] = _describe_handshake(session)
+        tools = session.tools
         if tools.note and not tools.items:
             raise ServerError(session.server, tools.note, stage="list")
-        unusable = f", {len(tools.rejected)} that cannot be used" if tools.rejected else ""
-        self._told["tools"] = f"{len(tools.items)}{unusable}{f'. {tools.note}' if tools.note else ''}"
+        self._details["tools"] = _describe_tools(tools)
         self._show_passed()
 
-    def failed(self, error: ServerError) -> None:
-        step: Name = "values" if isinstance(error, Unresolved) else self._steps[error.stage]
+    def show_failure(self, error: ServerError) -> None:
+        """Show the steps before the one that failed, and the failure."""
+        step: StepName = "values" if isinstance(error, Unresolved) else self._steps[error.stage]
         self._show_passed(but=step)
-        self.done(step, str(error), ok=False)
+        self.finish(step, str(error), ok=False)
 
-    def _show_passed(self, but: Name | None = None) -> None:
+    def _show_passed(self, but: StepName | None = None) -> None:
         for step, at in self._passed:
             if step != but:
-                self.done(step, self._told.get(step, ""), at=at)
+                self.finish(step, self._details.get(step, ""), at=at)
         self._passed.clear()
 
 
-def _limits(server: Server, seconds: float | None) -> Limits:
-    # A person who names no time wants to see a first `npx` or `docker` start through, whatever it downloads.
+def _describe_handshake(session: Session) -> str:
+    info = session.hello.server_info
+    name = f"{info.name} {info.version}".strip() or "nameless"
+    return f"protocol {session.hello.protocol_version}, {session.era} era: {name}"
+
+
+def _describe_tools(tools: Listing[Tool]) -> str:
+    text = f"{len(tools.items)}"
+    if tools.rejected:
+        text += f", {len(tools.rejected)} that cannot be used"
+    if tools.note:
+        text += f". {tools.note}"
+    return text
+
+
+def _choose_limits(server: Server, seconds: float | None) -> Limits:
+    # Without --timeout, a first `npx` or `docker` start may take as long as it needs to download its program.
     if seconds is None and may_install(server.config):
         return replace(server.limits, connect=max(server.limits.connect, INSTALL_TIMEOUT))
     return server.limits
 
 
-def _found(session: Session, held: int) -> Found:
+def _describe_session(session: Session, held: int) -> Found:
     info = session.hello.server_info
     return Found(
         protocol_version=session.hello.protocol_version,

@@ -1,13 +1,13 @@
-"""`tools`: what all servers offer, or one, as far as it is known; those that are not known are asked."""
+"""`tools`: the tools of all servers, or of one; only servers whose tools are not known are asked."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import config_errors, connect_servers
+from mooring.actions.opening import connect_servers, find_config_errors
 from mooring.core.problem import Problem
 from mooring.core.status import Idle, StatusWord, status_error, status_word
 from mooring.core.tool import Listing, Tool
@@ -18,7 +18,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 
 
 class ServerTools(Struct, frozen=True, kw_only=True):
-    """How one server stands, and what it listed."""
+    """The status of one server, and what it listed."""
 
     name: str
     status: StatusWord
@@ -29,27 +29,27 @@ class ServerTools(Struct, frozen=True, kw_only=True):
 
 
 class ToolListing(Struct, frozen=True):
-    """What is offered, by whom, and what is missing."""
+    """The tools that are offered, their servers, and what is missing."""
 
     entries: tuple[CatalogEntry, ...]
     peers: tuple[ServerTools, ...]
     failed: Mapping[str, str]
     """Why a server could not be asked, by name."""
     waiting: tuple[str, ...] = ()
-    """The project's servers that nobody has let start."""
+    """The project's servers that nobody has approved."""
     problems: tuple[Problem, ...] = ()
     held: Mapping[str, int] = {}
     """How many tools of a server are held back, because they are not what was approved."""
     note: str = ""
-    """Why a search went by words alone, where it might have gone by meaning too."""
+    """Why a search compared words only, if it could have compared meanings too."""
     healthy: bool = True
-    """Whether everything that was named, or is required, is there."""
+    """Whether every server that was named, or is required, is available."""
 
 
 FOUND = 10
-"""So many tools are given for a search."""
+"""How many tools a search returns."""
 LEARNING = 5.0
-"""Seconds that a search waits for what tools mean; what is learned by then is kept for the next."""
+"""Seconds that a search waits for the meaning of tools; what is learned by then is kept for the next search."""
 
 
 async def list_tools(
@@ -57,34 +57,27 @@ async def list_tools(
 ) -> ToolListing:
     """The tools of one server, or of all; with `refresh`, every server is asked again.
 
-    With `search`, those that fit best, the best first.
+    With `search`, the tools that fit best, the best first.
 
     Raises:
         UnknownServer, ServerDisabled, NotApproved, ConfigError: the named server cannot be asked.
-        ServerError: it could be, and failed; TimedOut where it was not in time. Without a name, that is in `failed`.
+        ServerError: it could be, and failed; TimedOut if it was not in time. Without a name, that is in `failed`.
     """
     if name is None:
         errors = await _connect_all(host, deadline, refresh)
-        return await _fitting(host, _all(host, errors), search)
-    server = host.server(name)
-    errors = await connect_servers(host, deadline, [name], refresh=refresh)
-    if errors:
-        raise next(iter(errors.values()))
-    return await _fitting(host, _one(host, server), search)
-
-
-async def _fitting(host: Host, found: ToolListing, words: str | None) -> ToolListing:
-    """The same with no tools but those that fit the words."""
-    if words is None:
-        return found
-    note = await host.learn(words, LEARNING)
-    offered = {entry.name for entry in found.entries}
-    best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
-    return replace(found, entries=tuple(best[:FOUND]), note=note)
+        listing = _describe_all(host, errors)
+    else:
+        server = host.server(name)
+        errors = await connect_servers(host, deadline, [name], refresh=refresh)
+        if errors:
+            raise next(iter(errors.values()))
+        listing = _describe_one(host, server)
+    return listing if search is None else await _search(host, listing, search)
 
 
 async def _connect_all(host: Host, deadline: Deadline, refresh: bool) -> dict[str, MooringError]:
-    """What failed; those that are required are asked in any case."""
+    """Connect every server whose tools are not known, and return what failed."""
+    # Required servers are connected even if their tools are known: whether they are there decides the exit code.
     required = [name for name, server in host.servers.items() if server.config.required]
     first, rest = await asyncio.gather(
         connect_servers(host, deadline, required), connect_servers(host, deadline, refresh=refresh)
@@ -92,57 +85,91 @@ async def _connect_all(host: Host, deadline: Deadline, refresh: bool) -> dict[st
     return {**first, **rest}
 
 
-def _one(host: Host, server: Server) -> ToolListing:
-    unlisted = _unlisted(server)
-    entries = tuple(_entries(host, server))
-    peer = _peer(server.name, server, host, None)
-    failed = {server.name: unlisted} if unlisted else {}
-    return ToolListing(entries, (peer,), failed, held=_held(host, [server.name]), healthy=not unlisted)
+async def _search(host: Host, listing: ToolListing, words: str) -> ToolListing:
+    """The same listing with only the tools that fit the words."""
+    note = await host.learn(words, LEARNING)
+    offered = {entry.name for entry in listing.entries}
+    best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
+    return replace(listing, entries=tuple(best[:FOUND]), note=note)
 
 
-def _all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
-    servers = dict(sorted(host.servers.items()))
-    failed = {name: str(why) for name, why in errors.items() if name in servers and not isinstance(why, NotApproved)}
-    failed |= {name: why for name, server in servers.items() if (why := _unlisted(server))}
-    own = (server for name, server in servers.items() if server.name == name)
+def _describe_one(host: Host, server: Server) -> ToolListing:
+    missing = _explain_missing_tools(server)
     return ToolListing(
-        entries=tuple(entry for server in own for entry in _entries(host, server)),
-        peers=tuple(_peer(name, servers.get(name), host, errors.get(name)) for name in host.status()),
-        failed=dict(sorted(failed.items())),
-        waiting=tuple(name for name, why in errors.items() if isinstance(why, NotApproved)),
-        problems=config_errors(host),
-        held=_held(host, list(servers)),
-        healthy=not any(server.config.required and name in failed for name, server in servers.items()),
+        entries=_list_entries(host, server),
+        peers=(_describe_server(server.name, server, host, None),),
+        failed={server.name: missing} if missing else {},
+        held=_count_held(host, [server.name]),
+        healthy=not missing,
     )
 
 
-def _held(host: Host, names: list[str]) -> dict[str, int]:
+def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
+    servers = dict(sorted(host.servers.items()))
+    entries: list[CatalogEntry] = []
+    for name, server in servers.items():
+        # An alias leads to the same server: its tools are listed once, under the server's own name.
+        if server.name == name:
+            entries += _list_entries(host, server)
+    failed = _describe_failures(servers, errors)
+    return ToolListing(
+        entries=tuple(entries),
+        peers=tuple(_describe_server(name, servers.get(name), host, errors.get(name)) for name in host.status()),
+        failed=failed,
+        waiting=tuple(name for name, error in errors.items() if isinstance(error, NotApproved)),
+        problems=find_config_errors(host),
+        held=_count_held(host, servers),
+        healthy=not any(servers[name].config.required for name in failed),
+    )
+
+
+def _describe_failures(servers: Mapping[str, Server], errors: Mapping[str, MooringError]) -> dict[str, str]:
+    """Why servers have no tools to list; those that wait for approval are no failures."""
+    failed = {}
+    for name, error in errors.items():
+        if name in servers and not isinstance(error, NotApproved):
+            failed[name] = str(error)
+    for name, server in servers.items():
+        missing = _explain_missing_tools(server)
+        if missing:
+            failed[name] = missing
+    return dict(sorted(failed.items()))
+
+
+def _explain_missing_tools(server: Server) -> str:
+    """Why a connected server has no tools, if it could not list them."""
+    if server.offer is None or server.tools:
+        return ""
+    return server.offer.tools.note
+
+
+def _count_held(host: Host, names: Container[str]) -> dict[str, int]:
     return {name: len(held.names) for name, held in host.held().items() if name in names}
 
 
-def _entries(host: Host, server: Server) -> Iterator[CatalogEntry]:
-    """Its tools in its own order: whoever wrote it may have put what belongs together side by side."""
+def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:
+    """Its tools in its own order: its author may have put those that belong together side by side."""
     offered = {entry.tool: entry for entry in host.tools if entry.server == server.name}
-    return (offered[tool.name] for tool in server.tools if tool.name in offered)
+    return tuple(offered[tool.name] for tool in server.tools if tool.name in offered)
 
 
-def _unlisted(server: Server) -> str:
-    """Why it has no tools, where it could not list them."""
-    return server.offer.tools.note if server.offer is not None and not server.tools else ""
-
-
-def _peer(name: str, server: Server | None, host: Host, failure: MooringError | None) -> ServerTools:
+def _describe_server(name: str, server: Server | None, host: Host, failure: MooringError | None) -> ServerTools:
     status = host.status()[name]
-    why = str(failure) if failure is not None else status_error(status)
-    how = "failed" if isinstance(status, Idle) and server is not None and failure is not None else status_word(status)
-    if server is None or server.offer is None:
-        return ServerTools(name=name, status=how, error=why)
+    word = status_word(status)
+    error = status_error(status) if failure is None else str(failure)
+    if server is None:
+        return ServerTools(name=name, status=word, error=error)
+    # A failure that is only remembered leaves the server idle here; to a person it has failed all the same.
+    if failure is not None and isinstance(status, Idle):
+        word = "failed"
+    if server.offer is None:
+        return ServerTools(name=name, status=word, error=error)
     info = server.offer.hello.server_info
     return ServerTools(
         name=name,
-        status=how,
-        error=why,
+        status=word,
+        error=error,
         server_info={"name": info.name, "version": info.version},
-        tools=len(tuple(_entries(host, server))),
+        tools=len(_list_entries(host, server)),
         listing=server.offer.tools,
     )

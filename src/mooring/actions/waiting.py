@@ -1,4 +1,4 @@
-"""What an action and the face that called it say to each other while it lasts."""
+"""What an action and the face that called it exchange while it runs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
@@ -7,14 +7,14 @@ from mooring.core.result import Progress
 from mooring.core.tool import Tool
 
 Fill: TypeAlias = Callable[[str, Tool], Mapping[str, Any]]
-"""Makes the arguments of a call for a server's tool, by its schema."""
+"""Makes the arguments of a call for a server's tool, guided by its schema."""
 
 
 class Watcher(Protocol):
-    """What a face is told while it waits."""
+    """Follows a call while a face waits for it."""
 
-    def connected(self) -> None:
+    def on_connected(self) -> None:
         """The server is up."""
 
-    def progress(self, step: Progress) -> None:
-        """The call has come further."""
+    def on_progress(self, step: Progress) -> None:
+        """The call made progress."""

@@ -1,4 +1,4 @@
-"""`watch`: each change of a resource, or of what a tool answers, as it comes."""
+"""`watch`: reports each change of a resource, or of a tool's answer, as it comes."""
 
 import asyncio
 import re
@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from math import inf
 from typing import Final
 
-from mooring.actions.arguments import filled
+from mooring.actions.arguments import build_arguments
 from mooring.actions.deadline import Deadline
 from mooring.core.event import Updated
 from mooring.errors import ConfigError, ServerError, TimedOut
 from mooring.host.host import Host
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 
+# The scheme of an address (RFC 3986). What has none is the name of a tool.
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -27,47 +28,53 @@ async def watch(
     interval: float | None = None,
     count: int | None = None,
 ) -> None:
-    """Tell of each change of a resource, named by its address, or of a tool's answer; of `count` of them at most.
+    """Report each change of a resource, named by its address, or of a tool's answer; at most `count` of them.
 
-    A resource is watched as its server allows; with an `interval`, it is looked at every so many seconds. When the
-    deadline passes, the watch is over.
+    A resource is watched as its server allows; with an `interval`, it is read every so many seconds. When the
+    deadline passes, the watch ends.
 
     Raises:
-        TimedOut: the server was not connected in time, or was watched for as long as there was time.
-        ConfigError: what to watch cannot be understood.
+        TimedOut: the server was not connected in time, or the deadline passed while it was watched.
+        ConfigError: the target cannot be understood.
         UnknownServer, UnknownTool, ServerDisabled, NotApproved: it cannot be watched.
         ServerError: the server could not be reached, or is gone for good.
     """
+    # Before anything is watched: a change that comes at once must not be missed.
     events = host.events()
-    async with deadline.covering(server, "to being connected"):
+    async with deadline.enforce(server, "to being connected"):
         await host.server(server).session()
     changes = 0
     try:
         async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
-            watched = await _begin(host, server, target, words, interval)
-            async for event in _of(events, watched):
+            watched = await _start_watch(host, server, target, words, interval)
+            async for event in _filter_events(events, watched):
                 tell(event)
                 if event.ended:
                     raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
+                # An error that may pass, such as a failed read, is reported but is no change.
                 if event.error is None:
                     changes += 1
                 if changes == count:
                     return
     except TimeoutError:
-        raise _over(host.server(server).name, target, deadline.seconds or 0.0, changes) from None
+        raise _make_timeout(host.server(server).name, target, deadline.seconds or 0.0, changes) from None
 
 
-def _over(server: str, target: str, seconds: float, changes: int) -> TimedOut:
+_FEW: Final = {0: "no change", 1: "1 change"}
+
+
+def _make_timeout(server: str, target: str, seconds: float, changes: int) -> TimedOut:
+    """The error for the end of the time; it exits like any timeout, but the server did answer."""
     error = TimedOut(server, target, seconds)
-    many = "no change" if not changes else "1 change" if changes == 1 else f"{changes} changes"
-    error.args = (f"{target} of {server} was watched for {seconds:g} s, and that time is over: {many}.",)
+    counted = _FEW.get(changes, f"{changes} changes")
+    error.args = (f"{target} of {server} was watched for {seconds:g} s, and that time is over: {counted}.",)
     return error
 
 
-async def _begin(host: Host, server: str, target: str, words: Sequence[str], interval: float | None) -> Watch:
+async def _start_watch(host: Host, server: str, target: str, words: Sequence[str], interval: float | None) -> Watch:
     if not _ADDRESS.match(target):
         entry = await host.find(f"{host.server(server).name}.{target}")
-        arguments = filled(entry.server, entry.definition, words)
+        arguments = build_arguments(entry.server, entry.definition, words)
         return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:
         raise ConfigError(f"{target} is the address of a resource; only tools take arguments.")
@@ -76,7 +83,7 @@ async def _begin(host: Host, server: str, target: str, words: Sequence[str], int
     return await host.poll(server, uri=target, interval=interval)
 
 
-async def _of(events: AsyncIterator[object], watched: Watch) -> AsyncIterator[Updated]:
+async def _filter_events(events: AsyncIterator[object], watched: Watch) -> AsyncIterator[Updated]:
     async for event in events:
         if isinstance(event, Updated) and event.watch == watched.id:
             yield event

@@ -1,8 +1,8 @@
-"""`why`: which definitions of a name exist, which one counts, and by which rule."""
+"""`why`: which definitions of a name exist, which one wins, and by which rule."""
 
 from msgspec import Struct
 
-from mooring.actions.list import RowSource, source
+from mooring.actions.list import RowSource, describe_source
 from mooring.core.config import Broken
 from mooring.discovery.choose import explain
 from mooring.discovery.scan import RankedDefinition
@@ -10,7 +10,7 @@ from mooring.inventory.load import Inventory
 
 
 class Candidate(Struct, frozen=True):
-    """One definition of the name and why it counts or does not."""
+    """One definition of the name and why it wins or does not."""
 
     source: RowSource
     key: tuple[str | int, ...]
@@ -20,32 +20,37 @@ class Candidate(Struct, frozen=True):
 
 
 class Reasons(Struct, frozen=True):
+    """Every definition of one name, highest first, and the other names of the same connection."""
+
     name: str
     candidates: tuple[Candidate, ...]
     aliases: tuple[str, ...]
 
 
-def why(inventory: Inventory, name: str) -> Reasons:
+def explain_choice(inventory: Inventory, name: str) -> Reasons:
     """Every definition of a name, highest first.
 
     Raises:
-        UnknownServer: nothing goes by that name.
+        UnknownServer: no server has that name.
     """
     choice = inventory.find(name)
-    others = [*choice.shadowed, *([choice.proposed] if choice.proposed else [])]
-    everyone = sorted([choice.definition, *others], key=lambda definition: definition.rank)
-    candidates = tuple(_candidate(inventory, choice.definition, definition) for definition in everyone)
+    definitions = [choice.definition, *choice.shadowed]
+    # What an unapproved project proposes ranks above the person's own, and still does not win.
+    if choice.proposed:
+        definitions.append(choice.proposed)
+    ranked = sorted(definitions, key=lambda definition: definition.rank)
+    candidates = tuple(_describe_candidate(inventory, choice.definition, definition) for definition in ranked)
     return Reasons(choice.name, candidates, choice.aliases)
 
 
-def _candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
+def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
     standing = inventory.standing(definition)
     wins = definition is winner
-    reason = _state(definition) if wins else explain(winner, definition, standing)
-    return Candidate(source(definition.origin), definition.origin.key, wins, standing, reason)
+    reason = _describe_winner(definition) if wins else explain(winner, definition, standing)
+    return Candidate(describe_source(definition.origin), definition.origin.key, wins, standing, reason)
 
 
-def _state(definition: RankedDefinition) -> str:
+def _describe_winner(definition: RankedDefinition) -> str:
     config = definition.config
     if config.disabled_by:
         return f"counts, and is switched off by {config.disabled_by}"

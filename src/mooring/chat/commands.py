@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.actions.arguments import arguments
+from mooring.actions.arguments import parse_arguments
 from mooring.chat import servers
 from mooring.chat.conversation import Conversation
 from mooring.core.near import nearest
@@ -137,7 +137,7 @@ async def _tools(chat: CommandFace, words: str) -> None:
 async def _call(chat: CommandFace, rest: str) -> None:
     name, *words = _split_words(rest)
     tool = await chat.conversation.find_tool(name)
-    await chat.conversation.registry.call(tool.name, arguments(words, tool.schema))
+    await chat.conversation.registry.call(tool.name, parse_arguments(words, tool.schema))
 
 
 def _split_words(text: str) -> list[str]:

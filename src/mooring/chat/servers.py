@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from time import time
 
-from mooring.actions.list import target
+from mooring.actions.list import split_target
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.status import (
     Connected,
@@ -149,7 +149,7 @@ def _describe_connecting(status: Connecting) -> str:
 
 def describe_target(config: ServerConfig) -> str:
     """The command or the address of a server."""
-    command, args, url = target(config)
+    command, args, url = split_target(config)
     if url is not None:
         return safe(url)
     return quote_command((command or "", *args))

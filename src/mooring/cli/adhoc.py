@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from mooring.actions.opening import ServerTarget, Setup, adhoc_config, run_on_host
+from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
@@ -60,7 +60,7 @@ def setup(options: Globals, given: Mapping[str, Any]) -> Setup:
     """What to open a host on. Raises: ConfigError."""
     plain = opening(options, given["timeout"])
     if is_adhoc(given):
-        return replace(plain, adhoc=adhoc_config(_target(plain, given)))
+        return replace(plain, adhoc=make_adhoc_config(_target(plain, given)))
     if given["header"] or given["transport"] != "auto":
         raise ConfigError("-H and --transport go with --url; a configured server has its own in its definition.")
     return replace(plain, env=_variables(plain, given))
@@ -107,10 +107,10 @@ def first(setup: Setup, words: Sequence[str], *more: str) -> tuple[str, ...]:
 
     Raises: click.UsageError.
     """
-    wanted = more if setup.alone else ("SERVER", *more)
+    wanted = more if setup.adhoc_name else ("SERVER", *more)
     if len(words) < len(wanted):
         raise click.UsageError(f"Name {' and '.join(wanted[len(words) :])}.")
-    return (setup.alone, *words) if setup.alone else tuple(words)
+    return (setup.adhoc_name, *words) if setup.adhoc_name else tuple(words)
 
 
 def label(given: Mapping[str, Any], name: str) -> str:

@@ -164,11 +164,11 @@ _A_WORD = r"[\w.:@/+-]+"
 
 def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """`server.tool`, as far as it is known without asking, for a shell."""
-    from mooring.actions.complete import tools
+    from mooring.actions.complete import complete_tools
 
     try:
         options = current(ctx)
-        found = tools(options.inventory(remember=False), options.request().where, incomplete)
+        found = complete_tools(options.inventory(remember=False), options.request().where, incomplete)
     except MooringError:
         return []
     return [name for name in found if re.fullmatch(_A_WORD, name)]

@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions.arguments import LIMIT, filled
+from mooring.actions.arguments import LIMIT, build_arguments
 from mooring.actions.call import call
 from mooring.actions.deadline import Deadline
 from mooring.cli.adhoc import label, on_host, server_options, setup
@@ -53,10 +53,10 @@ def command(
         words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
     opening = replace(setup(options, server), permissions=permissions)
     # A name with dots in it is the tool's own where the server was named by its command or address.
-    name = f"{opening.alone}.{tool}" if opening.alone else tool
+    name = f"{opening.adhoc_name}.{tool}" if opening.adhoc_name else tool
 
     def fill(owner: str, found: Tool) -> Mapping[str, Any]:
-        return filled(owner, found, words, given)
+        return build_arguments(owner, found, words, given)
 
     async def work(host: Host, deadline: Deadline) -> bool:
         result = await call(host, name, fill, ticker, deadline)

@@ -7,7 +7,7 @@ import sys
 import click
 import msgspec
 
-from mooring.actions.logs import server_of
+from mooring.actions.logs import find_logged_server
 from mooring.cli.base import Command, Globals, complete_server, current
 from mooring.core.where import Where
 from mooring.display.text import safe
@@ -25,7 +25,7 @@ def command(ctx: click.Context, name: str, on: bool, lines: int) -> None:
     """What a server wrote on stderr and in log messages, whichever mooring started it."""
     options = current(ctx)
     where = options.request().where
-    server = server_of(options.inventory(), name, where)
+    server = find_logged_server(options.inventory(), name, where)
     if on:
         asyncio.run(_follow(options, where, server, lines))
         return

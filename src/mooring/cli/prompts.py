@@ -20,7 +20,7 @@ def command(ctx: click.Context, /, name: str | None, **server: Any) -> None:
     """The prompts of all configured servers, or of one: what `mooring prompt` takes."""
     options = current(ctx)
     opening = setup(options, server)
-    wanted = name or opening.alone or None
+    wanted = name or opening.adhoc_name or None
     with Ticker(options, label(server, name or "the servers")):
         found = on_host(
             opening, lambda host, deadline: list_offered(host, "prompts", deadline, wanted), named=wanted or ""

@@ -24,7 +24,7 @@ def command(ctx: click.Context, /, name: str | None, templates: bool, **server: 
     options = current(ctx)
     what: What = "templates" if templates else "resources"
     opening = setup(options, server)
-    wanted = name or opening.alone or None
+    wanted = name or opening.adhoc_name or None
     with Ticker(options, label(server, name or "the servers")):
         found = on_host(opening, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted or "")
     if options.json:

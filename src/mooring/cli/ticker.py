@@ -38,18 +38,18 @@ class Ticker:
 
     def clear(self) -> None:
         """Take the line away: something else is to be shown."""
-        self.connected()
+        self.on_connected()
         if self._drawn:
             self._draw("")
         self._drawn = False
 
-    def connected(self) -> None:
+    def on_connected(self) -> None:
         """It has started."""
         self._starting.cancel()
         if self._starting.is_alive():
             self._starting.join()
 
-    def progress(self, step: Progress) -> None:
+    def on_progress(self, step: Progress) -> None:
         if self._quiet:
             return
         total = f"/{step.total:g}" if step.total is not None else ""
@@ -59,9 +59,9 @@ class Ticker:
         else:
             click.echo(safe(text), err=True)
 
-    def pending(self, names: Sequence[str]) -> None:
+    def on_pending(self, names: Sequence[str]) -> None:
         """These are still on their way."""
-        self.connected()
+        self.on_connected()
         if self._live:
             self._draw(f"connecting {', '.join(names)} …" if names else "")
 

@@ -53,7 +53,7 @@ def command(
 
 def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
     opening = setup(options, server)
-    name = name or opening.alone or None
+    name = name or opening.adhoc_name or None
 
     async def work(host: Host, deadline: Deadline) -> ToolListing:
         found = await list_tools(host, deadline, name, refresh=refresh, search=search)
@@ -74,12 +74,12 @@ def _show(options: Globals, found: ToolListing, opening: Setup, name: str | None
         _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
         return
     # Where the options name the one server, `mooring call` takes the tool's name alone.
-    shown = "{tool}" if opening.alone else "{server}.{tool}"
+    shown = "{tool}" if opening.adhoc_name else "{server}.{tool}"
     _print_tools([(shown.format(server=entry.server, tool=entry.tool), entry.definition) for entry in found.entries])
     if not found.entries and not found.failed:
         _tell_nothing(options, found, name, search)
     for peer in found.peers:
-        _tell_lack("" if opening.alone else f"{peer.name}.", peer.listing)
+        _tell_lack("" if opening.adhoc_name else f"{peer.name}.", peer.listing)
     if found.note and not options.quiet:
         click.echo(found.note, err=True)
 
@@ -99,7 +99,7 @@ def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, 
     from mooring.actions.cost import count_cost  # loads the registry
 
     opening = setup(options, server)
-    name = name or opening.alone or None
+    name = name or opening.adhoc_name or None
     with Ticker(options, name or "the servers that are not known yet"):
         found = on_host(
             opening, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""

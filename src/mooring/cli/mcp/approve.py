@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import click
 
-from mooring.actions.approve import ApprovalQuestion, decide, questions
+from mooring.actions.approve import ApprovalQuestion, decide, list_questions
 from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
 from mooring.display.text import columns, quote_argument, quote_command, safe, short_path
 from mooring.inventory.load import Inventory
@@ -50,7 +50,7 @@ def _asked(
 ) -> tuple[ApprovalQuestion, ...]:
     if bool(names) == everything:
         raise click.UsageError("Name the servers to decide about, or give --all.")
-    asked = questions(inventory, names, options.request().where)
+    asked = list_questions(inventory, names, options.request().where)
     if not asked and not options.json:
         click.echo("Nothing waits for approval here.", err=True)
     return asked

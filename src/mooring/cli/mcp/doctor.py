@@ -2,7 +2,7 @@
 
 import click
 
-from mooring.actions.doctor import Finding, doctor
+from mooring.actions.doctor import Finding, diagnose
 from mooring.cli.base import Command, current, print_json
 from mooring.display.text import safe, short_path
 
@@ -13,7 +13,7 @@ def command(ctx: click.Context) -> None:
     """What to mend, each with the command that mends it. Nothing is started; exits 1 if anything is unhealthy."""
     options = current(ctx)
     where = options.request().where
-    report = doctor(options.inventory(), where)
+    report = diagnose(options.inventory(), where)
     if options.json:
         print_json({"healthy": report.healthy, "files": report.files, "findings": report.findings})
     else:

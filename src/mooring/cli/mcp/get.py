@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from mooring.actions.get import Details, get
+from mooring.actions.get import Details, get_details
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.display.text import columns, quote_command, safe, short_path
 
@@ -16,7 +16,7 @@ def command(ctx: click.Context, name: str) -> None:
     """One server's definition in full. Values of env and headers are masked."""
     options = current(ctx)
     where = options.request().where
-    details = get(options.inventory(), name, where.env)
+    details = get_details(options.inventory(), name, where.env)
     if options.json:
         print_json(details)
         return

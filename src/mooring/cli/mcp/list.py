@@ -54,18 +54,20 @@ def print_listing(options: Globals, listing: ServerListing) -> None:
 def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
     """Connect to every server and print what became of it; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
-    from mooring.actions.check import check, healthy
+    from mooring.actions.check import check, is_healthy
     from mooring.cli.adhoc import on_host, opening
     from mooring.cli.ticker import Ticker
     from mooring.cli.warn import warn
 
     with Ticker(options, "the servers") as ticker:
-        live = on_host(opening(options, timeout), lambda host, deadline: check(host, listing, deadline, ticker.pending))
+        live = on_host(
+            opening(options, timeout), lambda host, deadline: check(host, listing, deadline, ticker.on_pending)
+        )
     print_listing(options, live)
     known = {row.name: row.error for row in listing.servers}
     failed = {row.name: row.error for row in live.servers if row.error and row.error != known[row.name]}
     warn(options, failed=failed)
-    return OK if healthy(live) else UNHEALTHY
+    return OK if is_healthy(live) else UNHEALTHY
 
 
 def as_json(listing: ServerListing) -> dict[str, object]:

@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from mooring.actions.pins import PinnedServer, approve, pinned
+from mooring.actions.pins import PinnedServer, approve_tools, list_pinned
 from mooring.cli.base import Command, Globals, complete_server, current, print_json
 from mooring.display.text import quote_argument, safe
 from mooring.host.open import open
@@ -27,11 +27,11 @@ async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool
     async with open(request=request) as host:
         if refresh:
             await host.ready(servers=[server] if server else None, refresh=True)
-        rows = pinned(host, request.where, server)
+        rows = list_pinned(host, request.where, server)
         if agreed and server is not None:
             _show(rows, err=True)
-            approved = approve(host, server)
-            rows = pinned(host, request.where, server)
+            approved = approve_tools(host, server)
+            rows = list_pinned(host, request.where, server)
             click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
     if options.json:
         print_json({"servers": rows})

@@ -53,7 +53,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             print_json(_data(name, steps, None, error))
         tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
         explain(error)
-        _help(options, name, error, adhoc=bool(opening.alone))
+        _help(options, name, error, adhoc=bool(opening.adhoc_name))
         ctx.exit(exit_code(error))
     if options.json:
         print_json(_data(name, steps, found, None))

@@ -2,7 +2,7 @@
 
 import click
 
-from mooring.actions.why import Candidate, why
+from mooring.actions.why import Candidate, explain_choice
 from mooring.cli.base import Command, complete_server, current, print_json
 from mooring.display.text import safe, short_path
 
@@ -13,7 +13,7 @@ from mooring.display.text import safe, short_path
 def command(ctx: click.Context, name: str) -> None:
     """Which definitions of a name exist, which one counts, and by which rule."""
     options = current(ctx)
-    reasons = why(options.inventory(), name)
+    reasons = explain_choice(options.inventory(), name)
     if options.json:
         print_json(reasons)
         return
