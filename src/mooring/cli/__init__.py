@@ -5,8 +5,8 @@ import os
 import sys
 from typing import NoReturn
 
-SELDOM = 100_000
-"""After so many new objects the collector looks for garbage: while modules load there is none to find."""
+GC_THRESHOLD = 100_000
+"""How many new objects trigger the garbage collector: while modules load, there is no garbage to find."""
 STARTERS = (
     "chat",
     "call",
@@ -20,77 +20,92 @@ STARTERS = (
     "mcp reconnect",
 )
 """Commands that start servers: their guard starts while the rest is loaded."""
-ASKED = ("tools", "mcp list", "mcp ls")
-"""Commands that start servers only where one of these options says so."""
-ASKING = ("--server", "--url", "--refresh", "--check")
+LISTINGS = ("tools", "mcp list", "mcp ls")
+"""Commands that may answer from the cache."""
+CONNECTING = ("--server", "--url", "--refresh", "--check")
+"""Options with which a listing starts servers."""
 VALUED = ("--cwd", "--config")
 """Global options whose value is the next word."""
+NO_CHAT = ("-h", "--help", "--version", "--json")
+"""Options with which `mooring` alone opens no chat."""
 
 
 def main() -> None:
     """The command `mooring`."""
-    gc.set_threshold(SELDOM)
+    gc.set_threshold(GC_THRESHOLD)
     try:
-        begun = _begin() if _starts(sys.argv[1:]) else None
+        guard = _start_ahead() if _will_start_servers(sys.argv[1:]) else None
+        # Loaded only now: click and the rest take longer than the guard needs to start.
         from mooring.cli.app import run
 
-        code = run(sys.argv[1:], begun)
+        code = run(sys.argv[1:], guard)
     except KeyboardInterrupt:
         code = 130
-    _leave(code)
+    _exit(code)
 
 
-def _leave(code: int) -> NoReturn:
-    """End at once: all is closed by now, and to take hundreds of modules apart costs a short command a sixth."""
+def _exit(code: int) -> NoReturn:
+    """End at once: everything is closed by now, and unloading hundreds of modules takes a sixth of a short command."""
     threading = sys.modules.get("threading")
-    if threading is None or threading.active_count() == 1:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError, AttributeError):
-            pass  # the interpreter says what it could not write
-        else:
-            os._exit(code)
-    sys.exit(code)
+    # The thread that imports aiohttp is waited for: OpenSSL must not be cleaned up under it.
+    if threading is not None and threading.active_count() > 1:
+        sys.exit(code)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        # The interpreter reports what it could not write.
+        sys.exit(code)
+    os._exit(code)
 
 
-def _starts(words: list[str]) -> bool:
-    command = _command(words)
-    if not command and sys.stdin is not None and sys.stdin.isatty():
-        return not {"-h", "--help", "--version", "--json"} & {*words}  # the chat
-    return command in STARTERS or (command in ASKED and any(word in ASKING for word in words))
+def _will_start_servers(words: list[str]) -> bool:
+    """A guess from the bare words, before there is anything to parse them with; a wrong one costs time, no more."""
+    command = _find_command(words)
+    is_typed = sys.stdin is not None and sys.stdin.isatty()
+    if not command and is_typed:
+        return not _any_of(NO_CHAT, words)
+    if command in LISTINGS:
+        return _any_of(CONNECTING, words)
+    return command in STARTERS
 
 
-def _command(words: list[str]) -> str:
-    """The first word that is neither an option nor the value of one; after `mcp`, the one after it too."""
+def _any_of(options: tuple[str, ...], words: list[str]) -> bool:
+    return not set(options).isdisjoint(words)
+
+
+def _find_command(words: list[str]) -> str:
+    """The first word that is neither an option nor the value of one; after `mcp`, the next such word, too."""
     found: list[str] = []
-    expected = iter(words)
-    for word in expected:
-        if not word.startswith("-"):
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif not word.startswith("-"):
             found.append(word)
-            if word != "mcp" or len(found) > 1:
+            if found != ["mcp"]:
                 break
-        elif word in VALUED:
-            next(expected, None)
     return " ".join(found)
 
 
-def _begin() -> object:
+def _start_ahead() -> object:
+    """Start a guard, or the import of what speaks HTTP, while the rest is loaded."""
     if "--url" in sys.argv:
-        _load_ahead()
+        _import_http()
         return None
     if sys.platform == "win32":
         return None
-    from mooring.process.guard.boot import start_guard
+    from mooring.process.guard.boot import start_guard  # standard library only, so it is loaded in an instant
 
     try:
         return start_guard()
     except OSError:
-        return None  # it is tried again where its failure can be told
+        # It is tried again later, where the failure can be reported.
+        return None
 
 
-def _load_ahead() -> None:
-    """Load what speaks HTTP beside the rest: a third of that time goes into certificates, and lets others run."""
+def _import_http() -> None:
+    """Import aiohttp in a thread: half of a call by URL is this import, and reading certificates lets others run."""
     from threading import Thread
 
     Thread(target=__import__, args=("aiohttp",)).start()

@@ -1,4 +1,4 @@
-"""The command `mooring`: its table of commands, and how an error becomes a sentence and an exit code."""
+"""The command `mooring`: its table of commands, and the top at which an error becomes a sentence and an exit code."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, current, on_a_terminal
+from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, get_globals, is_on_terminal
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.display.text import safe
 from mooring.errors import MooringError
@@ -33,44 +33,48 @@ HELP = """Every MCP server you have configured, in any coding tool, from one pla
 Without a command, mooring opens the chat on a terminal, and shows the list of servers anywhere else."""
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version  # costs more than everything else here together
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    # A shell that completes a line parses it, too, and wants nothing printed.
+    if not wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # takes longer to load than everything else here together
 
-        click.echo(f"mooring {version('mooring')}")
-        ctx.exit()
+    click.echo(f"mooring {version('mooring')}")
+    ctx.exit()
 
 
 @click.pass_context
-def _without_a_command(ctx: click.Context) -> None:
+def _run_without_command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
-    if on_a_terminal() and not current(ctx).json:
-        from mooring.cli.chat import show as chat  # loads the host
+    # Each is loaded only if it is what runs: the chat brings the host with it.
+    if is_on_terminal() and not get_globals(ctx).json:
+        from mooring.cli.chat import show_chat
 
-        chat(current(ctx))
+        show_chat(get_globals(ctx))
     else:
-        from mooring.cli.mcp.list import show
+        from mooring.cli.mcp.list import show_listing
 
-        show(current(ctx))
+        show_listing(get_globals(ctx))
 
 
-class _Gone(Exception):
+class _ReaderGone(Exception):
     """The reader of our output went away, as `head` does."""
 
 
-class _Root(LazyGroup):
+class _RootGroup(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would call it a failure
-            raise _Gone from None
+        except BrokenPipeError:
+            # Under another name, because click turns a broken pipe into exit code 1.
+            raise _ReaderGone from None
 
 
-app = _Root(
+app = _RootGroup(
     "mooring",
     table=TABLE,
-    callback=_without_a_command,
+    callback=_run_without_command,
     invoke_without_command=True,
     help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -80,7 +84,7 @@ app = _Root(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_version,
+            callback=_print_version,
             help="Show the version and exit.",
         )
     ],
@@ -88,10 +92,12 @@ app = _Root(
 
 
 def run(args: list[str], begun: object = None) -> int:
-    """Run the command line and say how it ended; `begun` is a guard for the servers it may start."""
+    """Run the command line and return its exit code; `begun` is a guard for the servers it may start."""
     _open_closed_streams()
     try:
-        code = app.main(args, prog_name="mooring", standalone_mode=False, color=_color(), obj=Globals(begun=begun))
+        code = app.main(
+            args, prog_name="mooring", standalone_mode=False, color=_choose_color(), obj=Globals(begun=begun)
+        )
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -105,15 +111,14 @@ def run(args: list[str], begun: object = None) -> int:
         return exit_code(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except (_Gone, BrokenPipeError):
-        # Keep the interpreter from complaining when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (_ReaderGone, BrokenPipeError):
+        _discard_output()
         return OK
     except OSError as error:
-        # What files do is handled where they are read: here it is our own output, or a limit of the system.
+        # Errors of files are handled where they are read: this is our own output, or a limit of the system.
         what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
         tell(f"mooring: {what}: {error.strerror}.")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return UNHEALTHY
     except Exception as error:
         tell(f"mooring: this is a fault of mooring itself: {type(error).__name__}: {safe(str(error))}")
@@ -125,13 +130,22 @@ def run(args: list[str], begun: object = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """There is somewhere to write to, also with stdout or stderr closed (`>&-`), and no character it cannot take."""
+    """Make stdout and stderr writable, even if they are closed (`>&-`), for every character."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # lives as long as the process
-        if isinstance(stream := getattr(sys, name), TextIOWrapper):
+        stream = getattr(sys, name)
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _color() -> bool | None:
-    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+def _discard_output() -> None:
+    """Keep the interpreter from complaining about stdout when it flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _choose_color() -> bool | None:
+    """`False` for no color, `None` to let click find out whether there is a terminal."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return None

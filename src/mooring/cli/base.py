@@ -1,29 +1,40 @@
-"""What every command shares: global options, accepted before and after its name, and loading when called."""
+"""What every command shares: the global options, loading when called, printing and completion."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import click
 import msgspec
 
 from mooring.core.where import Viewpoint, here
+from mooring.display.text import columns, short_path
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
     from mooring.inventory.load import Inventory
 
+# Exit codes, which other programs rely on. UNHEALTHY is also the code of a tool that says it failed, USAGE also that of
+# a wrong configuration.
 OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
+
+class _Described(Protocol):
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def description(self) -> str | None: ...
+
+
 Table: TypeAlias = Mapping[str, tuple[str, str]]
-"""A command's name, where it lives, and its help in one line: all that is known of it until it is called."""
+"""By name, where a command lives and its help in one line: everything that is known of it until it is called."""
 
 
 class Globals(msgspec.Struct):
-    """The global options, wherever they stood on the command line."""
+    """The global options, wherever they were on the command line."""
 
     cwd: str | None = None
     project: bool = True
@@ -33,40 +44,46 @@ class Globals(msgspec.Struct):
     quiet: bool = False
     verbose: bool = False
     begun: Any = None
-    """A guard that was started ahead for the servers of this command."""
+    """The guard that was started ahead for the servers of this command."""
 
     def inventory(self, *, remember: bool = True) -> "Inventory":
-        from mooring.inventory.load import load  # a twentieth of the time of a command that reads no files
+        """Read the configuration; without `remember`, nothing is written."""
+        # Loaded here: it takes a twentieth of the time of a command that reads no files.
+        from mooring.inventory.load import load
 
         return load(self.request(), remember=remember)
 
     def request(self) -> Viewpoint:
-        return Viewpoint(here(os.environ), self._folder(), self.project, self.demo, self.configs)
+        """What to look at: the machine, the folder and the files. Raises: ConfigError."""
+        return Viewpoint(here(os.environ), self._find_folder(), self.project, self.demo, self.configs)
 
-    def _folder(self) -> str:
+    def _find_folder(self) -> str:
         try:
             folder = os.path.abspath(self.cwd or os.curdir)
-        except FileNotFoundError:
+        except FileNotFoundError:  # the shell's own folder was deleted
             raise ConfigError("The folder you stand in no longer exists; name another with --cwd.") from None
         if not os.path.isdir(folder):
             raise ConfigError(f"{self.cwd} is not a folder; --cwd takes the folder to look from.")
         return folder
 
 
-def _set(key: str, value: Callable[[Any], Any] = lambda given: given) -> Callable[..., None]:
-    def callback(ctx: click.Context, _: click.Parameter, given: Any) -> None:
-        if given is not None and given not in (False, ()):
-            setattr(ctx.ensure_object(Globals), key, value(given))
+def _store(key: str, convert: Callable[[Any], Any] = lambda given: given) -> Callable[..., None]:
+    """A callback that puts the value of an option into the globals."""
 
-    return callback
+    def store(ctx: click.Context, _: click.Parameter, given: Any) -> None:
+        # An option that is not given after a command must not undo what was given before it.
+        if given not in (None, False, ()):
+            setattr(ctx.ensure_object(Globals), key, convert(given))
+
+    return store
 
 
-def _flag(*names: str, key: str, help: str, value: Callable[[Any], Any] = bool) -> dict[str, Any]:
+def _flag(*names: str, key: str, help: str, convert: Callable[[Any], Any] = bool) -> dict[str, Any]:
     return {
         "param_decls": [*names, f"_{key}"],
         "is_flag": True,
         "expose_value": False,
-        "callback": _set(key, value),
+        "callback": _store(key, convert),
         "help": help,
     }
 
@@ -77,14 +94,14 @@ def _option(*names: str, key: str, help: str, metavar: str, many: bool = False) 
         "metavar": metavar,
         "multiple": many,
         "expose_value": False,
-        "callback": _set(key),
+        "callback": _store(key),
         "help": help,
     }
 
 
 _GLOBALS = (
     _option("--cwd", key="cwd", help="Look from this folder instead of the one you stand in.", metavar="DIR"),
-    _flag("--no-project", key="project", help="Leave the project's files out.", value=lambda _: False),
+    _flag("--no-project", key="project", help="Leave the project's files out.", convert=lambda _: False),
     _option("--config", key="configs", help="Also read this file, before all others.", metavar="FILE", many=True),
     _flag("--demo", key="demo", help="Add the bundled demo server."),
     _flag("--json", key="json", help="Print data instead of text."),
@@ -97,20 +114,19 @@ class Command(click.Command):
     """A command that takes the global options after its name as well."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *(click.Option(**given, hidden=True) for given in _GLOBALS)]
+        # Hidden from click's own list of options, because they get a section of their own below.
+        shared = [click.Option(**given, hidden=True) for given in _GLOBALS]
+        return [*super().get_params(ctx), *shared]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
+        records = [click.Option(**given).get_help_record(ctx) for given in _GLOBALS]
         with formatter.section("Everywhere"):
-            formatter.write_dl([_described(click.Option(**given), ctx) for given in _GLOBALS])
-
-
-def _described(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    return option.get_help_record(ctx) or ("", "")
+            formatter.write_dl([record or ("", "") for record in records])
 
 
 class LazyGroup(Command, click.Group):
-    """A group that knows its commands by a table and loads one when it is called."""
+    """A group that knows its commands from a table and loads one when it is called."""
 
     def __init__(self, *args: Any, table: Table, aliases: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -128,6 +144,7 @@ class LazyGroup(Command, click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    # click would load every command for its line of help.
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help) for name, (_, help) in self.table.items()])
@@ -135,54 +152,86 @@ class LazyGroup(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = ", ".join(self.table)
             ctx.fail(f"There is no command {args[0]!r} here. The commands are: {known}.")
         return super().resolve_command(ctx, args)
 
 
-def current(ctx: click.Context) -> Globals:
+def get_globals(ctx: click.Context) -> Globals:
+    """The global options of this run."""
     found: Globals = ctx.ensure_object(Globals)
     return found
 
 
-def on_a_terminal() -> bool:
-    """Whether there is somebody to talk to."""
+def is_on_terminal() -> bool:
+    """Whether there is a person to talk to."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def print_json(value: Any) -> None:
-    """Data on stdout: pure ASCII, so that no text in it can break a terminal or an encoding."""
-    import json  # msgspec writes no escapes
+    """Print data on stdout as pure ASCII, so that no text in it can break a terminal or an encoding."""
+    import json  # msgspec cannot escape what is not ASCII
 
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
+def print_columns(rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
+    """Print rows in aligned columns, and nothing if there are none."""
+    if not rows:
+        return
+    for line in columns(rows):
+        click.echo(line, err=err)
+
+
+def summarize(item: _Described) -> str:
+    """The first line of what a server says about a tool, resource or prompt."""
+    text = item.description or item.title or ""
+    return text.strip().partition("\n")[0]
+
+
+def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
+    """Where a definition was written, in words."""
+    return f"{tool}, {scope}: {describe_path(path, home)}"
+
+
+def describe_path(path: str | None, home: str) -> str:
+    """The file of a definition, in words."""
+    return short_path(path, home) if path else "command line"
+
+
 # A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
-_A_WORD = r"[\w.:@/+-]+"
+_ONE_WORD = r"[\w.:@/+-]+"
 
 
 def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """`server.tool`, as far as it is known without asking, for a shell."""
+    """Complete `server.tool`, as far as it is known without asking a server."""
+    # Loaded here: only a shell that completes needs it.
     from mooring.actions.complete import complete_tools
 
     try:
-        options = current(ctx)
+        options = get_globals(ctx)
         found = complete_tools(options.inventory(remember=False), options.request().where, incomplete)
-    except MooringError:
+    except MooringError:  # a message would end up in the middle of the line that is being typed
         return []
-    return [name for name in found if re.fullmatch(_A_WORD, name)]
+    return _keep_words(found)
 
 
 def complete_first_server(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The same where the server is the first of several words."""
-    return [] if ctx.params.get(parameter.name or "") else complete_server(ctx, parameter, incomplete)
+    """Complete the name of a server if it is the first of several words."""
+    is_first = not ctx.params.get(parameter.name or "")
+    return complete_server(ctx, parameter, incomplete) if is_first else []
 
 
 def complete_server(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The names of configured servers, for a shell."""
+    """Complete the name of a configured server."""
     try:
-        names = [choice.name for choice in current(ctx).inventory(remember=False).choices]
+        names = [choice.name for choice in get_globals(ctx).inventory(remember=False).choices]
     except MooringError:
         return []
-    return [name for name in names if name.casefold().startswith(incomplete.casefold()) and re.fullmatch(_A_WORD, name)]
+    typed = incomplete.casefold()
+    return _keep_words(name for name in names if name.casefold().startswith(typed))
+
+
+def _keep_words(names: Iterable[str]) -> list[str]:
+    return [name for name in names if re.fullmatch(_ONE_WORD, name)]

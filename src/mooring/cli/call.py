@@ -1,4 +1,4 @@
-"""`mooring call`."""
+"""`mooring call`: parses the words of a call and shows its result."""
 
 import sys
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from mooring import files
 from mooring.actions.arguments import LIMIT, build_arguments
 from mooring.actions.call import call
 from mooring.actions.deadline import Deadline
-from mooring.cli.adhoc import label, on_host, server_options, setup
-from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, current, print_json
+from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
+from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, get_globals, print_json
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
@@ -47,26 +47,28 @@ def command(
     mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
     mooring call --url https://example.com/mcp search query=words
     """
-    options = current(ctx)
+    options = get_globals(ctx)
     permissions = take_permissions(server)
-    if "-" in (*words[-1:], given):
-        words, given = words[:-1] if words[-1:] == ("-",) else words, _stdin()
-    opening = replace(setup(options, server), permissions=permissions)
-    # A name with dots in it is the tool's own where the server was named by its command or address.
-    name = f"{opening.adhoc_name}.{tool}" if opening.adhoc_name else tool
+    if words[-1:] == ("-",):
+        words, given = words[:-1], "-"
+    if given == "-":
+        given = _read_stdin()
+    setup = replace(make_setup(options, server), permissions=permissions)
+    # An ad hoc server is not part of the name that was typed: dots in it belong to the tool's own name.
+    name = f"{setup.adhoc_name}.{tool}" if setup.adhoc_name else tool
 
     def fill(owner: str, found: Tool) -> Mapping[str, Any]:
         return build_arguments(owner, found, words, given)
 
     async def work(host: Host, deadline: Deadline) -> bool:
         result = await call(host, name, fill, ticker, deadline)
-        # Shown before the servers are closed, which may take them a moment.
+        # Shown before the servers are closed, which may take a moment.
         ticker.clear()
         _show(options, result, output)
         return result.is_error
 
-    with Ticker(options, label(server, tool)) as ticker:
-        failed = on_host(opening, work, named=name)
+    with Ticker(options, label_server(server, tool)) as ticker:
+        failed = run_with_host(setup, work, named=name)
     ctx.exit(UNHEALTHY if failed else 0)
 
 
@@ -77,7 +79,7 @@ def _show(options: Globals, result: Result, output: str | None) -> None:
         print_json(as_data(result))
     else:
         text = as_text(result)
-        # To a program, byte for byte; to a terminal, nothing that could steer it.
+        # A program gets the text byte for byte, a terminal nothing that could steer it.
         click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
         sys.stdout.flush()
 
@@ -89,7 +91,7 @@ def _save(result: Result, path: str) -> None:
     files.write(path, data, 0o644)
 
 
-def _stdin() -> str:
+def _read_stdin() -> str:
     if sys.stdin is None:
         raise ConfigError("There is nothing to read: stdin is closed.")
     data = sys.stdin.buffer.read(LIMIT + 1)
@@ -98,5 +100,6 @@ def _stdin() -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
+        # Raised below, outside of this block: in its context, the decoding error would keep everything that was read.
         reason = "The arguments on stdin are not UTF-8 text."
     raise ConfigError(reason)

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from mooring.cli.adhoc import guard
-from mooring.cli.base import Command, Globals, current, on_a_terminal
+from mooring.cli.adhoc import take_guard
+from mooring.cli.base import Command, Globals, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.errors import ConfigError
 from mooring.permissions.verdict import CommandPermissions
@@ -21,19 +21,19 @@ def command(ctx: click.Context, /, backend: str, plain: bool, **given: Any) -> N
 
     Each call is asked about unless a rule allows it; /help inside shows the rest.
     """
-    options = current(ctx)
+    options = get_globals(ctx)
     permissions = take_permissions(given)
-    if not on_a_terminal():
+    if not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.")
     _open(options, permissions)
 
 
-def show(options: Globals) -> None:
-    """The chat as it comes."""
+def show_chat(options: Globals) -> None:
+    """Open the chat without any options of its own."""
     _open(options, CommandPermissions())
 
 
 def _open(options: Globals, permissions: CommandPermissions) -> None:
-    from mooring.chat.plain.chat import Chat  # loads the host
+    from mooring.chat.plain.chat import Chat  # loaded here, so that a wrong use is reported without loading the host
 
-    Chat(options.request(), permissions, guard(options) if options.begun is not None else None).run()
+    Chat(options.request(), permissions, take_guard(options)).run()

@@ -1,4 +1,4 @@
-"""`mooring completion SHELL`."""
+"""`mooring completion SHELL`: prints the script that makes a shell complete names."""
 
 import click
 from click.shell_completion import get_completion_class

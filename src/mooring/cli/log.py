@@ -1,12 +1,12 @@
-"""`mooring log`."""
+"""`mooring log`: prints the log of calls."""
 
 from collections import deque
 from typing import get_args
 
 import click
 
-from mooring.cli.base import Command, complete_server, current, print_json
-from mooring.display.text import columns, safe
+from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json
+from mooring.display.text import safe
 from mooring.permissions.audit import AuditEntry, CallOutcome, read_log
 
 
@@ -24,20 +24,23 @@ def command(
 
     Of the arguments it holds the shape alone: keys, numbers, and how long each text was.
     """
-    options = current(ctx)
+    options = get_globals(ctx)
     found = read_log(options.request().where, server=server, tool=tool, outcome=outcome, since=since)
+    # The log is read as a stream: only the last lines are ever held.
     entries = list(deque(found, maxlen=lines))
     if options.json:
         print_json({"calls": entries})
     elif entries:
-        for line in columns([_cells(entry) for entry in entries]):
-            click.echo(line)
+        print_columns([_make_cells(entry) for entry in entries])
     else:
         click.echo("No such calls are on record.", err=True)
 
 
-def _cells(entry: AuditEntry) -> tuple[str, ...]:
+def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
+    # Mooring's own tools belong to no server.
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
-    took = f"{entry.seconds * 1000:.0f} ms" if entry.outcome != "denied" else ""
-    why = " ".join(filter(None, (entry.verdict, entry.level, entry.rule, entry.why and f"({entry.why})")))
-    return entry.time, safe(name), entry.outcome.replace("_", " "), took, safe(why)
+    # A call that was denied never ran.
+    duration = "" if entry.outcome == "denied" else f"{entry.seconds * 1000:.0f} ms"
+    reason = f"({entry.why})" if entry.why else ""
+    decision = " ".join(filter(None, (entry.verdict, entry.level, entry.rule, reason)))
+    return entry.time, safe(name), entry.outcome.replace("_", " "), duration, safe(decision)

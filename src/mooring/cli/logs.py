@@ -1,4 +1,4 @@
-"""`mooring logs NAME`."""
+"""`mooring logs NAME`: prints what a server wrote."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from mooring.actions.logs import find_logged_server
-from mooring.cli.base import Command, Globals, complete_server, current
+from mooring.cli.base import Command, Globals, complete_server, get_globals
 from mooring.core.where import Where
 from mooring.display.text import safe
 from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
@@ -16,17 +16,17 @@ from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
 
 @click.command("logs", cls=Command)
 @click.argument("name", metavar="SERVER", shell_complete=complete_server)
-@click.option("-f", "--follow", "on", is_flag=True, help="Go on with each line as it is written.")
+@click.option("-f", "--follow", "following", is_flag=True, help="Go on with each line as it is written.")
 @click.option(
     "-n", "--lines", type=click.IntRange(0), default=DEFAULT_LINES, metavar="LINES", help="So many of the last lines."
 )
 @click.pass_context
-def command(ctx: click.Context, name: str, on: bool, lines: int) -> None:
+def command(ctx: click.Context, name: str, following: bool, lines: int) -> None:
     """What a server wrote on stderr and in log messages, whichever mooring started it."""
-    options = current(ctx)
+    options = get_globals(ctx)
     where = options.request().where
     server = find_logged_server(options.inventory(), name, where)
-    if on:
+    if following:
         asyncio.run(_follow(options, where, server, lines))
         return
     entries = read(where, server, lines)
@@ -39,6 +39,7 @@ def command(ctx: click.Context, name: str, on: bool, lines: int) -> None:
 async def _follow(options: Globals, where: Where, server: str, lines: int) -> None:
     async for entry in follow(where, server, lines):
         _print(options, entry)
+        # A program that reads along gets each line when it is written, not when a buffer is full.
         sys.stdout.flush()
 
 

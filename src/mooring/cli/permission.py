@@ -1,18 +1,18 @@
-"""The options about permissions: rules and a mode that hold for one command."""
+"""The options for permissions: rules and a mode that hold for one command."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from mooring.permissions.verdict import CommandPermissions
+from mooring.permissions.verdict import CommandPermissions, Rule
 from mooring.settings import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def permission_options(command: F) -> F:
-    """Give a command the options that `take_permissions` understands."""
+    """Add the options that `take_permissions` reads to a command."""
     for option in (
         click.option("--dangerously-skip-permissions", "skip", is_flag=True, help="The same as bypass: ask nothing."),
         click.option("--permission-mode", "mode", type=click.Choice(MODES), help="For tools that no rule speaks of."),
@@ -26,13 +26,22 @@ def permission_options(command: F) -> F:
 
 
 def take_permissions(given: dict[str, Any]) -> CommandPermissions:
-    """What the options say, taken out of all that were given; what is denied comes first. Raises: ConfigError."""
+    """Take the options for permissions out of all that were given. Raises: ConfigError."""
     deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
-    if skip and mode not in (None, "bypass"):
-        raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
-    if not (deny or allow):
-        return CommandPermissions(mode="bypass" if skip else mode)
-    from mooring.permissions.rule import parse_rule as rule  # only where there is one
+    if skip:
+        if mode not in (None, "bypass"):
+            raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
+        mode = "bypass"
+    return CommandPermissions(_parse_rules(deny, allow), mode)
 
-    rules = (*(rule(text, "deny") for text in deny), *(rule(text, "allow") for text in allow))
-    return CommandPermissions(rules, "bypass" if skip else mode)
+
+def _parse_rules(deny: Sequence[str], allow: Sequence[str]) -> tuple[Rule, ...]:
+    if not deny and not allow:
+        return ()
+    # Loaded here: most calls give no rules, and the parser is not needed for anything else.
+    from mooring.permissions.rule import parse_rule
+
+    # Within a level the first match wins, so what is denied comes first.
+    denied = [parse_rule(text, "deny") for text in deny]
+    allowed = [parse_rule(text, "allow") for text in allow]
+    return (*denied, *allowed)

@@ -1,4 +1,4 @@
-"""`mooring prompt SERVER NAME`."""
+"""`mooring prompt SERVER NAME`: fills in a prompt and prints its messages."""
 
 import sys
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from mooring.actions.offers import fill_prompt
-from mooring.cli.adhoc import first, label, on_host, server_options, setup
-from mooring.cli.base import Command, complete_first_server, current, print_json
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
+from mooring.cli.base import Command, complete_first_server, get_globals, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import FilledPrompt
 from mooring.display.results import block_as_text, prompt_as_data
@@ -24,13 +24,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     \b
     mooring prompt demo explain topic=tides
     """
-    options = current(ctx)
-    opening = setup(options, server)
-    name, wanted, *arguments = first(opening, words, "PROMPT")
-    with Ticker(options, label(server, name)):
-        filled = on_host(
-            opening,
-            lambda host, deadline: fill_prompt(host, name, wanted, arguments, deadline),
+    options = get_globals(ctx)
+    setup = make_setup(options, server)
+    name, prompt, *arguments = require_words(setup, words, "PROMPT")
+    with Ticker(options, label_server(server, name)):
+        filled = run_with_host(
+            setup,
+            lambda host, deadline: fill_prompt(host, name, prompt, arguments, deadline),
             named=name,
         )
     if options.json:

@@ -1,4 +1,4 @@
-"""`mooring read SERVER URI`."""
+"""`mooring read SERVER URI`: prints a resource, or writes it to a file."""
 
 import sys
 from typing import Any
@@ -8,8 +8,8 @@ import click
 from mooring import files
 from mooring.actions.deadline import Deadline
 from mooring.actions.offers import read_resource
-from mooring.cli.adhoc import first, label, on_host, server_options, setup
-from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
+from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Reading
 from mooring.display.results import is_text, reading_as_bytes, reading_as_data
@@ -25,20 +25,20 @@ from mooring.host.host import Host
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, **server: Any) -> None:
     """Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."""
-    options = current(ctx)
-    opening = setup(options, server)
-    name, uri, *rest = first(opening, words, "URI")
+    options = get_globals(ctx)
+    setup = make_setup(options, server)
+    name, uri, *rest = require_words(setup, words, "URI")
     if rest:
         raise click.UsageError("One resource is read at a time.")
 
     async def work(host: Host, deadline: Deadline) -> None:
         reading = await read_resource(host, name, uri, deadline)
-        # Shown before the server is closed, which may take it a moment.
+        # Shown before the server is closed, which may take a moment.
         ticker.clear()
         _show(options, name, uri, reading, output)
 
-    with Ticker(options, label(server, name)) as ticker:
-        on_host(opening, work, named=name)
+    with Ticker(options, label_server(server, name)) as ticker:
+        run_with_host(setup, work, named=name)
 
 
 def _show(options: Globals, server: str, uri: str, reading: Reading, output: str | None) -> None:
@@ -47,7 +47,7 @@ def _show(options: Globals, server: str, uri: str, reading: Reading, output: str
     elif options.json:
         print_json(reading_as_data(server, reading))
     elif not sys.stdout.isatty():
-        # To a program, byte for byte.
+        # A program gets it byte for byte, without a newline that is not part of it.
         click.echo(reading_as_bytes(server, reading), nl=False)
     elif is_text(reading):
         click.echo(safe_text(reading_as_bytes(server, reading).decode()))

@@ -1,16 +1,16 @@
-"""`mooring resources`."""
+"""`mooring resources`: lists the resources of servers; `prompts` shares how items are shown."""
 
 from typing import Any
 
 import click
 
 from mooring.actions.offers import What, list_offered
-from mooring.cli.adhoc import label, on_host, server_options, setup
-from mooring.cli.base import Command, complete_server, current, print_json
+from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
+from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json, summarize
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.core.tool import Prompt, Resource, ResourceTemplate
-from mooring.display.text import columns, safe
+from mooring.core.tool import Argument, Prompt, Resource, ResourceTemplate
+from mooring.display.text import safe
 from mooring.servers.items import Item
 
 
@@ -21,51 +21,55 @@ from mooring.servers.items import Item
 @click.pass_context
 def command(ctx: click.Context, /, name: str | None, templates: bool, **server: Any) -> None:
     """The resources of all configured servers, or of one: what `mooring read` takes."""
-    options = current(ctx)
+    options = get_globals(ctx)
     what: What = "templates" if templates else "resources"
-    opening = setup(options, server)
-    wanted = name or opening.adhoc_name or None
-    with Ticker(options, label(server, name or "the servers")):
-        found = on_host(opening, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted or "")
+    setup = make_setup(options, server)
+    wanted = name or setup.adhoc_name or None
+    with Ticker(options, label_server(server, name or "the servers")):
+        found = run_with_host(
+            setup, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted or ""
+        )
     if options.json:
         key = "resourceTemplates" if templates else "resources"
-        print_json({key: [data(item) for item in found.items], "failed": found.failed})
+        print_json({key: [make_item_data(item) for item in found.items], "failed": found.failed})
     else:
         print_items(found.items)
     warn(options, failed=found.failed)
 
 
 def print_items(items: tuple[Item, ...]) -> None:
-    """A line for each: its server, its address or name, and what it is."""
-    rows = [(safe(item.server), safe(_handle(item)), safe(_summary(item))) for item in items]
-    for line in columns(rows) if rows else ():
-        click.echo(line)
+    """Print a line for each item: its server, its address or name, and its description."""
+    print_columns([(safe(item.server), safe(_describe_item(item)), safe(summarize(item.item))) for item in items])
 
 
-def data(item: Item) -> dict[str, object]:
-    """One of them, with the server that has it, as the protocol has it."""
-    common = {"server": item.server, "name": item.item.name, "title": item.item.title}
-    told = {**common, "description": item.item.description}
-    match item.item:
+def make_item_data(item: Item) -> dict[str, object]:
+    """An item with its server, under the names that the protocol uses."""
+    offered = item.item
+    common = {
+        "server": item.server,
+        "name": offered.name,
+        "title": offered.title,
+        "description": offered.description,
+    }
+    match offered:
         case Resource(uri=uri, mime_type=kind, size=size):
-            return {**told, "uri": uri, "mimeType": kind, "size": size}
+            return {**common, "uri": uri, "mimeType": kind, "size": size}
         case ResourceTemplate(uri_template=uri, mime_type=kind):
-            return {**told, "uriTemplate": uri, "mimeType": kind}
+            return {**common, "uriTemplate": uri, "mimeType": kind}
         case Prompt(arguments=arguments):
-            return {**told, "arguments": arguments or ()}
+            return {**common, "arguments": arguments or ()}
 
 
-def _handle(item: Item) -> str:
+def _describe_item(item: Item) -> str:
+    """What `mooring read` or `mooring prompt` takes."""
     match item.item:
         case Resource(uri=uri):
             return uri
         case ResourceTemplate(uri_template=uri):
             return uri
         case Prompt(name=name, arguments=arguments):
-            words = (f"{a.name}=…" if a.required else f"[{a.name}=…]" for a in arguments or ())
-            return " ".join((name, *words))
+            return " ".join((name, *map(_describe_argument, arguments or ())))
 
 
-def _summary(item: Item) -> str:
-    first, _, _ = (item.item.description or item.item.title or "").strip().partition("\n")
-    return first
+def _describe_argument(argument: Argument) -> str:
+    return f"{argument.name}=…" if argument.required else f"[{argument.name}=…]"

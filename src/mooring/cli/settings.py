@@ -1,51 +1,51 @@
-"""`mooring settings`."""
+"""`mooring settings`: prints each setting with its origin."""
 
 import json
 from collections.abc import Mapping
 
 import click
 
-from mooring.cli.base import Command, current, print_json
+from mooring.cli.base import Command, get_globals, print_columns, print_json
 from mooring.core.secret import HIDDEN
 from mooring.discovery.scan import make_context
-from mooring.display.text import columns, problem_line, safe, short_path
+from mooring.display.text import problem_line, safe, short_path
 from mooring.errors import ConfigError
 from mooring.settings import SETTINGS, SettingValue, load
 
 
-def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     return [key for key in SETTINGS if key.startswith(incomplete)]
 
 
 @click.command("settings", cls=Command)
-@click.argument("key", required=False, shell_complete=_complete)
+@click.argument("key", required=False, shell_complete=_complete_key)
 @click.pass_context
 def command(ctx: click.Context, key: str | None) -> None:
     """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
-    options = current(ctx)
+    options = get_globals(ctx)
     request = options.request()
     root = make_context(request.where, request.cwd).root if request.project else None
     settings = load(request.where, root)
     if key is not None and key not in settings.values:
         raise ConfigError(f"{key} is no setting. The settings are: {', '.join(SETTINGS)}.")
-    values = {key: settings.values[key]} if key else settings.values
+    values = settings.values if key is None else {key: settings.values[key]}
     if options.json:
-        print_json({name: _data(name, value) for name, value in values.items()})
+        print_json({name: _make_data(name, value) for name, value in values.items()})
     else:
-        for line in columns([_line(name, value, request.where.home) for name, value in values.items()]):
-            click.echo(line)
+        print_columns([_make_cells(name, value, request.where.home) for name, value in values.items()])
     for problem in settings.problems:
         click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
 
 
-def _data(name: str, value: SettingValue) -> Mapping[str, object]:
-    return {"value": _shown(name, value), "origin": value.level, "path": value.path}
+def _make_data(name: str, value: SettingValue) -> Mapping[str, object]:
+    return {"value": _hide_secrets(name, value), "origin": value.level, "path": value.path}
 
 
-def _shown(name: str, value: SettingValue) -> object:
+def _hide_secrets(name: str, value: SettingValue) -> object:
+    # The values of `env` are given to every server, and are often tokens.
     return dict.fromkeys(value.value, HIDDEN) if name == "env" else value.value
 
 
-def _line(name: str, value: SettingValue, home: str) -> tuple[str, str, str]:
+def _make_cells(name: str, value: SettingValue, home: str) -> tuple[str, str, str]:
     origin = short_path(value.path, home) if value.path else value.level
-    return name, safe(json.dumps(_shown(name, value), ensure_ascii=False)), origin
+    return name, safe(json.dumps(_hide_secrets(name, value), ensure_ascii=False)), origin

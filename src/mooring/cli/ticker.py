@@ -1,4 +1,4 @@
-"""Progress on stderr, while a command waits for servers."""
+"""Shows progress on stderr while a command waits for servers."""
 
 import sys
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from mooring.core.result import Progress
 from mooring.display.text import safe
 
 PATIENCE = 0.7
-"""So many seconds of silence are bearable."""
+"""Seconds of silence after which a person is told what is being started."""
 
 
 class Ticker:
     """Progress on stderr: one line that changes in a terminal, a line for each step elsewhere.
 
-    In a terminal, a start that takes its time is said as well: a first `npx` may download for a minute.
+    In a terminal, a slow start is shown, too: a first `npx` may download for a minute.
     """
 
     def __init__(self, options: Globals, server: str) -> None:
@@ -37,19 +37,21 @@ class Ticker:
         self.clear()
 
     def clear(self) -> None:
-        """Take the line away: something else is to be shown."""
+        """Clear the line, so that something else can be printed."""
         self.on_connected()
         if self._drawn:
             self._draw("")
         self._drawn = False
 
     def on_connected(self) -> None:
-        """It has started."""
+        """End the notice about the start."""
         self._starting.cancel()
+        # The timer's thread may be drawing at this moment: what is printed next must come after it.
         if self._starting.is_alive():
             self._starting.join()
 
     def on_progress(self, step: Progress) -> None:
+        """Show how far a call has come."""
         if self._quiet:
             return
         total = f"/{step.total:g}" if step.total is not None else ""
@@ -60,12 +62,13 @@ class Ticker:
             click.echo(safe(text), err=True)
 
     def on_pending(self, names: Sequence[str]) -> None:
-        """These are still on their way."""
+        """Show which servers are still connecting."""
         self.on_connected()
         if self._live:
             self._draw(f"connecting {', '.join(names)} …" if names else "")
 
     def _draw(self, text: str) -> None:
         self._drawn = True
+        # Cut to the terminal's width: a line that wraps could not be cleared.
         width = get_terminal_size(2)[0] or 80
         click.echo(f"\r\x1b[K{safe(text)[: width - 1]}", nl=False, err=True, color=True)

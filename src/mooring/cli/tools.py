@@ -9,8 +9,8 @@ import click
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup
 from mooring.actions.tools import ToolListing, list_tools
-from mooring.cli.adhoc import is_adhoc, label, on_host, server_options, setup
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, current, print_json
+from mooring.cli.adhoc import is_adhoc, label_server, make_setup, run_with_host, server_options
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, get_globals, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Listing, Tool
@@ -41,7 +41,7 @@ def command(
     mooring tools --search 'open an issue'
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
-    options = current(ctx)
+    options = get_globals(ctx)
     if search is not None and counting:
         raise ConfigError("--search and --cost are two questions; ask one of them.")
     if is_adhoc(server) and name is not None:
@@ -52,34 +52,34 @@ def command(
 
 
 def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
-    opening = setup(options, server)
-    name = name or opening.adhoc_name or None
+    setup = make_setup(options, server)
+    name = name or setup.adhoc_name or None
 
     async def work(host: Host, deadline: Deadline) -> ToolListing:
         found = await list_tools(host, deadline, name, refresh=refresh, search=search)
         ticker.clear()
-        _show(options, found, opening, name, search)
+        _show(options, found, setup, name, search)
         return found
 
-    with Ticker(options, label(server, name or "the servers that are not known yet")) as ticker:
-        found = on_host(opening, work, named=name or "", start_required=name is None)
+    with Ticker(options, label_server(server, name or "the servers that are not known yet")) as ticker:
+        found = run_with_host(setup, work, named=name or "", start_required=name is None)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting, held=found.held)
     return OK if found.healthy else UNHEALTHY
 
 
-def _show(options: Globals, found: ToolListing, opening: Setup, name: str | None, search: str | None) -> None:
+def _show(options: Globals, found: ToolListing, setup: Setup, name: str | None, search: str | None) -> None:
     """Print before the servers are closed, which may take them a moment."""
     if options.json:
         peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
         _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
         return
     # Where the options name the one server, `mooring call` takes the tool's name alone.
-    shown = "{tool}" if opening.adhoc_name else "{server}.{tool}"
+    shown = "{tool}" if setup.adhoc_name else "{server}.{tool}"
     _print_tools([(shown.format(server=entry.server, tool=entry.tool), entry.definition) for entry in found.entries])
     if not found.entries and not found.failed:
         _tell_nothing(options, found, name, search)
     for peer in found.peers:
-        _tell_lack("" if opening.adhoc_name else f"{peer.name}.", peer.listing)
+        _tell_lack("" if setup.adhoc_name else f"{peer.name}.", peer.listing)
     if found.note and not options.quiet:
         click.echo(found.note, err=True)
 
@@ -98,11 +98,11 @@ def _tell_nothing(options: Globals, found: ToolListing, name: str | None, search
 def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
     from mooring.actions.cost import count_cost  # loads the registry
 
-    opening = setup(options, server)
-    name = name or opening.adhoc_name or None
+    setup = make_setup(options, server)
+    name = name or setup.adhoc_name or None
     with Ticker(options, name or "the servers that are not known yet"):
-        found = on_host(
-            opening, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
+        found = run_with_host(
+            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
         )
     if options.json:
         shares = {"servers": found.servers, "own": found.own, "tokens": found.tokens, "deferred": found.deferred}

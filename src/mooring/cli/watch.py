@@ -1,4 +1,4 @@
-"""`mooring watch SERVER URI|TOOL`."""
+"""`mooring watch SERVER URI|TOOL`: prints a line for each change."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from mooring.actions.watch import watch
-from mooring.cli.adhoc import first, label, on_host, server_options, setup
-from mooring.cli.base import Command, Globals, complete_first_server, current
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
+from mooring.cli.base import Command, Globals, complete_first_server, get_globals
 from mooring.cli.ticker import Ticker
 from mooring.core.event import Updated
 from mooring.core.result import Reading
@@ -33,42 +33,42 @@ def command(
     mooring watch demo demo://clock
     mooring watch github list_notifications --interval 60
     """
-    options = current(ctx)
-    opening = setup(options, server)
-    name, target, *arguments = first(opening, words, "URI or TOOL")
+    options = get_globals(ctx)
+    setup = make_setup(options, server)
+    name, target, *arguments = require_words(setup, words, "URI or TOOL")
 
     def tell(event: Updated) -> None:
         ticker.clear()
-        _tell(options, event)
+        _print_change(options, event)
 
-    with Ticker(options, label(server, name)) as ticker:
-        on_host(
-            opening,
+    with Ticker(options, label_server(server, name)) as ticker:
+        run_with_host(
+            setup,
             lambda host, deadline: watch(host, name, target, arguments, tell, deadline, interval=interval, count=count),
             named=name,
         )
 
 
-def _tell(options: Globals, event: Updated) -> None:
+def _print_change(options: Globals, event: Updated) -> None:
     if event.error is not None:
         click.echo(f"{safe(event.server)} {safe(event.target)}: {safe(event.error)}", err=True)
     elif options.json:
-        told = {"server": event.server, "target": event.target, **_data(event)}
-        click.echo(json.dumps(told))
+        click.echo(json.dumps({"server": event.server, "target": event.target, **_make_data(event)}))
     else:
-        click.echo(safe(_text(event).rstrip("\n").replace("\n", "\\n")))
+        # One line for each change, whatever it holds: a program that reads along can count on it.
+        click.echo(safe(_make_text(event).rstrip("\n").replace("\n", "\\n")))
     sys.stdout.flush()
 
 
-def _data(event: Updated) -> dict[str, Any]:
+def _make_data(event: Updated) -> dict[str, Any]:
     if event.content is None:
         return {}
-    return (
-        reading_as_data(event.server, event.content) if isinstance(event.content, Reading) else as_data(event.content)
-    )
+    if isinstance(event.content, Reading):
+        return reading_as_data(event.server, event.content)
+    return as_data(event.content)
 
 
-def _text(event: Updated) -> str:
+def _make_text(event: Updated) -> str:
     if event.content is None:
         return f"{event.target} changed"
     if isinstance(event.content, Reading):

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import click
 
 from mooring.actions.approve import ApprovalQuestion, decide, list_questions
-from mooring.cli.base import DENIED, Command, Globals, complete_server, current, print_json
+from mooring.cli.base import DENIED, Command, Globals, complete_server, get_globals, print_json
 from mooring.display.text import columns, quote_argument, quote_command, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.servers.launch.target import UNRESOLVED
@@ -25,7 +25,7 @@ _ALL = click.option("--all", "everything", is_flag=True, help="Every project ser
 @click.pass_context
 def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: bool) -> None:
     """Show exactly what a project's server would start, and let it be started."""
-    options = current(ctx)
+    options = get_globals(ctx)
     inventory = options.inventory()
     asked = _asked(options, inventory, names, everything)
     agreed = [question for question in asked if _agreed(options, question, _mode(bool(names), yes))]
@@ -40,7 +40,7 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
 @click.pass_context
 def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None:
     """Refuse a project's server until its definition changes."""
-    options = current(ctx)
+    options = get_globals(ctx)
     inventory = options.inventory()
     _decide(options, inventory, _asked(options, inventory, names, everything), False)
 

@@ -3,7 +3,7 @@
 import click
 
 from mooring.actions.doctor import Finding, diagnose
-from mooring.cli.base import Command, current, print_json
+from mooring.cli.base import Command, get_globals, print_json
 from mooring.display.text import safe, short_path
 
 
@@ -11,7 +11,7 @@ from mooring.display.text import safe, short_path
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """What to mend, each with the command that mends it. Nothing is started; exits 1 if anything is unhealthy."""
-    options = current(ctx)
+    options = get_globals(ctx)
     where = options.request().where
     report = diagnose(options.inventory(), where)
     if options.json:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from mooring.actions.get import Details, get_details
-from mooring.cli.base import Command, complete_server, current, print_json
+from mooring.cli.base import Command, complete_server, get_globals, print_json
 from mooring.display.text import columns, quote_command, safe, short_path
 
 
@@ -14,7 +14,7 @@ from mooring.display.text import columns, quote_command, safe, short_path
 @click.pass_context
 def command(ctx: click.Context, name: str) -> None:
     """One server's definition in full. Values of env and headers are masked."""
-    options = current(ctx)
+    options = get_globals(ctx)
     where = options.request().where
     details = get_details(options.inventory(), name, where.env)
     if options.json:

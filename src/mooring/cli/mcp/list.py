@@ -7,7 +7,7 @@ from os import get_terminal_size
 import click
 
 from mooring.actions.list import Row, ServerListing, list_servers
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, current, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, get_globals, print_json
 from mooring.display.text import columns, cut, problem_line, quote_argument, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
@@ -27,15 +27,15 @@ NOTHING = """No MCP servers are configured here.
 @click.pass_context
 def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:
     """Every server, where it comes from, and what is wrong. Nothing is started without --check."""
-    options = current(ctx)
+    options = get_globals(ctx)
     listing = list_servers(options.inventory(), all=everything)
     if check:
         ctx.exit(_show_checked(options, listing, timeout))
     print_listing(options, listing)
 
 
-def show(options: Globals) -> None:
-    """The list, as text or data."""
+def show_listing(options: Globals) -> None:
+    """Print the list, as text or data."""
     print_listing(options, list_servers(options.inventory()))
 
 
@@ -55,13 +55,14 @@ def _show_checked(options: Globals, listing: ServerListing, timeout: float | Non
     """Connect to every server and print what became of it; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
     from mooring.actions.check import check, is_healthy
-    from mooring.cli.adhoc import on_host, opening
+    from mooring.cli.adhoc import make_configured_setup, run_with_host
     from mooring.cli.ticker import Ticker
     from mooring.cli.warn import warn
 
     with Ticker(options, "the servers") as ticker:
-        live = on_host(
-            opening(options, timeout), lambda host, deadline: check(host, listing, deadline, ticker.on_pending)
+        live = run_with_host(
+            make_configured_setup(options, timeout),
+            lambda host, deadline: check(host, listing, deadline, ticker.on_pending),
         )
     print_listing(options, live)
     known = {row.name: row.error for row in listing.servers}

@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from mooring.actions.pins import PinnedServer, approve_tools, list_pinned
-from mooring.cli.base import Command, Globals, complete_server, current, print_json
+from mooring.cli.base import Command, Globals, complete_server, get_globals, print_json
 from mooring.display.text import quote_argument, safe
 from mooring.host.open import open
 
@@ -19,7 +19,7 @@ def command(ctx: click.Context, server: str | None, agreed: bool, refresh: bool)
     """Which tools were approved, and which are held back because they changed or are new."""
     if agreed and server is None:
         raise click.UsageError("Name the server whose tools you approve; `mooring mcp pins` shows what waits.")
-    asyncio.run(_run(current(ctx), server, agreed, refresh))
+    asyncio.run(_run(get_globals(ctx), server, agreed, refresh))
 
 
 async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool) -> None:

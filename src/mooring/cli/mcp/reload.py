@@ -3,8 +3,8 @@
 import click
 
 from mooring.actions.reload import ServerChange, reload
-from mooring.cli.adhoc import on_host, opening, timeout_option
-from mooring.cli.base import UNHEALTHY, Command, complete_server, current, print_json
+from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
+from mooring.cli.base import UNHEALTHY, Command, complete_server, get_globals, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.display.text import columns, safe
@@ -19,9 +19,13 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
 
     Exits 1 if one of them is not there.
     """
-    options = current(ctx)
+    options = get_globals(ctx)
     with Ticker(options, name or "the servers"):
-        done = on_host(opening(options, timeout), lambda host, deadline: reload(host, deadline, name), named=name or "")
+        done = run_with_host(
+            make_configured_setup(options, timeout),
+            lambda host, deadline: reload(host, deadline, name),
+            named=name or "",
+        )
     failed = {change.name: change.error for change in done.changes if change.error is not None}
     if options.json:
         print_json({"servers": done.changes})

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from mooring.actions.test import Found, Step, test
-from mooring.cli.adhoc import first, label, on_host, server_options, setup
-from mooring.cli.base import Command, Globals, complete_first_server, current, print_json
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
+from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -26,13 +26,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     mooring mcp test github
     mooring mcp test --url https://example.com/mcp
     """
-    options = current(ctx)
-    opening = setup(options, server)
-    name, *more = first(opening, words)
+    options = get_globals(ctx)
+    setup = make_setup(options, server)
+    name, *more = require_words(setup, words)
     if more:
         raise ConfigError("Name one server.")
     began = perf_counter()
-    where = opening.request.where
+    where = setup.request.where
     steps: list[Step] = []
 
     def show(step: Step) -> None:
@@ -42,9 +42,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             _print(step)
 
     try:
-        with Ticker(options, label(server, name)) as ticker:
-            found = on_host(
-                opening,
+        with Ticker(options, label_server(server, name)) as ticker:
+            found = run_with_host(
+                setup,
                 lambda host, deadline: test(host, name, show, deadline, where=where, began=began),
                 named=name,
             )
@@ -53,7 +53,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             print_json(_data(name, steps, None, error))
         tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
         explain(error)
-        _help(options, name, error, adhoc=bool(opening.adhoc_name))
+        _help(options, name, error, adhoc=bool(setup.adhoc_name))
         ctx.exit(exit_code(error))
     if options.json:
         print_json(_data(name, steps, found, None))

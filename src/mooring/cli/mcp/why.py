@@ -3,7 +3,7 @@
 import click
 
 from mooring.actions.why import Candidate, explain_choice
-from mooring.cli.base import Command, complete_server, current, print_json
+from mooring.cli.base import Command, complete_server, get_globals, print_json
 from mooring.display.text import safe, short_path
 
 
@@ -12,7 +12,7 @@ from mooring.display.text import safe, short_path
 @click.pass_context
 def command(ctx: click.Context, name: str) -> None:
     """Which definitions of a name exist, which one counts, and by which rule."""
-    options = current(ctx)
+    options = get_globals(ctx)
     reasons = explain_choice(options.inventory(), name)
     if options.json:
         print_json(reasons)
