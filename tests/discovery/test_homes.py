@@ -10,7 +10,7 @@ import pytest
 
 from mooring.actions.get import get_details
 from mooring.actions.list import list_servers
-from mooring.cli.mcp.list import as_json
+from mooring.cli.mcp.list import make_data
 from mooring.discovery import formats
 from mooring.discovery.formats import FORMATS
 from support import HOMES, Home
@@ -20,7 +20,7 @@ def test_a_sample_home_gives_exactly_the_expected_inventory(sample: Home, reques
     inventory = sample.inventory()
     found = sample.neutral(
         {
-            "list": as_json(list_servers(inventory, all=True)),
+            "list": make_data(list_servers(inventory, all=True)),
             "servers": {choice.name: get_details(inventory, choice.name, sample.env) for choice in inventory.choices},
             "files": inventory.files,
         }

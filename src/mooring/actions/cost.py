@@ -42,12 +42,20 @@ class Cost(Struct, frozen=True):
     failed: Mapping[str, str] = {}
 
     @property
+    def tools(self) -> int:
+        return sum(share.tools for share in self._shares)
+
+    @property
     def tokens(self) -> int:
-        return sum(share.tokens for share in (*self.servers, self.own))
+        return sum(share.tokens for share in self._shares)
 
     @property
     def deferred(self) -> int:
-        return sum(share.deferred for share in (*self.servers, self.own))
+        return sum(share.deferred for share in self._shares)
+
+    @property
+    def _shares(self) -> tuple[Share, ...]:
+        return (*self.servers, self.own)
 
 
 async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False) -> Cost:

@@ -1,25 +1,35 @@
-"""`mooring tools`."""
+"""`mooring tools`: lists tools, searches them, and counts what they cost a model."""
 
 import sys
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup
-from mooring.actions.tools import ToolListing, list_tools
+from mooring.actions.tools import ServerTools, ToolListing, list_tools
 from mooring.cli.adhoc import is_adhoc, label_server, make_setup, run_with_host, server_options
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, complete_server, get_globals, print_json
+from mooring.cli.base import (
+    OK,
+    UNHEALTHY,
+    Command,
+    Globals,
+    complete_server,
+    get_globals,
+    print_columns,
+    print_json,
+    summarize,
+)
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Listing, Tool
-from mooring.display.text import columns, safe
+from mooring.display.text import safe
 from mooring.errors import ConfigError, ProtocolError
 from mooring.host.host import Host
+from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
-    from mooring.actions.cost import Cost
+    from mooring.actions.cost import Cost, Share
 
 
 @click.command("tools", cls=Command)
@@ -57,8 +67,13 @@ def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, A
 
     async def work(host: Host, deadline: Deadline) -> ToolListing:
         found = await list_tools(host, deadline, name, refresh=refresh, search=search)
+        # Shown before the servers are closed, which may take a moment.
         ticker.clear()
-        _show(options, found, setup, name, search)
+        if options.json:
+            _print_data(found)
+        else:
+            _print_text(found, setup)
+            _explain_text(options, found, setup, name, search)
         return found
 
     with Ticker(options, label_server(server, name or "the servers that are not known yet")) as ticker:
@@ -67,24 +82,48 @@ def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, A
     return OK if found.healthy else UNHEALTHY
 
 
-def _show(options: Globals, found: ToolListing, setup: Setup, name: str | None, search: str | None) -> None:
-    """Print before the servers are closed, which may take them a moment."""
+def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+    from mooring.actions.cost import count_cost  # loaded here: it brings the registry, which no listing needs
+
+    setup = make_setup(options, server)
+    name = name or setup.adhoc_name or None
+    with Ticker(options, name or "the servers that are not known yet"):
+        found = run_with_host(
+            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
+        )
     if options.json:
-        peers = [_peer(p.name, p.status, p.error, p.server_info, p.tools, p.listing) for p in found.peers]
-        _print_data([(entry.name, entry.server, entry.definition) for entry in found.entries], peers)
-        return
-    # Where the options name the one server, `mooring call` takes the tool's name alone.
-    shown = "{tool}" if setup.adhoc_name else "{server}.{tool}"
-    _print_tools([(shown.format(server=entry.server, tool=entry.tool), entry.definition) for entry in found.entries])
+        _print_cost_data(found)
+    else:
+        _print_cost(found)
+        _explain_cost(options, found)
+    warn(options, failed=found.failed)
+    return OK
+
+
+# --- tools as text --------------------------------------------------------------------------------------------------
+
+
+def _print_text(found: ToolListing, setup: Setup) -> None:
+    rows = []
+    for entry in found.entries:
+        # With --server or --url, `mooring call` takes the tool's name alone.
+        name = entry.tool if setup.adhoc_name else f"{entry.server}.{entry.tool}"
+        rows.append((safe(name), safe(summarize(entry.definition))))
+    print_columns(rows)
+
+
+def _explain_text(options: Globals, found: ToolListing, setup: Setup, name: str | None, search: str | None) -> None:
+    """Say on stderr why tools are missing, if some are."""
     if not found.entries and not found.failed:
-        _tell_nothing(options, found, name, search)
+        _explain_nothing(options, found, name, search)
     for peer in found.peers:
-        _tell_lack("" if setup.adhoc_name else f"{peer.name}.", peer.listing)
+        _explain_gaps("" if setup.adhoc_name else peer.name, peer.listing)
     if found.note and not options.quiet:
         click.echo(found.note, err=True)
 
 
-def _tell_nothing(options: Globals, found: ToolListing, name: str | None, search: str | None) -> None:
+def _explain_nothing(options: Globals, found: ToolListing, name: str | None, search: str | None) -> None:
+    # A program that asks about all servers understands an empty list.
     if options.quiet or not (name or sys.stderr.isatty()):
         return
     if search is not None:
@@ -95,89 +134,97 @@ def _tell_nothing(options: Globals, found: ToolListing, name: str | None, search
         click.echo("No server offers any tools.", err=True)
 
 
-def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
-    from mooring.actions.cost import count_cost  # loads the registry
-
-    setup = make_setup(options, server)
-    name = name or setup.adhoc_name or None
-    with Ticker(options, name or "the servers that are not known yet"):
-        found = run_with_host(
-            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
-        )
-    if options.json:
-        shares = {"servers": found.servers, "own": found.own, "tokens": found.tokens, "deferred": found.deferred}
-        print_json({**shares, "budget": found.budget, "context": found.context, "defers": found.defers})
-    else:
-        _print_cost(found)
-        how = "they have to be searched for" if found.defers else "all are shown"
-        room = f"{found.budget:,} of {found.context:,} tokens for the tools of servers"
-        if not options.quiet:
-            click.echo(f"Estimates: bytes / 4. With {room}, {how}.", err=True)
-    warn(options, failed=found.failed)
-    return OK
-
-
-# --- as text ------------------------------------------------------------------------------------------------
-
-
-def _print_tools(tools: Sequence[tuple[str, Tool]]) -> None:
-    for line in columns([(safe(name), safe(_summary(tool))) for name, tool in tools]) if tools else ():
-        click.echo(line)
-
-
-def _print_cost(found: "Cost") -> None:
-    count = sum(share.tools for share in (*found.servers, found.own))
-    shares = [(safe(share.name), share.tools, share.tokens, share.deferred) for share in found.servers]
-    own = ("mooring's own", found.own.tools, found.own.tokens, found.own.deferred)
-    rows = [*shares, own, ("in all", count, found.tokens, found.deferred)]
-    cells = [("SERVER", "TOOLS", "TOKENS", "DEFERRED"), *((row[0], *(f"{n:,}" for n in row[1:])) for row in rows)]
-    for line in columns(cells):
-        click.echo(line)
-
-
-def _summary(tool: Tool) -> str:
-    first, _, _ = (tool.description or tool.title or "").strip().partition("\n")
-    return first
-
-
-def _tell_lack(prefix: str, listing: Listing[Tool]) -> None:
-    """What is missing from a list that came; one that did not come at all is told elsewhere."""
+def _explain_gaps(server: str, listing: Listing[Tool]) -> None:
+    """Say what is missing from a server's list; an ad hoc server is not named."""
     for rejected in listing.rejected:
-        click.echo(f"{safe(prefix + rejected.name)} cannot be used: {safe(rejected.reason)}", err=True)
-    if listing.note and (listing.items or not prefix):
-        click.echo(safe(prefix.rstrip(".") + (": " if prefix else "") + listing.note), err=True)
+        name = f"{server}.{rejected.name}" if server else rejected.name
+        click.echo(f"{safe(name)} cannot be used: {safe(rejected.reason)}", err=True)
+    if not listing.note:
+        return
+    if not server:
+        click.echo(safe(listing.note), err=True)
+    elif listing.items:
+        # A configured server whose list is missing altogether is among those that failed.
+        click.echo(safe(f"{server}: {listing.note}"), err=True)
 
 
-# --- as data ------------------------------------------------------------------------------------------------
+# --- tools as data --------------------------------------------------------------------------------------------------
 
 
-def _print_data(tools: Iterable[tuple[str, str, Tool]], peers: list[dict[str, Any]]) -> None:
-    """Every tool whose schema can be read; the others are counted with those that cannot be used."""
-    by_name = {peer["name"]: peer for peer in peers}
-    listed = []
-    for name, server, tool in tools:
+def _print_data(found: ToolListing) -> None:
+    """Print every tool whose schema can be read; the others are counted with those that cannot be used."""
+    servers = {peer.name: _make_server_data(peer) for peer in found.peers}
+    tools = []
+    for entry in found.entries:
         try:
-            listed.append(_tool(name, server, tool))
+            tools.append(_make_tool_data(entry))
         except ProtocolError as error:
-            by_name[server]["tools"] -= 1
-            by_name[server]["rejected"].append({"tool": tool.name, "reason": str(error)})
-    print_json({"tools": listed, "servers": peers})
+            # Schemas are parsed when they are first looked at, which is here.
+            server = servers[entry.server]
+            server["tools"] -= 1
+            server["rejected"].append({"tool": entry.tool, "reason": str(error)})
+    print_json({"tools": tools, "servers": list(servers.values())})
 
 
-def _peer(
-    name: str, status: str, error: str | None, info: object, tools: int | None, listing: Listing[Tool]
-) -> dict[str, Any]:
-    rejected = [{"tool": other.name, "reason": other.reason} for other in listing.rejected]
-    told = {"name": name, "status": status, "error": error, "serverInfo": info, "tools": tools}
-    return {**told, "rejected": rejected, "note": listing.note or None}
-
-
-def _tool(name: str, server: str, tool: Tool) -> dict[str, object]:
+def _make_server_data(peer: ServerTools) -> dict[str, Any]:
     return {
-        "name": name,
-        "server": server,
+        "name": peer.name,
+        "status": peer.status,
+        "error": peer.error,
+        "serverInfo": peer.server_info,
+        "tools": peer.tools,
+        "rejected": [{"tool": rejected.name, "reason": rejected.reason} for rejected in peer.listing.rejected],
+        "note": peer.listing.note or None,
+    }
+
+
+def _make_tool_data(entry: CatalogEntry) -> dict[str, object]:
+    tool = entry.definition
+    return {
+        "name": entry.name,
+        "server": entry.server,
         "tool": tool.name,
         "description": tool.description,
         "inputSchema": tool.schema,
         "annotations": tool.annotations,
     }
+
+
+# --- what they cost -------------------------------------------------------------------------------------------------
+
+
+def _print_cost(cost: "Cost") -> None:
+    print_columns(
+        [
+            ("SERVER", "TOOLS", "TOKENS", "DEFERRED"),
+            *(_make_cost_row(safe(share.name), share) for share in cost.servers),
+            _make_cost_row("mooring's own", cost.own),
+            ("in all", f"{cost.tools:,}", f"{cost.tokens:,}", f"{cost.deferred:,}"),
+        ]
+    )
+
+
+def _make_cost_row(name: str, share: "Share") -> tuple[str, ...]:
+    return name, f"{share.tools:,}", f"{share.tokens:,}", f"{share.deferred:,}"
+
+
+def _explain_cost(options: Globals, cost: "Cost") -> None:
+    if options.quiet:
+        return
+    how = "they have to be searched for" if cost.defers else "all are shown"
+    room = f"{cost.budget:,} of {cost.context:,} tokens for the tools of servers"
+    click.echo(f"Estimates: bytes / 4. With {room}, {how}.", err=True)
+
+
+def _print_cost_data(cost: "Cost") -> None:
+    print_json(
+        {
+            "servers": cost.servers,
+            "own": cost.own,
+            "tokens": cost.tokens,
+            "deferred": cost.deferred,
+            "budget": cost.budget,
+            "context": cost.context,
+            "defers": cost.defers,
+        }
+    )

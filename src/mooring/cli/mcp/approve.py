@@ -1,4 +1,4 @@
-"""`mooring mcp approve` and `mooring mcp reject`."""
+"""`mooring mcp approve` and `mooring mcp reject`: shows what a project would start, and records the decision."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 import click
 
 from mooring.actions.approve import ApprovalQuestion, decide, list_questions
-from mooring.cli.base import DENIED, Command, Globals, complete_server, get_globals, print_json
-from mooring.display.text import columns, quote_argument, quote_command, safe, short_path
+from mooring.cli.base import DENIED, Command, Globals, complete_server, get_globals, print_columns, print_json
+from mooring.display.text import quote_argument, quote_command, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.servers.launch.target import UNRESOLVED
 
@@ -27,9 +27,10 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
     """Show exactly what a project's server would start, and let it be started."""
     options = get_globals(ctx)
     inventory = options.inventory()
-    asked = _asked(options, inventory, names, everything)
-    agreed = [question for question in asked if _agreed(options, question, _mode(bool(names), yes))]
-    _decide(options, inventory, agreed, True)
+    asked = _list_questions(options, inventory, names, everything)
+    mode = _choose_mode(bool(names), yes)
+    agreed = [question for question in asked if _ask(options, question, mode)]
+    _record(options, inventory, agreed, True)
     if asked and not agreed:
         ctx.exit(DENIED)
 
@@ -42,10 +43,10 @@ def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None
     """Refuse a project's server until its definition changes."""
     options = get_globals(ctx)
     inventory = options.inventory()
-    _decide(options, inventory, _asked(options, inventory, names, everything), False)
+    _record(options, inventory, _list_questions(options, inventory, names, everything), False)
 
 
-def _asked(
+def _list_questions(
     options: Globals, inventory: Inventory, names: tuple[str, ...], everything: bool
 ) -> tuple[ApprovalQuestion, ...]:
     if bool(names) == everything:
@@ -56,41 +57,51 @@ def _asked(
     return asked
 
 
-def _mode(named: bool, yes: bool) -> Mode:
-    """Whoever says yes, or names a server where nobody can be asked, has decided; `--all` alone has not."""
-    if yes or (named and not sys.stdin.isatty()):
+def _choose_mode(named: bool, yes: bool) -> Mode:
+    """With `--yes`, or a name where nobody can be asked, the person has decided; with `--all` alone they have not."""
+    can_answer = sys.stdin.isatty()
+    if yes or (named and not can_answer):
         return "decided"
-    return "ask" if sys.stdin.isatty() and sys.stderr.isatty() else "nobody"
+    # The question is on stderr: where that is a file, nobody would see it.
+    return "ask" if can_answer and sys.stderr.isatty() else "nobody"
 
 
-def _agreed(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
+def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
+    """Show the question, whether or not anybody is asked, and return whether the server may be started."""
     home = options.request().where.home
     click.echo(click.style(f"{safe(question.name)}, asked for by this project", bold=True), err=True)
-    for line in columns([(f"  {label}", text) for label, text in _lines(question, home)]):
-        click.echo(line, err=True)
-    if mode == "nobody":
-        click.echo(f"To approve it: mooring mcp approve {quote_argument(question.name)}", err=True)
-    return mode == "decided" or (mode == "ask" and click.confirm("Let it be started?", default=False, err=True))
+    print_columns([(f"  {label}", text) for label, text in _list_lines(question, home)], err=True)
+    match mode:
+        case "decided":
+            return True
+        case "ask":
+            return click.confirm("Let it be started?", default=False, err=True)
+        case "nobody":
+            click.echo(f"To approve it: mooring mcp approve {quote_argument(question.name)}", err=True)
+            return False
 
 
-def _lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
+def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
     if question.command:
         yield "runs", quote_command(question.command)
     if question.url is not None:
         yield "connects to", safe(question.url)
-    yield "which is", _which(question.target)
+    yield "which is", _describe_target(question.target)
     if question.cwd:
         yield "in", safe(question.cwd)
     if question.headers_helper:
         yield "also runs", f"{safe(question.headers_helper)}  (for headers)"
-    yield from (("with env", f"{safe(name)}={safe(value)}") for name, value in question.env.items())
+    for name, value in question.env.items():
+        yield "with env", f"{safe(name)}={safe(value)}"
     if question.pass_env:
         yield "passes on", safe(", ".join(question.pass_env))
     if question.env_file:
         yield "with env of", safe(question.env_file)
-    yield from (("with header", f"{safe(name)}: {safe(value)}") for name, value in question.headers.items())
+    for name, value in question.headers.items():
+        yield "with header", f"{safe(name)}: {safe(value)}"
     yield "says", short_path(question.source.path or "", home)
-    yield from (("merged with", short_path(path, home)) for path in question.merged)
+    for path in question.merged:
+        yield "merged with", short_path(path, home)
     if question.standing == "changed":
         yield "note", "this is not what you decided about before"
     if question.trusted_by:
@@ -98,13 +109,16 @@ def _lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
     yield "note", question.warning
 
 
-def _which(target: str | None) -> str:
+def _describe_target(target: str | None) -> str:
     if target is None:
         return "known only when it starts: it is asked for, printed by a command or read then"
-    return "nothing yet; you are asked again when it is something" if target == UNRESOLVED else safe(target)
+    if target == UNRESOLVED:
+        return "nothing yet; you are asked again when it is something"
+    return safe(target)
 
 
-def _decide(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], approved: bool) -> None:
+def _record(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], approved: bool) -> None:
+    # With nothing to decide, no record is written.
     names = decide(inventory, asked, options.request().where, approved) if asked else ()
     word = "approved" if approved else "rejected"
     if options.json:

@@ -1,9 +1,9 @@
-"""`mooring mcp doctor`."""
+"""`mooring mcp doctor`: prints what to fix, and how."""
 
 import click
 
-from mooring.actions.doctor import Finding, diagnose
-from mooring.cli.base import Command, get_globals, print_json
+from mooring.actions.doctor import Finding, Report, diagnose
+from mooring.cli.base import OK, UNHEALTHY, Command, get_globals, print_json
 from mooring.display.text import safe, short_path
 
 
@@ -17,28 +17,42 @@ def command(ctx: click.Context) -> None:
     if options.json:
         print_json({"healthy": report.healthy, "files": report.files, "findings": report.findings})
     else:
-        _print(report.files, report.servers, report.findings, where.home, options.verbose)
-    ctx.exit(0 if report.healthy else 1)
+        _print_report(report, where.home, options.verbose)
+    ctx.exit(OK if report.healthy else UNHEALTHY)
 
 
-def _print(files: tuple[str, ...], servers: int, findings: tuple[Finding, ...], home: str, verbose: bool) -> None:
-    click.echo(f"Read {_count(len(files), 'file')}; {_count(servers, 'server')} configured.")
-    for path in files if verbose or not findings else ():
-        click.echo(f"  {short_path(path, home)}")
-    for finding in findings:
-        click.echo(click.style(_headline(finding, home), fg="red" if finding.unhealthy else "yellow"))
-        if finding.fix:
-            click.echo(f"    mend: {safe(finding.fix)}")
-    if not findings:
+def _print_report(report: Report, home: str, verbose: bool) -> None:
+    files = _count(len(report.files), "file")
+    servers = _count(report.servers, "server")
+    click.echo(f"Read {files}; {servers} configured.")
+    # With nothing to fix, the files are what a person wants to know: was the right one among them?
+    if verbose or not report.findings:
+        for path in report.files:
+            click.echo(f"  {short_path(path, home)}")
+    for finding in report.findings:
+        _print_finding(finding, home)
+    if not report.findings:
         click.echo(click.style("Nothing to mend.", fg="green"))
 
 
-def _headline(finding: Finding, home: str) -> str:
+def _print_finding(finding: Finding, home: str) -> None:
+    color = "red" if finding.unhealthy else "yellow"
+    click.echo(click.style(_make_headline(finding, home), fg=color))
+    if finding.fix:
+        click.echo(f"    mend: {safe(finding.fix)}")
+
+
+def _make_headline(finding: Finding, home: str) -> str:
     mark = "✗" if finding.unhealthy else "?"
-    line = f":{finding.line}" if finding.line else ""
-    place = f"  ({short_path(finding.path, home)}{line})" if finding.path else ""
     server = f"{safe(finding.server)}: " if finding.server else ""
-    return f"{mark} {server}{safe(finding.what)}{place}"
+    return f"{mark} {server}{safe(finding.what)}{_make_place(finding, home)}"
+
+
+def _make_place(finding: Finding, home: str) -> str:
+    if not finding.path:
+        return ""
+    line = f":{finding.line}" if finding.line else ""
+    return f"  ({short_path(finding.path, home)}{line})"
 
 
 def _count(number: int, noun: str) -> str:

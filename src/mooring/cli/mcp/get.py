@@ -1,12 +1,20 @@
-"""`mooring mcp get NAME`."""
+"""`mooring mcp get NAME`: prints one definition in full, with secrets masked."""
 
 from collections.abc import Iterator
 
 import click
 
 from mooring.actions.get import Details, get_details
-from mooring.cli.base import Command, complete_server, get_globals, print_json
-from mooring.display.text import columns, quote_command, safe, short_path
+from mooring.cli.base import (
+    Command,
+    complete_server,
+    describe_origin,
+    describe_path,
+    get_globals,
+    print_columns,
+    print_json,
+)
+from mooring.display.text import quote_command, safe, short_path
 
 
 @click.command("get", cls=Command)
@@ -21,11 +29,10 @@ def command(ctx: click.Context, name: str) -> None:
         print_json(details)
         return
     click.echo(click.style(safe(details.server.name), bold=True))
-    for line in columns([(f"  {label}", text) for label, text in _lines(details, where.home)]):
-        click.echo(line)
+    print_columns([(f"  {label}", text) for label, text in _list_lines(details, where.home)])
 
 
-def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
+def _list_lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     row = details.server
     yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status
     yield "approval", _STANDINGS[details.standing]
@@ -35,22 +42,21 @@ def _lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
         yield "command", quote_command((row.command, *row.args))
     if row.url is not None:
         yield "url", f"{safe(row.url)} ({row.transport})"
-    yield "from", f"{row.source.tool}, {row.source.scope}: {_path(row.source.path, home)}"
+    yield "from", describe_origin(row.source.tool, row.source.scope, row.source.path, home)
     for path in details.merged:
         yield "merged", short_path(path, home)
     if details.key:
         yield "key", safe(" › ".join(map(str, details.key)))
-    yield from _connection(details)
-    yield from _limits(details)
-    for lack in details.missing:
-        yield (
-            "missing",
-            f"{safe(lack.where)}: {safe(lack.variable or 'the variable it names')} is not set; it {lack.effect}",
-        )
+    yield from _list_connection_lines(details)
+    yield from _list_limits(details)
+    for missing in details.missing:
+        variable = missing.variable or "the variable it names"
+        yield "missing", f"{safe(missing.where)}: {safe(variable)} is not set; it {missing.effect}"
     for other in details.shadowed:
-        yield "shadows", f"{other.tool}, {other.scope}: {_path(other.path, home)}"
+        yield "shadows", describe_origin(other.tool, other.scope, other.path, home)
     if row.proposed:
-        yield "proposed", f"{row.proposed.source.tool}: {_path(row.proposed.source.path, home)} (not approved)"
+        source = row.proposed.source
+        yield "proposed", f"{source.tool}: {describe_path(source.path, home)} (not approved)"
     if row.aliases:
         yield "aliases", safe(", ".join(row.aliases))
 
@@ -64,9 +70,11 @@ _STANDINGS = {
 }
 
 
-def _connection(details: Details) -> Iterator[tuple[str, str]]:
-    yield from (("env", f"{safe(name)}={safe(value)}") for name, value in details.env.items())
-    yield from (("header", f"{safe(name)}: {safe(value)}") for name, value in details.headers.items())
+def _list_connection_lines(details: Details) -> Iterator[tuple[str, str]]:
+    for name, value in details.env.items():
+        yield "env", f"{safe(name)}={safe(value)}"
+    for name, value in details.headers.items():
+        yield "header", f"{safe(name)}: {safe(value)}"
     if details.headers_helper:
         yield "headers", "from a helper command"
     if details.pass_env:
@@ -79,22 +87,20 @@ def _connection(details: Details) -> Iterator[tuple[str, str]]:
         yield "asks for", safe(", ".join(details.inputs))
 
 
-def _limits(details: Details) -> Iterator[tuple[str, str]]:
+def _list_limits(details: Details) -> Iterator[tuple[str, str]]:
     if details.start_timeout:
         yield "start", f"within {details.start_timeout:g} s"
     if details.call_timeout:
         yield "call", f"within {details.call_timeout:g} s"
+    # No list allows every tool, an empty one allows none.
     if details.tools_allow is not None:
         yield "tools", "only " + (safe(", ".join(details.tools_allow)) or "none")
     if details.tools_deny:
         yield "tools", "not " + safe(", ".join(details.tools_deny))
+    # What other tools may do unasked is information: only the person's own rules grant anything here.
     if details.auto_approve:
         yield "elsewhere", f"approves {safe(', '.join(details.auto_approve))} unasked; here that grants nothing"
     if details.trusted_by:
         yield "elsewhere", f"{safe(details.trusted_by)} trusts this folder; here that grants nothing"
     if details.oauth:
         yield "oauth", "configured"
-
-
-def _path(path: str | None, home: str) -> str:
-    return short_path(path, home) if path else "command line"

@@ -1,4 +1,4 @@
-"""`mooring mcp`: the verbs about servers."""
+"""`mooring mcp`: the table of its commands."""
 
 from mooring.cli.base import LazyGroup, Table
 

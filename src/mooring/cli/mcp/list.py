@@ -1,4 +1,4 @@
-"""`mooring mcp list`."""
+"""`mooring mcp list`: prints every server; what `mooring` prints without a command and a terminal."""
 
 import sys
 from collections.abc import Iterator
@@ -7,13 +7,16 @@ from os import get_terminal_size
 import click
 
 from mooring.actions.list import Row, ServerListing, list_servers
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, get_globals, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, get_globals, print_json
+from mooring.core.problem import Problem
 from mooring.display.text import columns, cut, problem_line, quote_argument, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
-_MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?"}
+_MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?",
+          "shadowed": "·"}  # fmt: skip
 
 LONGEST_NAME = 40
+"""In a terminal, longer names lose their middles."""
 
 NOTHING = """No MCP servers are configured here.
   Try the bundled one:   mooring --demo
@@ -40,19 +43,19 @@ def show_listing(options: Globals) -> None:
 
 
 def print_listing(options: Globals, listing: ServerListing) -> None:
-    """Rows on stdout, what a person should know besides on stderr."""
+    """Print rows on stdout, and on stderr what a person should know besides."""
     if options.json:
-        print_json(as_json(listing))
+        print_json(make_data(listing))
         return
     home = options.request().where.home
     _print_rows(listing, home)
     if not options.quiet:
-        for line in notes(listing, home):
+        for line in _list_notes(listing, home):
             click.echo(line, err=True)
 
 
 def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
-    """Connect to every server and print what became of it; the exit code says whether all are healthy."""
+    """Connect to every server and print its status; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: these take five times as long as the rest.
     from mooring.actions.check import check, is_healthy
     from mooring.cli.adhoc import make_configured_setup, run_with_host
@@ -65,16 +68,22 @@ def _show_checked(options: Globals, listing: ServerListing, timeout: float | Non
             lambda host, deadline: check(host, listing, deadline, ticker.on_pending),
         )
     print_listing(options, live)
+    # What was wrong before anything was connected is among the problems that the listing shows.
     known = {row.name: row.error for row in listing.servers}
-    failed = {row.name: row.error for row in live.servers if row.error and row.error != known[row.name]}
-    warn(options, failed=failed)
+    new = [row for row in live.servers if row.error != known[row.name]]
+    warn(options, failed={row.name: row.error for row in new if row.error})
     return OK if is_healthy(live) else UNHEALTHY
 
 
-def as_json(listing: ServerListing) -> dict[str, object]:
-    keys = ("path", "server", "line", "message", "hint")
-    problems = [{key: getattr(problem, key) or None for key in keys} for problem in listing.problems]
+def make_data(listing: ServerListing) -> dict[str, object]:
+    """The listing in the shape that other programs rely on."""
+    problems = [_make_problem_data(problem) for problem in listing.problems]
     return {"version": listing.version, "servers": listing.servers, "problems": problems}
+
+
+def _make_problem_data(problem: Problem) -> dict[str, object]:
+    keys = ("path", "server", "line", "message", "hint")
+    return {key: getattr(problem, key) or None for key in keys}
 
 
 def _print_rows(listing: ServerListing, home: str) -> None:
@@ -82,42 +91,49 @@ def _print_rows(listing: ServerListing, home: str) -> None:
         click.echo(NOTHING)
         return
     header = ("", "NAME", "STATUS", "TYPE", "TOOLS", "FROM")
-    lines = columns(_fitted([header, *(_cells(row, home) for row in listing.servers)]))
-    click.echo(click.style(lines[0], dim=True))
-    for row, line in zip(listing.servers, lines[1:], strict=True):
-        status = "shadowed" if row.shadowed_by else row.status
+    rows = [header, *(_make_cells(row, home) for row in listing.servers)]
+    # A program gets names and paths whole, and no width to guess.
+    if sys.stdout.isatty():
+        rows = _fit(rows, get_terminal_size()[0] or 80)
+    first, *rest = columns(rows)
+    click.echo(click.style(first, dim=True))
+    for row, line in zip(listing.servers, rest, strict=True):
+        status = _find_status(row)
         click.echo(click.style(line, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed")))
 
 
-def _fitted(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The same rows in the width of the terminal, if there is one: long names and paths lose their middles."""
-    if not sys.stdout.isatty():
-        return rows
-    whole = get_terminal_size()[0] or 80
-    named = [(row[0], cut(row[1], min(LONGEST_NAME, whole // 3)), *row[2:]) for row in rows]
-    taken = max(width(line) - width(row[-1]) for row, line in zip(named, columns(named), strict=True))
-    return [(*row[:-1], cut(row[-1], whole - taken)) for row in named]
+def _fit(rows: list[tuple[str, ...]], room: int) -> list[tuple[str, ...]]:
+    """The same rows in the width of the terminal: long names, and then the last cells, lose their middles."""
+    longest = min(LONGEST_NAME, room // 3)
+    rows = [(mark, cut(name, longest), *rest) for mark, name, *rest in rows]
+    # Aligned once to find out how much the cells before the last one take.
+    lines = columns(rows)
+    taken = max(width(line) - width(row[-1]) for row, line in zip(rows, lines, strict=True))
+    return [(*row[:-1], cut(row[-1], room - taken)) for row in rows]
 
 
-def _cells(row: Row, home: str) -> tuple[str, ...]:
-    mark = "·" if row.shadowed_by else _MARKS.get(row.status, "○")
-    path = short_path(row.source.path, home) if row.source.path else "command line"
-    origin = f"{row.source.tool}, {row.source.scope}: {path}"
-    status = "shadowed" if row.shadowed_by else row.status
+def _make_cells(row: Row, home: str) -> tuple[str, ...]:
+    status = _find_status(row)
+    origin = describe_origin(row.source.tool, row.source.scope, row.source.path, home)
     tools = "–" if row.tools is None else str(row.tools)
-    return mark, safe(row.name), status, row.transport or "–", tools, origin
+    return _MARKS.get(status, "○"), safe(row.name), status, row.transport or "–", tools, origin
 
 
-def notes(listing: ServerListing, home: str) -> Iterator[str]:
+def _find_status(row: Row) -> str:
+    return "shadowed" if row.shadowed_by else row.status
+
+
+def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
     """What a person should know below the list: proposals, approvals to give, problems."""
     for row in listing.servers:
-        if row.proposed and row.proposed.source.path:
-            path = short_path(row.proposed.source.path, home)
+        path = row.proposed.source.path if row.proposed else None
+        if path:
             command = f"mooring mcp approve {quote_argument(row.name)}"
-            yield f"\n{path} would put its own {safe(row.name)} in place of yours: {command}"
+            yield f"\n{short_path(path, home)} would put its own {safe(row.name)} in place of yours: {command}"
     if listing.waiting:
         names = ", ".join(map(safe, listing.waiting))
         yield f"\nThe project's files define {names}. To look and decide: mooring mcp approve --all"
     if listing.problems:
         yield "\nProblems:"
-        yield from (f"  {problem_line(problem, home)}" for problem in listing.problems)
+    for problem in listing.problems:
+        yield f"  {problem_line(problem, home)}"

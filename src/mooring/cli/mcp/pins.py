@@ -1,10 +1,10 @@
-"""`mooring mcp pins`."""
+"""`mooring mcp pins`: prints which tools were approved and which are held back."""
 
 import asyncio
 
 import click
 
-from mooring.actions.pins import PinnedServer, approve_tools, list_pinned
+from mooring.actions.pins import HeldTool, PinnedServer, approve_tools, list_pinned
 from mooring.cli.base import Command, Globals, complete_server, get_globals, print_json
 from mooring.display.text import quote_argument, safe
 from mooring.host.open import open
@@ -29,27 +29,36 @@ async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool
             await host.ready(servers=[server] if server else None, refresh=True)
         rows = list_pinned(host, request.where, server)
         if agreed and server is not None:
-            _show(rows, err=True)
+            # What is being approved is shown first; stdout gets the rows as they are afterwards.
+            _print_rows(rows, err=True)
             approved = approve_tools(host, server)
             rows = list_pinned(host, request.where, server)
             click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
     if options.json:
         print_json({"servers": rows})
     else:
-        _show(rows)
+        _print_rows(rows)
 
 
-def _show(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
+def _print_rows(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
     if not rows:
         click.echo("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
     for row in rows:
-        since = f", approved {row.at}" if row.at else ", none approved yet"
-        click.echo(f"{safe(row.server)}: {row.tools} tools{since}", err=err)
-        if row.problem:
-            click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
-        for held in row.held:
-            click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"), err=err)
-            for line in held.diff.splitlines():
-                click.echo(f"    {safe(line)}", err=err)
-        if row.held:
-            click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+        _print_row(row, err)
+
+
+def _print_row(row: PinnedServer, err: bool) -> None:
+    since = f", approved {row.at}" if row.at else ", none approved yet"
+    click.echo(f"{safe(row.server)}: {row.tools} tools{since}", err=err)
+    if row.problem:
+        click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
+    for held in row.held:
+        _print_held(held, err)
+    if row.held:
+        click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+
+
+def _print_held(held: HeldTool, err: bool) -> None:
+    click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"), err=err)
+    for line in held.diff.splitlines():
+        click.echo(f"    {safe(line)}", err=err)

@@ -1,4 +1,4 @@
-"""`mooring mcp test SERVER`."""
+"""`mooring mcp test SERVER`: connects to a server and prints each step."""
 
 from time import perf_counter
 from typing import Any
@@ -50,35 +50,52 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             )
     except ServerError as error:
         if options.json:
-            print_json(_data(name, steps, None, error))
+            print_json(_make_data(name, steps, None, error))
         tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
         explain(error)
-        _help(options, name, error, adhoc=bool(setup.adhoc_name))
+        advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
+        if advice:
+            tell(advice)
         ctx.exit(exit_code(error))
     if options.json:
-        print_json(_data(name, steps, found, None))
+        print_json(_make_data(name, steps, found, None))
     warn(options, failed={}, held={name: found.held} if found.held else {})
 
 
 def _print(step: Step) -> None:
     mark, color = ("✓", "green") if step.ok else ("✗", "red")
+    # What a failed step says is printed below all steps, as an error.
     detail = f"  {safe(step.detail)}" if step.detail and step.ok else ""
     click.echo(click.style(f"{mark} {step.step:10} {step.seconds * 1000:7.0f} ms", fg=color) + detail)
 
 
-def _data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
+def _make_data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _help(options: Globals, name: str, error: ServerError, *, adhoc: bool) -> None:
-    """What a person may do about it."""
-    path = None if adhoc else options.inventory().find(name).definition.origin.path
-    where = short_path(path, options.request().where.home) if path else "its definition"
+def _advise(options: Globals, name: str, error: ServerError) -> str:
+    """What a person may do about a configured server that failed; empty if nothing comes to mind."""
+    path = options.inventory().find(name).definition.origin.path
+    place = short_path(path, options.request().where.home) if path else "its definition"
     if isinstance(error, TimedOut):
-        raised = "" if adhoc else f'raise "timeout" in {where}, or '
-        tell(f"It may need longer: {raised}try with --timeout.")
-    elif isinstance(error, NeedsLogin) or (isinstance(error, HttpError) and error.status in (401, 403)):
-        written = f'"headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {where}'
-        tell(f"""Give it a token: {"-H 'Authorization: Bearer …'" if adhoc else written}.""")
-    elif error.stage in ("spawn", "handshake") and not error.stderr and not adhoc:
-        tell("`mooring mcp get` shows how it is started, `mooring logs` what it wrote before.")
+        return f'It may need longer: raise "timeout" in {place}, or try with --timeout.'
+    if _lacks_token(error):
+        return f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {place}.'
+    # What the process wrote was shown already, if it wrote anything.
+    if error.stage in ("spawn", "handshake") and not error.stderr:
+        return "`mooring mcp get` shows how it is started, `mooring logs` what it wrote before."
+    return ""
+
+
+def _advise_adhoc(error: ServerError) -> str:
+    """What a person may do about a server they named by its command or address."""
+    if isinstance(error, TimedOut):
+        return "It may need longer: try with --timeout."
+    if _lacks_token(error):
+        return "Give it a token: -H 'Authorization: Bearer …'."
+    return ""
+
+
+def _lacks_token(error: ServerError) -> bool:
+    is_refused = isinstance(error, HttpError) and error.status in (401, 403)
+    return is_refused or isinstance(error, NeedsLogin)

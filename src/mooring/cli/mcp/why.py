@@ -1,10 +1,10 @@
-"""`mooring mcp why NAME`."""
+"""`mooring mcp why NAME`: prints every definition of a name, and why one of them wins."""
 
 import click
 
 from mooring.actions.why import Candidate, explain_choice
-from mooring.cli.base import Command, complete_server, get_globals, print_json
-from mooring.display.text import safe, short_path
+from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json
+from mooring.display.text import safe
 
 
 @click.command("why", cls=Command)
@@ -19,14 +19,17 @@ def command(ctx: click.Context, name: str) -> None:
         return
     home = options.request().where.home
     for candidate in reasons.candidates:
-        mark, color = ("●", "green") if candidate.wins else ("·", None)
-        click.echo(click.style(f"{mark} {_origin(candidate, home)}", fg=color))
-        click.echo(f"    {safe(candidate.reason) if candidate.wins else f'does not count: {safe(candidate.reason)}'}")
+        _print_candidate(candidate, home)
     if reasons.aliases:
         click.echo(f"The same connection also goes by: {safe(', '.join(reasons.aliases))}")
 
 
-def _origin(candidate: Candidate, home: str) -> str:
+def _print_candidate(candidate: Candidate, home: str) -> None:
     source = candidate.source
-    path = short_path(source.path, home) if source.path else "command line"
-    return f"{source.tool}, {source.scope}: {path}"
+    origin = describe_origin(source.tool, source.scope, source.path, home)
+    if candidate.wins:
+        click.echo(click.style(f"● {origin}", fg="green"))
+        click.echo(f"    {safe(candidate.reason)}")
+    else:
+        click.echo(f"· {origin}")
+        click.echo(f"    does not count: {safe(candidate.reason)}")
