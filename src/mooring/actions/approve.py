@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.actions.list import UNDECIDED, RowSource, describe_source
+from mooring.actions.list import UNDECIDED, RowSource, describe_source, written_text
 from mooring.core.approved import Standing
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
 from mooring.core.secret import hide_in_url
@@ -135,14 +135,14 @@ def _describe_connection(connection: Connection) -> dict[str, Any]:
                 "command": (program.command.text, *(arg.text for arg in program.args)),
                 "env": {name: _describe_value(name, value) for name, value in program.env.items()},
                 "pass_env": program.pass_env,
-                "env_file": program.env_file and program.env_file.text,
-                "cwd": program.cwd and program.cwd.text,
+                "env_file": written_text(program.env_file),
+                "cwd": written_text(program.cwd),
             }
         case Http() as remote:
             return {
                 "url": hide_in_url(remote.url.text),
                 "headers": {name: reveal_commands(value) for name, value in remote.headers.items()},
-                "headers_helper": remote.headers_helper and remote.headers_helper.text,
+                "headers_helper": written_text(remote.headers_helper),
             }
 
 

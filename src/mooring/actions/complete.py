@@ -13,9 +13,11 @@ def complete_tools(inventory: Inventory, where: Where, typed: str) -> list[str]:
     if len(possible) > 1:
         return possible
     # A server's name can hold dots, so what was typed may begin with the names of several servers.
-    begun = [name for name in servers if typed.casefold().startswith(f"{name}.".casefold())]
-    meant = begun or [name.removesuffix(".") for name in possible]
-    return _keep_matching(_list_cached_tools(inventory, where, meant), typed) or possible
+    meant = [name for name in servers if typed.casefold().startswith(f"{name}.".casefold())]
+    if not meant:
+        meant = [name.removesuffix(".") for name in possible]
+    tools = _keep_matching(_list_cached_tools(inventory, where, meant), typed)
+    return tools or possible
 
 
 def _keep_matching(names: Iterable[str], typed: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, json
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_servers
+from mooring.actions.opening import connect_server, connect_servers
 from mooring.core.call import Definition
 from mooring.host.host import Host
 from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
@@ -60,12 +60,14 @@ class Cost(Struct, frozen=True):
 
 async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False) -> Cost:
     """What the tools of one server, or of all, add up to. Raises: as `list_tools`."""
-    servers = [name] if name else None
-    errors = await connect_servers(host, deadline, servers, refresh=refresh)
-    if name and errors:
-        raise next(iter(errors.values()))
+    if name is None:
+        errors = await connect_servers(host, deadline, refresh=refresh)
+        shares, own = await _count_shares(host, None)
+    else:
+        await connect_server(host, deadline, name, refresh=refresh)
+        errors = {}
+        shares, own = await _count_shares(host, host.server(name).name)
     budget = round(DEFAULT_CONTEXT * host.settings["toolBudget"] / 100)
-    shares, own = await _count_shares(host, host.server(name).name if name else None)
     # Whether tools are deferred depends on all servers, also when the person asked about one.
     all_tools = {(entry.server, entry.tool): entry.definition for entry in host.tools}
     return Cost(

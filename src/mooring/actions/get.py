@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds
+from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds, written_text
 from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio
 from mooring.core.template import InputPart, Template
 from mooring.display.text import is_bare_name, mask
@@ -99,12 +99,12 @@ def _find_unset(key: str, template: Template, env: Mapping[str, str]) -> Iterato
     # A value such as `TOKEN` may be the name of a variable, or a secret that looks like one: it is not shown, and if it
     # would stay as written, nothing is missing.
     is_bare = is_bare_name(template)
-    for variable in template.variables:
-        if variable.name in env or variable.default is not None:
-            continue
-        if is_bare and variable.unset == "literal":
-            continue
-        yield MissingVariable(key, None if is_bare else variable.name, _EFFECTS[variable.unset])
+    unset = [variable for variable in template.variables if variable.name not in env and variable.default is None]
+    for variable in unset:
+        if not is_bare:
+            yield MissingVariable(key, variable.name, _EFFECTS[variable.unset])
+        elif variable.unset != "literal":
+            yield MissingVariable(key, None, _EFFECTS[variable.unset])
 
 
 def _list_templates(connection: Connection) -> Iterator[tuple[str, Template]]:
@@ -147,14 +147,17 @@ def _describe_connection(connection: Connection) -> dict[str, object]:
     match connection:
         case Stdio() as program:
             return {
-                "env": {name: mask(value) for name, value in program.env.items()},
+                "env": _mask(program.env),
                 "pass_env": program.pass_env,
-                "env_file": program.env_file and program.env_file.text,
-                "cwd": program.cwd and program.cwd.text,
+                "env_file": written_text(program.env_file),
+                "cwd": written_text(program.cwd),
             }
         case Http() as remote:
-            headers = {name: mask(value) for name, value in remote.headers.items()}
-            return {"headers": headers, "headers_helper": remote.headers_helper is not None}
+            return {"headers": _mask(remote.headers), "headers_helper": remote.headers_helper is not None}
+
+
+def _mask(values: Mapping[str, Template]) -> dict[str, str]:
+    return {name: mask(value) for name, value in values.items()}
 
 
 def _list_inputs(connection: Connection) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_url
+from mooring.core.template import Template
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory
@@ -158,6 +159,11 @@ def _find_status(config: ServerConfig | Broken, approved: bool) -> Status:
     if isinstance(config, Broken):
         return "failed"
     return "idle" if approved else "unapproved"
+
+
+def written_text(template: Template | None) -> str | None:
+    """An optional string of a definition, as written."""
+    return None if template is None else template.text
 
 
 def finite_seconds(seconds: float | None) -> float | None:

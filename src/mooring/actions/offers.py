@@ -137,10 +137,10 @@ def _find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
 def _check_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
     """Refuse what the server would refuse, with a better message and before it is asked."""
     arguments = prompt.arguments or ()
-    for argument in arguments:
-        if argument.required and argument.name not in given:
-            missing = argument.name
-            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {missing}; add {missing}=VALUE.")
+    required = [argument.name for argument in arguments if argument.required]
+    for name in required:
+        if name not in given:
+            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {name}; add {name}=VALUE.")
     known = [argument.name for argument in arguments]
     for name in given:
         if name not in known:

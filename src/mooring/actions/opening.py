@@ -91,7 +91,11 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 async def run_on_host(
-    setup: Setup, work: Callable[[Host, Deadline], Awaitable[T]], *, named: str = "", start_required: bool = False
+    setup: Setup,
+    work: Callable[[Host, Deadline], Awaitable[T]],
+    *,
+    named: str | None = None,
+    start_required: bool = False,
 ) -> T:
     """Run `work` on a host on which no server starts by itself, except required ones with `start_required`.
 
@@ -143,6 +147,13 @@ async def connect_servers(
     trusted = LATELY if servers is None and not refresh else 0.0
     errors = await host.ready(within, servers=servers, refresh=refresh, trusted=trusted)
     return {name: deadline.reword(error, "to being connected") for name, error in errors.items()}
+
+
+async def connect_server(host: Host, deadline: Deadline, name: str, *, refresh: bool = True) -> None:
+    """Connect one server. Raises: as `Host.server`; ServerError, TimedOut if it was not in time."""
+    errors = await connect_servers(host, deadline, [name], refresh=refresh)
+    for error in errors.values():
+        raise error
 
 
 def find_config_errors(host: Host) -> tuple[Problem, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_servers, find_config_errors
+from mooring.actions.opening import connect_server, connect_servers, find_config_errors
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
 from mooring.errors import ConfigError, MooringError, NotApproved
@@ -44,37 +44,32 @@ async def reload(host: Host, deadline: Deadline, name: str | None = None) -> Rel
         UnknownServer, ServerDisabled, NotApproved, ConfigError: the named one cannot be started.
         ServerError: it could be, and failed; without a name, that is in its change.
     """
-    if name:
-        return await _reload_one(host, deadline, name)
     # By their own names: an alias leads to the same server, which is reloaded once.
-    servers = {server.name: server for server in host.servers.values()}
-    changes, errors = await _reconnect(host, deadline, servers)
-    waiting = tuple(each for each, error in errors.items() if isinstance(error, NotApproved))
-    return ReloadReport(changes, find_config_errors(host), waiting)
-
-
-async def _reload_one(host: Host, deadline: Deadline, name: str) -> ReloadReport:
-    server = host.server(name)
-    changes, errors = await _reconnect(host, deadline, {server.name: server}, name)
-    if errors:
-        raise next(iter(errors.values()))
-    return ReloadReport(changes, (), ())
-
-
-async def _reconnect(
-    host: Host, deadline: Deadline, servers: Mapping[str, Server], name: str | None = None
-) -> tuple[tuple[ServerChange, ...], dict[str, MooringError]]:
-    """What changed about these servers, and what failed, by name."""
+    chosen = [host.server(name)] if name else host.servers.values()
+    servers = {server.name: server for server in chosen}
     before = {each: _known_tools(server) for each, server in servers.items()}
     for each in servers:
         host.forget(each)
-    errors = await connect_servers(host, deadline, [name] if name else None)
+    if name:
+        await connect_server(host, deadline, name)
+        return ReloadReport(_compare_all(host, servers, before, {}), (), ())
+    errors = await connect_servers(host, deadline)
+    waiting = tuple(each for each, error in errors.items() if isinstance(error, NotApproved))
+    return ReloadReport(_compare_all(host, servers, before, errors), find_config_errors(host), waiting)
+
+
+def _compare_all(
+    host: Host,
+    servers: Mapping[str, Server],
+    before: Mapping[str, Mapping[str, Tool] | None],
+    errors: Mapping[str, MooringError],
+) -> tuple[ServerChange, ...]:
     held = host.held()
     changes = []
-    for each, server in sorted(servers.items()):
-        held_count = len(held[each].names) if each in held else 0
-        changes.append(_compare(server, before[each], held_count, errors.get(each)))
-    return tuple(changes), errors
+    for name, server in sorted(servers.items()):
+        held_count = len(held[name].names) if name in held else 0
+        changes.append(_compare(server, before[name], held_count, errors.get(name)))
+    return tuple(changes)
 
 
 def _known_tools(server: Server) -> Mapping[str, Tool] | None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_servers, find_config_errors
+from mooring.actions.opening import connect_server, connect_servers, find_config_errors
 from mooring.core.problem import Problem
 from mooring.core.status import Idle, StatusWord, status_error, status_word
 from mooring.core.tool import Listing, Tool
@@ -68,9 +68,7 @@ async def list_tools(
         listing = _describe_all(host, errors)
     else:
         server = host.server(name)
-        errors = await connect_servers(host, deadline, [name], refresh=refresh)
-        if errors:
-            raise next(iter(errors.values()))
+        await connect_server(host, deadline, name, refresh=refresh)
         listing = _describe_one(host, server)
     return listing if search is None else await _search(host, listing, search)
 

@@ -85,7 +85,7 @@ def run_with_host(
     setup: Setup,
     work: Callable[[Host, Deadline], Coroutine[Any, Any, T]],
     *,
-    named: str = "",
+    named: str | None = None,
     start_required: bool = False,
 ) -> T:
     """Open a host, run the work on it, close it. Raises: what the work raises."""
@@ -127,6 +127,11 @@ def require_words(setup: Setup, words: Sequence[str], *more: str) -> tuple[str, 
     if len(given) < len(wanted):
         raise click.UsageError(f"Name {' and '.join(wanted[len(given) :])}.")
     return given
+
+
+def choose_server(setup: Setup, name: str | None) -> str | None:
+    """The one server that a listing is about: the named or the ad hoc one; `None` for all."""
+    return name or setup.adhoc_name or None
 
 
 def label_server(given: Mapping[str, Any], name: str) -> str:

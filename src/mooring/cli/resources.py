@@ -1,12 +1,13 @@
 """`mooring resources`: lists the resources of servers; `prompts` shares how items are shown."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from mooring.actions.offers import What, list_offered
-from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
-from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json, summarize
+from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host, server_options
+from mooring.cli.base import Command, Globals, complete_server, get_globals, print_columns, print_json, summarize
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Argument, Prompt, Resource, ResourceTemplate
@@ -21,28 +22,31 @@ from mooring.servers.items import Item
 @click.pass_context
 def command(ctx: click.Context, /, name: str | None, templates: bool, **server: Any) -> None:
     """The resources of all configured servers, or of one: what `mooring read` takes."""
-    options = get_globals(ctx)
-    what: What = "templates" if templates else "resources"
+    show_offered(get_globals(ctx), "templates" if templates else "resources", name, server)
+
+
+_KEYS: Mapping[What, str] = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+"""What the protocol calls the lists."""
+
+
+def show_offered(options: Globals, what: What, name: str | None, server: Mapping[str, Any]) -> None:
+    """List the resources, templates or prompts of one server, or of all, and print them as text or data."""
     setup = make_setup(options, server)
-    wanted = name or setup.adhoc_name or None
+    wanted = choose_server(setup, name)
     with Ticker(options, label_server(server, name or "the servers")):
-        found = run_with_host(
-            setup, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted or ""
-        )
+        found = run_with_host(setup, lambda host, deadline: list_offered(host, what, deadline, wanted), named=wanted)
     if options.json:
-        key = "resourceTemplates" if templates else "resources"
-        print_json({key: [make_item_data(item) for item in found.items], "failed": found.failed})
+        print_json({_KEYS[what]: [_make_data(item) for item in found.items], "failed": found.failed})
     else:
-        print_items(found.items)
+        print_columns([_make_cells(item) for item in found.items])
     warn(options, failed=found.failed)
 
 
-def print_items(items: tuple[Item, ...]) -> None:
-    """Print a line for each item: its server, its address or name, and its description."""
-    print_columns([(safe(item.server), safe(_describe_item(item)), safe(summarize(item.item))) for item in items])
+def _make_cells(item: Item) -> tuple[str, ...]:
+    return safe(item.server), safe(_describe_item(item)), safe(summarize(item.item))
 
 
-def make_item_data(item: Item) -> dict[str, object]:
+def _make_data(item: Item) -> dict[str, object]:
     """An item with its server, under the names that the protocol uses."""
     offered = item.item
     common = {

@@ -8,7 +8,7 @@ import click
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup
 from mooring.actions.tools import ServerTools, ToolListing, list_tools
-from mooring.cli.adhoc import is_adhoc, label_server, make_setup, run_with_host, server_options
+from mooring.cli.adhoc import choose_server, is_adhoc, label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import (
     OK,
     UNHEALTHY,
@@ -63,7 +63,7 @@ def command(
 
 def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
     setup = make_setup(options, server)
-    name = name or setup.adhoc_name or None
+    name = choose_server(setup, name)
 
     async def work(host: Host, deadline: Deadline) -> ToolListing:
         found = await list_tools(host, deadline, name, refresh=refresh, search=search)
@@ -77,7 +77,7 @@ def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, A
         return found
 
     with Ticker(options, label_server(server, name or "the servers that are not known yet")) as ticker:
-        found = run_with_host(setup, work, named=name or "", start_required=name is None)
+        found = run_with_host(setup, work, named=name, start_required=name is None)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting, held=found.held)
     return OK if found.healthy else UNHEALTHY
 
@@ -86,10 +86,10 @@ def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, 
     from mooring.actions.cost import count_cost  # loaded here: it brings the registry, which no listing needs
 
     setup = make_setup(options, server)
-    name = name or setup.adhoc_name or None
+    name = choose_server(setup, name)
     with Ticker(options, name or "the servers that are not known yet"):
         found = run_with_host(
-            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name or ""
+            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name
         )
     if options.json:
         _print_cost_data(found)
@@ -114,21 +114,22 @@ def _print_text(found: ToolListing, setup: Setup) -> None:
 
 def _explain_text(options: Globals, found: ToolListing, setup: Setup, name: str | None, search: str | None) -> None:
     """Say on stderr why tools are missing, if some are."""
-    if not found.entries and not found.failed:
-        _explain_nothing(options, found, name, search)
+    is_empty = not found.entries and not found.failed
+    if is_empty and not options.quiet:
+        _explain_nothing(found, name, search)
     for peer in found.peers:
         _explain_gaps("" if setup.adhoc_name else peer.name, peer.listing)
     if found.note and not options.quiet:
         click.echo(found.note, err=True)
 
 
-def _explain_nothing(options: Globals, found: ToolListing, name: str | None, search: str | None) -> None:
+def _explain_nothing(found: ToolListing, name: str | None, search: str | None) -> None:
     # A program that asks about all servers understands an empty list.
-    if options.quiet or not (name or sys.stderr.isatty()):
+    if name is None and not sys.stderr.isatty():
         return
     if search is not None:
         click.echo("No tool that is known fits.", err=True)
-    elif name:
+    elif name is not None:
         click.echo(f"{safe(found.peers[0].name)} offers no tools.", err=True)
     else:
         click.echo("No server offers any tools.", err=True)

@@ -59,11 +59,12 @@ def _list_questions(
 
 def _choose_mode(named: bool, yes: bool) -> Mode:
     """With `--yes`, or a name where nobody can be asked, the person has decided; with `--all` alone they have not."""
-    can_answer = sys.stdin.isatty()
-    if yes or (named and not can_answer):
+    if yes:
         return "decided"
+    if not sys.stdin.isatty():
+        return "decided" if named else "nobody"
     # The question is on stderr: where that is a file, nobody would see it.
-    return "ask" if can_answer and sys.stderr.isatty() else "nobody"
+    return "ask" if sys.stderr.isatty() else "nobody"
 
 
 def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
@@ -91,14 +92,7 @@ def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
         yield "in", safe(question.cwd)
     if question.headers_helper:
         yield "also runs", f"{safe(question.headers_helper)}  (for headers)"
-    for name, value in question.env.items():
-        yield "with env", f"{safe(name)}={safe(value)}"
-    if question.pass_env:
-        yield "passes on", safe(", ".join(question.pass_env))
-    if question.env_file:
-        yield "with env of", safe(question.env_file)
-    for name, value in question.headers.items():
-        yield "with header", f"{safe(name)}: {safe(value)}"
+    yield from _list_values(question)
     yield "says", short_path(question.source.path or "", home)
     for path in question.merged:
         yield "merged with", short_path(path, home)
@@ -107,6 +101,18 @@ def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
     if question.trusted_by:
         yield "note", f"{safe(question.trusted_by)} trusts this folder; that alone approves nothing here"
     yield "note", question.warning
+
+
+def _list_values(question: ApprovalQuestion) -> Iterator[tuple[str, str]]:
+    """The environment and the headers that the server would be given."""
+    for name, value in question.env.items():
+        yield "with env", f"{safe(name)}={safe(value)}"
+    if question.pass_env:
+        yield "passes on", safe(", ".join(question.pass_env))
+    if question.env_file:
+        yield "with env of", safe(question.env_file)
+    for name, value in question.headers.items():
+        yield "with header", f"{safe(name)}: {safe(value)}"
 
 
 def _describe_target(target: str | None) -> str:

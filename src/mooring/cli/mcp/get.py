@@ -77,14 +77,15 @@ def _list_connection_lines(details: Details) -> Iterator[tuple[str, str]]:
         yield "header", f"{safe(name)}: {safe(value)}"
     if details.headers_helper:
         yield "headers", "from a helper command"
-    if details.pass_env:
-        yield "passes on", safe(", ".join(details.pass_env))
-    if details.env_file:
-        yield "env file", safe(details.env_file)
-    if details.cwd:
-        yield "cwd", safe(details.cwd)
-    if details.inputs:
-        yield "asks for", safe(", ".join(details.inputs))
+    optional = (
+        ("passes on", ", ".join(details.pass_env)),
+        ("env file", details.env_file),
+        ("cwd", details.cwd),
+        ("asks for", ", ".join(details.inputs)),
+    )
+    for label, text in optional:
+        if text:
+            yield label, safe(text)
 
 
 def _list_limits(details: Details) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
     options = get_globals(ctx)
     setup = make_configured_setup(options, timeout)
     with Ticker(options, name or "the servers"):
-        report = run_with_host(setup, lambda host, deadline: reload(host, deadline, name), named=name or "")
+        report = run_with_host(setup, lambda host, deadline: reload(host, deadline, name), named=name)
     failed = {change.name: change.error for change in report.changes if change.error is not None}
     if options.json:
         print_json({"servers": report.changes})

@@ -63,10 +63,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
 
 
 def _print(step: Step) -> None:
-    mark, color = ("✓", "green") if step.ok else ("✗", "red")
-    # What a failed step says is printed below all steps, as an error.
-    detail = f"  {safe(step.detail)}" if step.detail and step.ok else ""
-    click.echo(click.style(f"{mark} {step.step:10} {step.seconds * 1000:7.0f} ms", fg=color) + detail)
+    line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
+    if not step.ok:
+        # What a failed step says is printed below all steps, as an error.
+        click.echo(click.style(f"✗ {line}", fg="red"))
+        return
+    detail = f"  {safe(step.detail)}" if step.detail else ""
+    click.echo(click.style(f"✓ {line}", fg="green") + detail)
 
 
 def _make_data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
