@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used.
 if TYPE_CHECKING:
     from mooring.core.config import ServerConfig
     from mooring.core.limits import Limits, Timeout
@@ -99,8 +100,9 @@ __all__ = [
     "open",
 ]
 
-# Loaded on first use: the guard and the demo server run this file too, and must start in an instant.
-_HOMES = {
+# The module of each name; names that are not listed are in `errors`. Loaded on first use: the guard and the demo server
+# run this file, too, and must start in an instant.
+_MODULES = {
     "Client": "wire.session.client",
     "Guard": "process.programs",
     "Host": "host.host",
@@ -129,8 +131,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"mooring.{_HOMES.get(name, 'errors')}"), name)
+    module = import_module(f"mooring.{_MODULES.get(name, 'errors')}")
+    return getattr(module, name)
 
 
+# Names that are not loaded yet are completed in a shell, too.
 def __dir__() -> list[str]:
     return __all__

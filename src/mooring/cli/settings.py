@@ -7,6 +7,7 @@ import click
 
 from mooring.cli.base import Command, get_globals, print_columns, print_json
 from mooring.core.secret import HIDDEN
+from mooring.core.where import Viewpoint
 from mooring.discovery.scan import make_context
 from mooring.display.text import problem_line, safe, short_path
 from mooring.errors import ConfigError
@@ -24,8 +25,7 @@ def command(ctx: click.Context, key: str | None) -> None:
     """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
     options = get_globals(ctx)
     request = options.request()
-    root = make_context(request.where, request.cwd).root if request.project else None
-    settings = load(request.where, root)
+    settings = load(request.where, _find_root(request))
     if key is not None and key not in settings.values:
         raise ConfigError(f"{key} is no setting. The settings are: {', '.join(SETTINGS)}.")
     values = settings.values if key is None else {key: settings.values[key]}
@@ -35,6 +35,13 @@ def command(ctx: click.Context, key: str | None) -> None:
         print_columns([_make_cells(name, value, request.where.home) for name, value in values.items()])
     for problem in settings.problems:
         click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
+
+
+def _find_root(request: Viewpoint) -> str | None:
+    """The project whose settings count, unless `--no-project` leaves them out."""
+    if not request.project:
+        return None
+    return make_context(request.where, request.cwd).root
 
 
 def _make_data(name: str, value: SettingValue) -> Mapping[str, object]:
