@@ -4,7 +4,7 @@ import click
 
 from mooring.actions.doctor import Finding, Report, diagnose
 from mooring.cli.base import OK, UNHEALTHY, Command, get_globals, print_json
-from mooring.display.text import safe, short_path
+from mooring.display.text import count_noun, safe, short_path
 
 
 @click.command("doctor", cls=Command)
@@ -22,8 +22,8 @@ def command(ctx: click.Context) -> None:
 
 
 def _print_report(report: Report, home: str, verbose: bool) -> None:
-    files = _count(len(report.files), "file")
-    servers = _count(report.servers, "server")
+    files = count_noun(len(report.files), "file")
+    servers = count_noun(report.servers, "server")
     click.echo(f"Read {files}; {servers} configured.")
     # With nothing to fix, the files are what a person wants to know: was the right one among them?
     if verbose or not report.findings:
@@ -53,7 +53,3 @@ def _make_place(finding: Finding, home: str) -> str:
         return ""
     line = f":{finding.line}" if finding.line else ""
     return f"  ({short_path(finding.path, home)}{line})"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
