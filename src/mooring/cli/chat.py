@@ -34,6 +34,6 @@ def show_chat(options: Globals) -> None:
 
 
 def _open(options: Globals, permissions: CommandPermissions) -> None:
-    from mooring.chat.plain.chat import Chat  # loaded here, so that a wrong use is reported without loading the host
+    from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
 
     Chat(options.request(), permissions, take_guard(options)).run()
