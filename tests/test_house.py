@@ -39,3 +39,11 @@ def test_only_the_record_of_trust_lets_a_definition_be_started() -> None:
     made = re.compile(r"(?<!class )\bApproved\(")
     makers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
     assert makers == {"permissions/trust.py"}
+
+
+def test_only_one_place_opens_a_host() -> None:
+    root = Path(mooring.__file__).parent
+    made = re.compile(r"(?<!class )\bHost\(|mooring\.open\(|host\.open import")
+    openers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
+    # `mooring.open` is the library's own; every face goes through the actions.
+    assert openers == {"actions/opening.py", "host/open.py", "__init__.py"}

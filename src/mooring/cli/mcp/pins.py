@@ -1,13 +1,13 @@
 """`mooring mcp pins`: prints which tools were approved and which are held back."""
 
-import asyncio
-
 import click
 
+from mooring.actions.deadline import Deadline
 from mooring.actions.pins import HeldTool, PinnedServer, approve_tools, list_pinned
-from mooring.cli.base import Command, Globals, complete_server, get_globals, print_json
+from mooring.cli.adhoc import make_configured_setup, run_with_host
+from mooring.cli.base import Command, complete_server, get_globals, print_json
 from mooring.display.text import quote_argument, safe
-from mooring.host.open import open
+from mooring.host.host import Host
 
 
 @click.command("pins", cls=Command)
@@ -19,21 +19,22 @@ def command(ctx: click.Context, server: str | None, agreed: bool, refresh: bool)
     """Which tools were approved, and which are held back because they changed or are new."""
     if agreed and server is None:
         raise click.UsageError("Name the server whose tools you approve; `mooring mcp pins` shows what waits.")
-    asyncio.run(_run(get_globals(ctx), server, agreed, refresh))
+    options = get_globals(ctx)
+    where = options.request().where
 
-
-async def _run(options: Globals, server: str | None, agreed: bool, refresh: bool) -> None:
-    request = options.request()
-    async with open(request=request) as host:
+    async def work(host: Host, _: Deadline) -> tuple[PinnedServer, ...]:
         if refresh:
             await host.ready(servers=[server] if server else None, refresh=True)
-        rows = list_pinned(host, request.where, server)
-        if agreed and server is not None:
-            # What is being approved is shown first; stdout gets the rows as they are afterwards.
-            _print_rows(rows, err=True)
-            approved = approve_tools(host, server)
-            rows = list_pinned(host, request.where, server)
-            click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
+        rows = list_pinned(host, where, server)
+        if not agreed or server is None:
+            return rows
+        # What is being approved is shown first; stdout gets the rows as they are afterwards.
+        _print_rows(rows, err=True)
+        approved = approve_tools(host, server)
+        click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
+        return list_pinned(host, where, server)
+
+    rows = run_with_host(make_configured_setup(options, None), work, named=server or "")
     if options.json:
         print_json({"servers": rows})
     else:
