@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
+from mooring.core.units import MIB
 from mooring.errors import FileError
 
-MIB = 1024 * 1024
 LIMIT = MIB
 LOCK_SECONDS = 10.0
 STALE_SECONDS = 3600.0

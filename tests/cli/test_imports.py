@@ -15,7 +15,7 @@ OURS = [
     "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
     "mooring.cli.failure", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
     "mooring.core.approved", "mooring.core.config", "mooring.core.near", "mooring.core.problem",
-    "mooring.core.secret", "mooring.core.template",
+    "mooring.core.secret", "mooring.core.template", "mooring.core.units",
     "mooring.core.where", "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect",
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
     "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.sheets",

@@ -6,12 +6,13 @@ from typing import Any
 
 from mooring import files
 from mooring.core.tool import Tool
+from mooring.core.units import MIB
 from mooring.errors import ConfigError, FileError
 from mooring.tools.arguments.form import check
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, type_of
 
-LIMIT = 16 * files.MIB
+LIMIT = 16 * MIB
 """The largest file, or text on stdin, that is taken as an argument."""
 
 

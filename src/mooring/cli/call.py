@@ -17,6 +17,7 @@ from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
+from mooring.core.units import MIB
 from mooring.display.results import as_bytes, as_data, as_text
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
@@ -96,7 +97,7 @@ def _read_stdin() -> str:
         raise ConfigError("There is nothing to read: stdin is closed.")
     data = sys.stdin.buffer.read(LIMIT + 1)
     if len(data) > LIMIT:
-        raise ConfigError(f"The arguments on stdin are larger than {LIMIT // files.MIB} MiB.")
+        raise ConfigError(f"The arguments on stdin are larger than {LIMIT // MIB} MiB.")
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-MIB = 1024 * 1024
+from mooring.core.units import MIB
 
 
 class Timeout(Struct, frozen=True):

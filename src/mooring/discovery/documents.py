@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.problem import Problem
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.discovery import format as shapes
 from mooring.discovery.format import PROJECT, Format, Place, ScanContext, locate
@@ -116,7 +117,7 @@ class Documents:
             return None
         self.seen.append(path)
         # Claude Code's `~/.claude.json` grows to hundreds of megabytes with everything else it keeps there.
-        if place.extract is not None and len(data) > files.MIB:
+        if place.extract is not None and len(data) > MIB:
             return _extract(data, place.extract)
         return parse(data, shapes.document_kind(path))
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.core.config import Origin, Scope, Transport
 from mooring.core.template import SecretPart
+from mooring.core.units import MIB
 from mooring.core.where import Platform, Where
 from mooring.discovery.dialect import CLAUDE, Dialect, Inputs
 from mooring.syntax.document import Document, Kind
@@ -53,7 +53,7 @@ class Place(Struct, frozen=True):
     """The path is the name of a variable that holds the configuration itself."""
     literal: bool = False
     """The path is taken as it is: nothing in it is a variable or a pattern."""
-    limit: int = files.MIB
+    limit: int = MIB
     extract: Callable[[bytes], Any] | None = None
     """Takes the part about servers out of a file that is larger than 1 MiB."""
     unless_set: tuple[str, ...] = ()

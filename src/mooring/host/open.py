@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from mooring.core.clock import Sleep
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint, here
@@ -20,7 +21,6 @@ from mooring.host.options import HostOptions, Policy
 from mooring.inventory.admit import GivenServers
 from mooring.permissions.verdict import Rule
 from mooring.process.programs import Guard
-from mooring.servers.watch import Sleep
 from mooring.tools.catalog.catalog import CatalogEntry
 
 

@@ -6,13 +6,13 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.clock import Sleep
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.inventory.admit import Admitted, GivenServers
 from mooring.permissions.verdict import BYPASSED, Mode, Rule
 from mooring.process.programs import Guard
-from mooring.servers.watch import Sleep
 
 Policy: TypeAlias = Mode | Literal["allow"]
 

@@ -6,14 +6,15 @@ it works on every disk.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeAlias
+
+from mooring.core.clock import Sleep
 
 POLL_SECONDS = 1.0
 SETTLE_SECONDS = 0.25
 """How long nothing may change before a change counts as finished: editors write a file in several steps."""
 
-Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 _Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 

@@ -21,13 +21,14 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.result import Result
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions.verdict import ProposedCall, Verdict
 
 CallOutcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
 
-MAX_FILE_BYTES = 8 * files.MIB
+MAX_FILE_BYTES = 8 * MIB
 OLDER_FILES = 3
 """How many older files are kept besides the one that grows."""
 WRITE_SECONDS = 1.0

@@ -22,15 +22,16 @@ from mooring.core.approved import Approved
 from mooring.core.problem import Problem
 from mooring.core.raw import read as read_raw
 from mooring.core.tool import Tool
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError
 from mooring.permissions.trust import digest, identify_project, read_record
 
 USER = "user"
-MAX_TEXT = files.MIB
+MAX_TEXT = MIB
 """How much of a server's definitions is kept to show what changed; beyond that, only digests are kept."""
-MAX_BYTES = 16 * files.MIB
+MAX_BYTES = 16 * MIB
 MAX_LINES = 400
 """How many lines are compared, and how many are shown of each side."""
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.problem import Problem
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy, RuleLevel
@@ -31,7 +32,7 @@ from mooring.syntax.parse import parse
 RuleLocation: TypeAlias = Literal["user", "project-local"]
 """Where a rule is saved: in the person's settings, or in their rules for this project."""
 
-MAX_BYTES = 4 * files.MIB
+MAX_BYTES = 4 * MIB
 # Settings have one more level, their defaults, which hold no rules.
 _LEVELS: dict[str, Level] = {"managed": "managed", "user": "user", "project": "project"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -18,6 +18,7 @@ from mooring import files
 from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.display.text import quote_argument
 from mooring.errors import FileError
@@ -25,7 +26,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
 
-MAX_BYTES = 16 * files.MIB
+MAX_BYTES = 16 * MIB
 MAX_VERSIONS = 8
 """How many definitions of one name are remembered for a project."""
 

@@ -23,14 +23,15 @@ from mooring.core.config import Connection, Http, ServerConfig, Stdio
 from mooring.core.failure import Failure
 from mooring.core.offer import LIFE, Offer
 from mooring.core.template import Template
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError
 
 T = TypeVar("T", bound=Offer | Failure)
 
-LARGEST: Final = 16 * files.MIB
+LARGEST: Final = 16 * MIB
 """An offer beyond this is not kept."""
-MOST: Final = 256 * files.MIB
+MOST: Final = 256 * MIB
 """Beyond this the oldest files go."""
 HOUR: Final = 3600.0
 """How old a file may grow before an equal offer is written over it."""

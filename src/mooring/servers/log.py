@@ -18,10 +18,11 @@ from typing import Final
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError
 
-MAX_FILE_SIZE: Final = files.MIB
+MAX_FILE_SIZE: Final = MIB
 """A file of this size is moved away; each server has two files at most."""
 MAX_TEXT: Final = 64 * 1024
 """Bytes of a text beyond this are cut."""
@@ -249,7 +250,7 @@ class _Reader:
     def _drain(self) -> list[bytes]:
         if self._fd < 0:
             return []
-        *lines, self._rest = (self._rest + os.read(self._fd, files.MIB)).split(b"\n")
+        *lines, self._rest = (self._rest + os.read(self._fd, MIB)).split(b"\n")
         if len(self._rest) > 2 * MAX_TEXT:  # not written by a ServerLog
             lines, self._rest = [*lines, self._rest], b""
         return lines

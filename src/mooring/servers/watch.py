@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.clock import Sleep
 from mooring.core.event import Event, Updated
 from mooring.core.result import Reading, Result
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
@@ -29,7 +30,6 @@ MAX_WATCHES = 64
 
 Observe: TypeAlias = Callable[[], Awaitable[Reading | Result]]
 """Reads the resource, or calls the tool, that is watched."""
-Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 
 
 class Watch(Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from mooring import files
+from mooring.core.units import MIB
 from mooring.discovery.format import (
     COMMON,
     PROJECT,
@@ -23,7 +23,7 @@ from mooring.discovery.values import EntryRefused
 HOME = "${CLAUDE_CONFIG_DIR:-~/.claude}"
 STATE = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
 # The state file also holds the history of every project, and grows to hundreds of megabytes.
-STATE_LIMIT = 256 * files.MIB
+STATE_LIMIT = 256 * MIB
 
 MANAGED = system_files(
     "managed",

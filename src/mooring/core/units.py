@@ -1,0 +1,3 @@
+"""The one unit that sizes are written in."""
+
+MIB = 1024 * 1024
