@@ -40,6 +40,12 @@ def test_a_plan_puts_every_name_into_one_group() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("change", [{"idle_timeout": 5.0}, {"call_timeout": 5.0}, {"tools_allow": ("x",)}])
+def test_what_can_change_while_a_server_runs_updates_it(change: dict[str, object]) -> None:
+    made = make_plan({"a": approved("a")}, {"a": approved("a", **change)})
+    assert (made.update, made.keep, made.replace) == (("a",), (), ())
+
+
 names = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["run", "walk"]))
 
 

@@ -110,6 +110,8 @@ class Fleet:
         server.offering.offer = None
         if self._cache is not None:
             self._cache.forget(self._cache.own_key(server.approved, self._shared.defaults.where))
+            # A host that is killed before it closes must not remember it again.
+            self._write_soon(self._cache)
 
     def keep_offer(self, approved: Approved, offer: Offer) -> None:
         """Remember what a server offers, for the next host too."""

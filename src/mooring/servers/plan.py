@@ -49,6 +49,7 @@ def _runtime_options(approved: Approved) -> tuple[object, ...]:
         config.tools_deny,
         config.start_timeout,
         config.call_timeout,
+        config.idle_timeout,
         config.lifecycle,
         config.required,
         config.always_load,
