@@ -417,14 +417,15 @@ def test_a_guard_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         Guard().begin()
 
 
+CID = "c0ffee00" * 8
 DOCKER = """#!/bin/sh
 echo "$@" >> "$0.log"
 [ "$1" = run ] || [ "$3" = run ] || exit 0
-while [ $# -gt 0 ]; do [ "$1" = --cidfile ] && printf c0ffee > "$2"; shift; done
+while [ $# -gt 0 ]; do [ "$1" = --cidfile ] && printf CID > "$2"; shift; done
 trap '' TERM HUP
 echo up
 while :; do sleep 600; done
-"""
+""".replace("CID", CID)
 
 
 @pytest.mark.parametrize("options", [[], ["--context", "far"]])
@@ -442,24 +443,56 @@ def test_the_container_of_a_docker_run_is_removed(name: str, options: list[str],
         assert started.startswith(" ".join([*options, "run --cidfile /"]))
         assert started.endswith("/cid -i image")
         await child.close(0.1, 0.1)
-        assert log(script)[1:] == [" ".join([*options, "rm -f c0ffee"])]
+        assert log(script)[1:] == [" ".join([*options, f"rm -f {CID}"])]
         assert not Path(started.split()[len(options) + 2]).parent.exists()
 
     play(scene)
 
 
-def test_a_cidfile_that_was_given_is_used_and_kept(tmp_path: Path) -> None:
+def test_a_cidfile_that_was_given_is_found_in_the_folder_of_its_program_and_kept(tmp_path: Path) -> None:
     script = tmp_path / "docker"
     script.write_text(DOCKER)
     script.chmod(0o755)
     cidfile = tmp_path / "mine"
 
     async def scene(guard: Guard) -> None:
-        child = await guard.spawn([str(script), "run", "--cidfile", str(cidfile), "image"])
+        child = await guard.spawn([str(script), "run", "--cidfile", "./mine", "image"], cwd=str(tmp_path))
         await read(child)
         await child.close(0.1, 0.1)
-        assert log(script)[1:] == ["rm -f c0ffee"]
+        assert log(script)[1:] == [f"rm -f {CID}"]
         assert cidfile.exists()
+
+    play(scene)
+
+
+@pytest.mark.parametrize("content", [CID, "postgres-prod"])
+def test_a_cidfile_that_was_there_before_removes_nothing(tmp_path: Path, content: str) -> None:
+    script = tmp_path / "docker"
+    script.write_text('#!/bin/sh\necho "$@" >> "$0.log"\necho up\nwhile :; do sleep 600; done\n')
+    script.chmod(0o755)
+    (tmp_path / "cid").write_text(content)
+
+    async def scene(guard: Guard) -> None:
+        child = await guard.spawn([str(script), "run", "--cidfile", str(tmp_path / "cid"), "image"])
+        await read(child)
+        await child.close(0.1, 0.1)
+        assert log(script)[1:] == []
+        assert (tmp_path / "cid").read_text() == content
+
+    play(scene)
+
+
+def test_a_name_in_the_place_of_an_id_removes_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "docker"
+    script.write_text(DOCKER.replace(CID, "postgres-prod"))
+    script.chmod(0o755)
+
+    async def scene(guard: Guard) -> None:
+        child = await guard.spawn([str(script), "run", "--cidfile", str(tmp_path / "cid"), "image"])
+        await read(child)
+        assert (tmp_path / "cid").read_text() == "postgres-prod"
+        await child.close(0.1, 0.1)
+        assert log(script)[1:] == []
 
     play(scene)
 

@@ -58,7 +58,7 @@ def prepare_spawn(number: int, argv: Sequence[str], env: Mapping[str, str], cwd:
     folder = cwd or "."
     try:
         folder = os.path.abspath(folder)
-        argv, container = add_cidfile(list(argv))
+        argv, container = add_cidfile(list(argv), folder)
     except OSError as error:
         reason = f"{command!r} could not be prepared: {error}."
         raise _spawn_error(reason, command, folder, error.errno or 0) from error

@@ -27,7 +27,7 @@ class Container:
         remove, cidfile, _ = self.parts
         cid = read_file(cidfile).strip()
         self.forget()
-        return [*remove, cid] if cid else None
+        return [*remove, cid] if _is_container_id(cid) else None
 
     def forget(self) -> None:
         """Remove the file and the folder that were made for the id."""
@@ -37,10 +37,11 @@ class Container:
             attempt(os.rmdir, os.path.dirname(cidfile))
 
 
-def add_cidfile(argv: list[str]) -> tuple[list[str], Container | None]:
-    """For a `docker run`: the same command with a file for the container's id, and that container.
+def add_cidfile(argv: list[str], cwd: str) -> tuple[list[str], Container | None]:
+    """For a `docker run` in a folder: the same command with a file for the container's id, and that container.
 
-    Any other command is returned as it is, without a container.
+    Any other command is returned as it is, without a container. So is one whose own file exists already: docker did not
+    write it for this container, and a repository could name any other container in it.
 
     Raises:
         OSError: the file's folder cannot be made.
@@ -52,12 +53,20 @@ def add_cidfile(argv: list[str]) -> tuple[list[str], Container | None]:
     options = argv[run + 1 :]
     configured = _option("--cidfile", options)
     if configured:
-        return argv, Container(remove, os.fsencode(os.path.abspath(configured)), False)
+        cidfile = os.path.join(cwd, configured)
+        if os.path.lexists(cidfile):
+            return argv, None
+        return argv, Container(remove, os.fsencode(cidfile), False)
     # docker refuses a file that exists, so it gets a new folder. The tempfile module would be slow to load.
     folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"mooring-{os.urandom(8).hex()}")
     os.mkdir(folder, 0o700)
     cidfile = os.path.join(folder, "cid")
     return [*argv[: run + 1], "--cidfile", cidfile, *options], Container(remove, os.fsencode(cidfile), True)
+
+
+def _is_container_id(text: bytes) -> bool:
+    """Whether docker can have written this: a name would remove whatever container goes by it."""
+    return len(text) == 64 and not text.strip(b"0123456789abcdef")
 
 
 def _find_run(argv: list[str]) -> int | None:
