@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 import time
 import zlib
 from random import Random
@@ -713,3 +714,74 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
         assert (await session.call_tool("echo")).text == "well again"
     left = [task.get_coro().cr_code.co_filename for task in asyncio.all_tasks()]
     assert [file for file in left if "mooring/wire" in file] == []
+
+
+ODD_ID = """HTTP/1.1 200 OK\r
+Content-Type: application/json\r
+Mcp-Session-Id: {id}\r
+Content-Length: {length}\r
+Connection: close\r
+\r
+"""
+
+
+async def answer_by_hand(session_id: str, version: str):
+    """A server that answers `initialize` with bytes which aiohttp's own server would not send."""
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(head.lower().partition("content-length:")[2].split()[0])
+        message = json.loads(await reader.readexactly(length))
+        result = {"protocolVersion": version, "capabilities": {}, "serverInfo": {"name": "odd", "version": "1"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result}).encode()
+        if message["method"] != "initialize":
+            body = json.dumps(
+                {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32601, "message": "no"}}
+            ).encode()
+        writer.write(ODD_ID.format(id=session_id, length=len(body)).encode("latin-1") + body)
+        await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(respond, "127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("session_id", "version"),
+    [
+        ("a\x7fb", "2025-11-25"),
+        ("caf\xe9", "2025-11-25"),
+        ("fine", "2025-11-25\n"),
+        ("fine", "2025\x01"),
+        ("fine", "\u2028"),
+    ],
+)
+async def test_a_session_id_or_a_version_that_no_header_can_hold_is_an_error_of_ours(session_id, version) -> None:
+    server = await answer_by_hand(session_id, version)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        with pytest.raises(ServerError, match="no header can hold"):
+            async with mooring.connect(f"http://127.0.0.1:{port}/mcp", transport="http"):
+                pass
+
+
+@pytest.mark.parametrize(
+    "location", ["mailto:me@example.org", "http://[", "//", "http:///x", "\\\\x", "http://a:99999999/"]
+)
+async def test_a_redirect_to_what_is_no_url_is_an_error_of_ours(location) -> None:
+    async with Site() as site:
+        site.answers["tools/call"] = lambda heard: web.Response(status=307, headers={"Location": location})
+        async with mooring.connect(site.url) as session:
+            with pytest.raises(ServerError):
+                await session.call_tool("echo", {"text": "x"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Mon, 99999999999999999999 Jan 2026 00:00:00 GMT", "Mon, 01 Jan 0001 00:00:00 +2359", "-5", "1e9", "\u0663"],
+)
+async def test_an_odd_retry_after_is_no_answer_to_how_long(value) -> None:
+    async with Site() as site:
+        site.answers["tools/call"] = lambda heard: web.Response(status=429, headers={"Retry-After": value})
+        async with mooring.connect(site.url) as session:
+            with pytest.raises(ServerError):
+                await session.call_tool("echo", {"text": "x"}, within=Timeout(None, 2.0))

@@ -74,7 +74,7 @@ def _parse_retry_after(value: str) -> float | None:
         return float(value[:9])
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):  # a year or an offset that no clock has
         return None
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from multidict import CIMultiDict
 
+from mooring.errors import ProtocolError
 from mooring.wire.http.events import EVENT_STREAM, Events
 from mooring.wire.http.post import INITIALIZE, INITIALIZED, JSON, Post, read_revision
 from mooring.wire.rpc.message import Message, Notification, Request
@@ -24,7 +25,8 @@ _LEVEL: Final = ""
 class HttpSession:
     """Knows a session and sends nothing. `id` is empty where the server keeps no session."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: str) -> None:
+        self._server = server
         self.id = ""
         self.version = ""
         self.headers: Mapping[str, str] = CIMultiDict(_ACCEPT)
@@ -46,14 +48,17 @@ class HttpSession:
         return headers
 
     def begin(self, session_id: str) -> None:
-        """Take over the id that an answer to `initialize` came with."""
-        self.id = session_id
+        """Take over the id that an answer to `initialize` came with. Raises: ProtocolError."""
+        self.id = self._check("session id", session_id)
         self._update_headers()
 
     def learn_version(self, post: Post, body: bytes) -> None:
-        """Name, from now on, the revision that an answer to `initialize` agrees to; other answers say nothing of it."""
+        """Name, from now on, the revision that an answer to `initialize` agrees to; other answers say nothing of it.
+
+        Raises: ProtocolError.
+        """
         if post.method == INITIALIZE:
-            self.version = read_revision(body) or self.version
+            self.version = self._check("protocol version", read_revision(body)) or self.version
             self._update_headers()
 
     def remember(self, post: Post, message: Message) -> None:
@@ -71,6 +76,12 @@ class HttpSession:
     def messages_to_repeat(self) -> list[Message]:
         """What a new session has to be told, after `initialize`, to be what the old one was."""
         return [Notification(INITIALIZED), *self._lasting.values()]
+
+    def _check(self, what: str, value: str) -> str:
+        """Refuse what cannot be sent back. The protocol wants visible ASCII; a line break would make aiohttp raise."""
+        if not value.isascii() or not value.isprintable():
+            raise ProtocolError(self._server, f"its {what} has characters that no header can hold", stage="handshake")
+        return value
 
     def _update_headers(self) -> None:
         headers = CIMultiDict(_ACCEPT)

@@ -54,7 +54,7 @@ class HttpTransport:
         self._web = web
         self._server = server
         self._limits = limits
-        self._session = HttpSession()
+        self._session = HttpSession(server)
         # Whether the notice that the client is ready is under way: each message is a POST of its own, so a request
         # could overtake it.
         self._is_opening = False

@@ -169,11 +169,12 @@ class Web:
         location = response.headers.get("Location", "")
         try:
             target = url.join(URL(location)).with_fragment(None)
-        except ValueError as error:
+            leaves_origin = target.origin() != url.origin()  # raises for `mailto:` and the like
+        except (ValueError, TypeError) as error:
             raise HttpError(self._server, response.status, "it redirects to no URL") from error
         shown = target.with_user(None).with_query(None)
         # The headers were meant for this origin: a token must not follow to another.
-        if target.origin() != url.origin():
+        if leaves_origin:
             reason = f"it redirects to another origin, {shown}, which was not followed; use that URL if it is meant"
             raise HttpError(self._server, response.status, reason)
         # With the other statuses, HTTP lets a client make a GET of it, without its body.
