@@ -63,3 +63,34 @@ def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_config
     names = loaded(home, "tools", "--server", server)
     assert "mooring.wire.session.session" in names
     assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory.load"))] == []
+
+
+LOADING = """
+import asyncio, sys, threading
+import mooring
+
+class Seen:
+    threads = []
+    def find_spec(self, name, path=None, target=None):
+        if name == "aiohttp":
+            self.threads.append(threading.current_thread() is threading.main_thread())
+
+sys.meta_path.insert(0, Seen())
+
+async def main():
+    try:
+        async with mooring.connect("http://127.0.0.1:9/mcp"):  # nothing listens there
+            pass
+    except mooring.ServerError:
+        pass
+
+asyncio.run(main())
+print(Seen.threads)
+"""
+
+
+def test_what_speaks_http_is_loaded_beside_the_event_loop(home: Home) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+    )
+    assert (done.stdout, done.stderr) == ("[False]\n", "")

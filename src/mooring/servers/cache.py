@@ -299,7 +299,7 @@ def _write_file(path: str, secret: bytes, key: bytes, record: _Record | None) ->
         return
     written = repr(float(record.at)).encode()
     header = b" ".join((_MAGIC, _seal(secret, key, written, payload), written))
-    # Not synced to the disk (fifty servers take 1 ms instead of 35): what a power cut tears, the seal finds out.
+    # Not synced to the disk (fifty files of 4 KB take 4 ms instead of 24): what a power cut tears, the seal finds out.
     files.write(path, header + b"\n" + payload, durable=False)
     os.utime(path, (record.at, record.at))  # `thin` goes by the age of what was learned, not of the file
 
