@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults soak peers conformance fresh format lint types imports bench search docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers conformance fresh format lint types imports bench search docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -39,6 +39,9 @@ faults: $(VENV)/.dev        ## try every fault of a server and print what become
 	$(BIN)/python tests/wire/test_fuzz.py 200000
 	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults
+
+attacks: $(VENV)/.dev       ## try every attack and print how often it got through
+	$(BIN)/python -m tests.attacks
 
 soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; some minutes
 	$(BIN)/python -m tests.soak
