@@ -383,7 +383,7 @@ class TimedOut(ServerError):
         ran = " It may have run." if may_have_run and stage == "call" else ""
         super().__init__(
             server,
-            f"{server} did not answer {what} within {max(round(seconds, 2), 0):g} s.{ran}",
+            f"{server} did not answer {what} within {round(max(seconds, 0), 2):g} s.{ran}",
             stage=stage,
             may_have_run=may_have_run,
         )
