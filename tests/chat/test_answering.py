@@ -22,9 +22,13 @@ class Typist:
         self.lines = list(lines)
         self.said: list[str] = []
         self.hidden: list[str] = []
+        self.fresh: list[bool] = []
 
-    async def read_line(self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False) -> str:
+    async def read_line(
+        self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False, fresh: bool = False
+    ) -> str:
         self.said.append(prompt)
+        self.fresh.append(fresh)
         line = self.lines.pop(0)
         if isinstance(line, Exception):
             raise line
@@ -43,6 +47,7 @@ async def answer(question: Question, *lines: str | Exception, project: bool = Tr
     typist = Typist(*lines)
     made = await Questions(typist, project=project)(question)  # type: ignore[arg-type]
     assert typist.lines == []
+    assert typist.fresh[:1] == [True], "what was typed before the question could answer it"
     return made, typist
 
 

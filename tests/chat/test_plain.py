@@ -88,6 +88,23 @@ def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
     assert [json.loads(line)["outcome"] for line in audit] == ["denied", "denied", "ok", "ok"]
 
 
+def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.sees(READY)
+        # As a paste comes: the command, and lines that would allow it once, for the session and always.
+        person.types("/call demo.echo text=hello", "o", "s", "a", "p")
+        person.sees(CALL_IT)
+        person.types("n")
+        person.sees("was not called; the person said no")
+        person.types("/call demo.echo text=again")
+        person.sees(CALL_IT)
+        person.types("o")
+        person.sees("Output:\nagain")
+        leave(person)
+    audit = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "ok"]
+
+
 def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.answers((READY, "/call demo.echo text=x"), (CALL_IT, "a"), ("[p]roject? ", "p"), ("Output:\nx", ""))

@@ -188,7 +188,11 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     unasked = cli("mcp", "approve", "--all")
     assert (unasked.code, "To approve it: mooring mcp approve x" in unasked.err) == (4, True)
     assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
-    result = cli("mcp", "approve", "x")
+    unasked = cli("mcp", "approve", "x")
+    assert (unasked.code, unasked.out) == (4, "")
+    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
+    digest = unasked.err.rpartition("--digest ")[2].split()[0]
+    result = cli("mcp", "approve", "x", "--digest", digest)
     assert result.out == "approved: x\n"
     assert "npx 'a b'" in result.err
     assert "scripts inside the repository" in result.err

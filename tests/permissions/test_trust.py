@@ -169,33 +169,80 @@ def test_nothing_but_the_persons_word_approves(what: str, home: Home) -> None:
     assert standing(home) == "unseen"
 
 
-@pytest.mark.parametrize(
-    ("path", "content"),
-    [
-        ("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]}),
-        ("home/.claude/settings.json", {"enableAllProjectMcpServers": True}),
-        ("home/.claude.json", {"projects": {"$PROJECT": {"enabledMcpjsonServers": ["x"]}}}),
-    ],
-)
-def test_claudes_record_in_the_persons_own_files_counts_for_what_was_first_seen(
-    path: str, content: Any, home: Home
+def claude_approves(home: Home, *names: str) -> None:
+    """What Claude Code writes into the person's own file when they approve servers of this project there."""
+    home.write("home/.claude.json", {"projects": {str(home.project): {"enabledMcpjsonServers": names}}})
+
+
+GLOBAL_SWITCHES: list[dict[str, Any]] = [{"enabledMcpjsonServers": ["x"]}, {"enableAllProjectMcpServers": True}]
+
+
+@pytest.mark.parametrize("switch", GLOBAL_SWITCHES)
+def test_a_switch_of_claudes_for_every_project_is_information_and_approves_nothing(
+    switch: dict[str, Any], home: Home
 ) -> None:
-    home.write(path, json.dumps(content).replace("$PROJECT", str(home.project)))
+    home.write("home/.claude/settings.json", switch)
+    project(home, ENTRY)
+    assert standing(home) == "unseen"
+    assert not (home.home / ".local/state/mooring/approvals.json").exists()
+    [question] = list_questions(home.inventory(), ["x"], home.where)
+    assert question.trusted_by == f"`{next(iter(switch))}` in {home.home}/.claude/settings.json"
+
+
+def test_claudes_record_about_this_project_counts_for_what_was_first_seen(home: Home) -> None:
+    claude_approves(home, "x")
     project(home, ENTRY)
     assert standing(home) == "approved"
+    assert home.inventory().adopted_from(home.inventory().find("x").definition) == "claude-code"
     project(home, {**ENTRY, "command": "evil"})
     assert standing(home) == "changed"
 
 
+def test_an_adopted_approval_is_bound_to_the_program_that_was_there(home: Home) -> None:
+    tool = home.write("project/bin/tool", "#!/bin/sh\n")
+    tool.chmod(0o755)
+    claude_approves(home, "x")
+    project(home, {"command": "./bin/tool"})
+    choice = home.inventory().find("x")
+    approved = trust.admit(home.inventory().approvals, str(home.project), choice.definition.config)  # type: ignore[arg-type]
+    assert approved is not None
+    assert approved.target == str(tool)
+
+
+RUNS_OR_READS: dict[str, Any] = {
+    "a command in env": {"command": "x", "env": {"A": "!touch marker"}},
+    "a command in a header": {"type": "http", "url": "https://x", "headers": {"X-Team": "!touch marker"}},
+    "a helper for headers": {"type": "http", "url": "https://x", "headersHelper": "touch marker"},
+    "a file of variables": {"command": "x", "envFile": ".env"},
+}
+
+
+@pytest.mark.parametrize("what", RUNS_OR_READS)
+def test_claudes_record_is_not_adopted_for_what_mooring_alone_would_run_or_read(what: str, home: Home) -> None:
+    claude_approves(home, "x")
+    project(home, RUNS_OR_READS[what])
+    assert standing(home) == "unseen"
+    [question] = list_questions(home.inventory(), ["x"], home.where)
+    assert question.trusted_by == f"`enabledMcpjsonServers` in {home.home}/.claude.json"
+
+
+def test_an_adopted_approval_that_was_bound_to_no_program_no_longer_counts(home: Home) -> None:
+    project(home, ENTRY)
+    config = home.inventory().find("x").definition.config
+    decision = trust.Decision(str(home.project), "x", trust.digest(config), "approved", "claude-code")  # type: ignore[arg-type]
+    trust.record(home.where, [decision])
+    assert standing(home) == "unseen"
+
+
 def test_the_persons_rejection_counts_before_claudes_approval(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    claude_approves(home, "x")
     project(home, ENTRY)
     approve(home, "x", verdict=False)
     assert standing(home) == "rejected"
 
 
 def test_claudes_record_says_nothing_about_other_tools_files(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enableAllProjectMcpServers": True})
+    claude_approves(home, "x")
     home.write("project/.omp/mcp.json", {"mcpServers": {"x": ENTRY}})
     assert standing(home) == "unseen"
 
@@ -212,16 +259,15 @@ def test_the_question_shows_exactly_what_would_run_and_what_is_not_checked(home:
     [question] = list_questions(home.inventory(), ["x"], home.where)
     assert question.command == ("./bin/run me", "a b", "$(x)")
     assert question.target == os.path.realpath(script)
-    assert question.env == {"SECRET": "•••"}
+    assert question.env == {"SECRET": "canary"}
     assert question.source.path == str(home.project / ".mcp.json")
     assert question.warning == UNCHECKED
-    assert "canary" not in repr(question)
 
 
 def test_the_question_about_an_address_shows_it_and_its_origin(home: Home) -> None:
     project(home, {"type": "http", "url": "https://user:pw@host.example:8443/mcp?x=1"})
     [question] = list_questions(home.inventory(), ["x"], home.where)
-    assert question.url == "https://user:•••@host.example:8443/mcp?x=1"
+    assert question.url == "https://user:pw@host.example:8443/mcp?x=1"
     assert question.target == "https://host.example:8443"
 
 
@@ -248,7 +294,7 @@ def test_decisions_lie_in_a_private_file_of_the_persons_state_folder(home: Home)
 
 
 def test_a_damaged_record_approves_nothing_and_is_not_overwritten(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    claude_approves(home, "x")
     project(home, ENTRY)
     approve(home, "x", verdict=False)
     path = home.home / ".local/state/mooring/approvals.json"
@@ -285,7 +331,7 @@ def test_decisions_of_several_projects_are_kept_side_by_side(home: Home) -> None
 
 
 def test_a_home_that_cannot_be_written_keeps_reading_and_says_so(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    claude_approves(home, "x")
     project(home, ENTRY)
     blocked = home.write("home/state", "a file where a folder should be")
     where = replace(home.where, env={**home.env, "XDG_STATE_HOME": str(blocked)})
@@ -306,21 +352,80 @@ def test_what_is_recorded_is_what_was_shown(home: Home) -> None:
 
 
 def test_the_question_shows_every_command_that_would_run(home: Home) -> None:
-    headers = {"X": "!run-x", "A": "Bearer ${GITHUB_TOKEN}", "L": "hidden"}
+    headers = {"X": "!run-x ${WITH:-it}", "A": "Bearer ${GITHUB_TOKEN}", "L": "shown"}
     project(
         home, {"type": "http", "url": "https://docs.example/mcp", "headers": headers, "headersHelper": "run-helper"}
     )
     [question] = list_questions(home.inventory(), ["x"], home.where)
-    assert question.headers == {"X": "!run-x", "A": "•••${GITHUB_TOKEN}", "L": "•••"}
+    assert question.headers == headers
     assert question.headers_helper == "run-helper"
+    assert [(effect.kind, effect.what, effect.goes_to) for effect in question.effects] == [
+        ("command", "run-x ${WITH:-it}", "https://docs.example, in the header X"),
+        ("variable", "WITH", "the command run-x ${WITH:-it}"),
+        ("variable", "GITHUB_TOKEN", "https://docs.example, in the header A"),
+        ("command", "run-helper", "https://docs.example, as headers"),
+    ]
 
 
 def test_the_question_shows_values_that_could_put_another_program_in_place(home: Home) -> None:
-    env = {"PATH": "./bin", "LD_PRELOAD": "./e.so", "NODE_OPTIONS": "-r ./e.js", "TOKEN": "hidden"}
+    env = {"PATH": "./bin", "LD_PRELOAD": "./e.so", "NODE_OPTIONS": "-r ./e.js", "TOKEN": "shown"}
+    home.write("project/.env", "MODE=fast\nnpm_config_registry=https://evil\n")
     project(home, {"command": "sh", "env": env, "envFile": ".env"})
     [question] = list_questions(home.inventory(), ["x"], home.where)
-    assert question.env == {**env, "TOKEN": "•••"}
+    assert question.env == env
     assert question.env_file == ".env"
+    assert [(variable.name, variable.value, variable.source) for variable in question.steering] == [
+        ("PATH", "./bin", "env"),
+        ("LD_PRELOAD", "./e.so", "env"),
+        ("NODE_OPTIONS", "-r ./e.js", "env"),
+        ("npm_config_registry", "https://evil", ".env"),
+    ]
+    assert [(effect.what, effect.path) for effect in question.effects] == [(".env", str(home.project / ".env"))]
+
+
+def test_only_a_literal_token_is_shortened_and_never_where_it_could_name_code(home: Home) -> None:
+    token = "ghp_" + "a" * 36
+    shown = {"A": f"{token} and more", "B": f"{token}$(touch X)", "NODE_OPTIONS": token, "C": "sk-../../evil/module.js"}
+    project(home, {"command": token, "args": [token], "env": {"TOKEN": token, "AUTH": f"Bearer {token}", **shown}})
+    [question] = list_questions(home.inventory(), ["x"], home.where)
+    short = "ghp_… (40 characters)"
+    assert question.env == {"TOKEN": short, "AUTH": f"Bearer {short}", **shown}
+    assert question.command == (token, token)
+
+
+def test_the_question_says_whose_server_is_replaced_and_which_rules_do_not_follow(home: Home) -> None:
+    own = home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "mine"}}})
+    rules = [
+        {"tool": "mcp__x__get_*", "action": "allow"},
+        {"tool": "mcp__y__*", "action": "allow"},
+        {"tool": "mcp__x__put", "action": "deny"},
+        {"tool": "*", "action": "allow"},
+    ]
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
+    project(home, ENTRY)
+    for _ in range(2):  # before the approval and after it
+        [question] = list_questions(home.inventory(), ["x"], home.where)
+        assert question.replaces is not None
+        assert question.replaces.path == str(own)
+        assert question.idle_rules == ("mcp__x__get_*", "*")
+        approve(home, "x")
+
+
+def test_the_digest_to_decide_by_is_of_everything_that_was_shown(home: Home) -> None:
+    for folder in ("one", "two"):
+        home.write(f"project/{folder}/run", "#!/bin/sh\n").chmod(0o755)
+    (home.project / "bin").symlink_to("one")
+    project(home, {"command": "./bin/run", "envFile": ".env"})
+    digests = set()
+    for change in (
+        lambda: None,
+        lambda: home.write("project/.env", "NODE_OPTIONS=-r ./evil.js"),
+        lambda: ((home.project / "bin").unlink(), (home.project / "bin").symlink_to("two")),
+        lambda: home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "mine"}}}),
+    ):
+        change()
+        digests |= {question.digest for question in list_questions(home.inventory(), ["x"], home.where)}
+    assert len(digests) == 4
 
 
 def test_the_executable_is_looked_for_where_it_would_run(home: Home) -> None:
@@ -352,7 +457,7 @@ def test_text_that_becomes_a_command_elsewhere_is_another_definition(home: Home)
 
 
 def test_of_two_definitions_claude_vouched_for_the_nearer_counts_and_keeps_counting(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    claude_approves(home, "x")
     home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "far"}}})
     home.write("project/sub/.mcp.json", {"mcpServers": {"x": {"command": "near"}}})
     for _ in range(3):
@@ -372,8 +477,8 @@ def test_both_of_two_definitions_of_a_name_can_be_judged(home: Home) -> None:
 
 
 @pytest.mark.parametrize("value", [["*"], "x", 1, "true", "trusted"])
-def test_only_exact_names_and_a_plain_true_are_approvals(value: Any, home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": value, "enableAllProjectMcpServers": value})
+def test_only_exact_names_are_approvals(value: Any, home: Home) -> None:
+    home.write("home/.claude.json", {"projects": {str(home.project): {"enabledMcpjsonServers": value}}})
     project(home, ENTRY)
     assert standing(home) == "unseen"
 
@@ -421,6 +526,19 @@ def test_the_question_names_every_file_that_contributes(home: Home) -> None:
     assert question.headers == {"Authorization": "•••${T}"}
 
 
+def test_what_is_merged_in_from_the_persons_own_files_stays_masked_and_its_receiver_is_named(home: Home) -> None:
+    mine = {"Authorization": "Bearer canary-mine", "X": "canary-also-mine"}
+    home.write(
+        "home/.config/opencode/opencode.json",
+        {"mcp": {"t": {"type": "remote", "url": "https://me?key=canary", "headers": mine}}},
+    )
+    home.write("project/opencode.json", {"mcp": {"t": {"url": "https://evil", "headers": {"X": "shown {env:T}"}}}})
+    [question] = list_questions(home.inventory(), ["t"], home.where)
+    assert question.headers == {"Authorization": "•••", "X": "shown {env:T}"}
+    assert "canary" not in repr(question)
+    assert [(effect.what, effect.goes_to) for effect in question.effects] == [("T", "https://evil, in the header X")]
+
+
 def test_a_managed_claude_file_that_is_broken_still_has_exclusive_control(home: Home) -> None:
     home.write("system/etc/claude-code/managed-mcp.json", "{broken")
     home.write("home/.claude.json", {"mcpServers": {"mine": ENTRY}})
@@ -428,7 +546,7 @@ def test_a_managed_claude_file_that_is_broken_still_has_exclusive_control(home: 
 
 
 def test_reading_does_not_wait_for_the_record(home: Home) -> None:
-    home.write("home/.claude/settings.json", {"enabledMcpjsonServers": ["x"]})
+    claude_approves(home, "x")
     project(home, ENTRY)
     with files.locked(f"{home.where.state}/approvals.json"):
         started = time.monotonic()

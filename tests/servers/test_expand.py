@@ -26,7 +26,7 @@ from mooring.core.template import Part, Template, TextPart, VariablePart, litera
 from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
-from mooring.errors import Unresolved
+from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch.dotenv import parse_dotenv
 from mooring.servers.launch.expand import Expanded, KeptPlaceholder, expand
 from mooring.servers.launch.prepare import OmittedEntry
@@ -290,16 +290,26 @@ async def test_an_env_file_that_is_missing_is_reported(home: Home) -> None:
 
 
 async def test_a_projects_env_file_cannot_choose_another_program(home: Home) -> None:
-    home.write("project/.env", "PATH=./bin\nLD_PRELOAD=./e.so\nNODE_OPTIONS=-r ./e.js\nMODE=fast\n")
-    made = await started(defined(home, SHARED, {"command": "x", "envFile": ".env"}), context(home))
+    home.write("project/.env", "PATH=./bin\nMODE=fast\n")
+    approved = defined(home, SHARED, {"command": "x", "envFile": ".env"})
+    made = await started(approved, context(home))
     assert made.env["MODE"] == "fast"
     assert "./bin" not in made.env["PATH"]
+    assert [omission.where for omission in made.omitted] == ["envFile.PATH"]
+    home.write("project/.env", "PATH=./bin\nLD_PRELOAD=./e.so\nNODE_OPTIONS=-r ./e.js\nMODE=fast\n")
+    with pytest.raises(NotApproved) as caught:
+        await started(approved, context(home))
+    assert ".env sets LD_PRELOAD, NODE_OPTIONS. To look" in str(caught.value)
+
+
+async def test_an_env_file_that_only_the_start_can_find_changes_nothing_of_what_is_loaded(home: Home) -> None:
+    home.write("project/.env", "LD_PRELOAD=./e.so\nNODE_OPTIONS=-r ./e.js\nMODE=fast\n")
+    inputs = [{"id": "file", "type": "promptString"}]
+    approved = defined(home, VSCODE, {"command": "x", "envFile": "${input:file}"}, key="servers", inputs=inputs)
+    made = await started(approved, context(home, ask=Person(file=".env")))
+    assert made.env["MODE"] == "fast"
     assert not {"LD_PRELOAD", "NODE_OPTIONS"} & set(made.env)
-    assert [omission.where for omission in made.omitted] == [
-        "envFile.PATH",
-        "envFile.LD_PRELOAD",
-        "envFile.NODE_OPTIONS",
-    ]
+    assert [omission.where for omission in made.omitted] == ["envFile.LD_PRELOAD", "envFile.NODE_OPTIONS"]
 
 
 async def test_a_secret_of_goose_comes_from_a_variable_of_its_name_or_from_the_file_beside_its_configuration(

@@ -16,6 +16,7 @@ from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
+from mooring.servers.launch.named_files import bind_files
 from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
 from support import Home
@@ -316,7 +317,7 @@ async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home
 def approved_now(home: Home, env: Mapping[str, str] | None = None) -> Approved:
     """The project's server `x`, approved for what it stands for at this moment, with these variables set."""
     [question] = list_questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **(env or {})}))
-    return replace(found(home, own=False), target=question.target)
+    return replace(found(home, own=False), target=question.target, files=bind_files(question.files))
 
 
 def program(home: Home, path: str) -> Path:
@@ -446,6 +447,65 @@ async def test_what_stood_for_nothing_when_it_was_approved_asks_again_when_it_st
         "To look and decide: mooring mcp approve x"
     )
     await started(approved_now(home, now), context(home, now))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("MODE=slow\nTOKEN=other\nNODE_ENV=production\nNODE_OPTIONS=-r ./known.js\n", None),
+        ("NODE_OPTIONS=-r ./evil.js\n", ".env sets NODE_OPTIONS"),
+        ("NODE_OPTIONS=-r ./known.js\nnpm_config_registry=https://evil\n", ".env sets NODE_OPTIONS, npm_config_reg"),
+        ("NODE_OPTIONS=-r ./known.js\nGIT_SSH_COMMAND=evil\n", "GIT_SSH_COMMAND"),
+        ("NODE_OPTIONS=-r ./known.js\nJAVA_TOOL_OPTIONS=-javaagent:evil\n", "JAVA_TOOL_OPTIONS"),
+        ("NODE_OPTIONS=-r ./known.js\nHOME=.\n", "HOME"),
+        ("MODE=slow\n", "its files no longer set what they did"),
+    ],
+)
+async def test_an_approval_is_bound_to_what_its_env_file_sets_that_changes_what_is_loaded(
+    home: Home, change: str, says: str | None
+) -> None:
+    home.write(SHARED, {"mcpServers": {"x": {"command": "sh", "envFile": ".env", "env": {"A": "!touch marker"}}}})
+    home.write("project/.env", "MODE=fast\nTOKEN=canary\nNODE_OPTIONS=-r ./known.js\n")
+    approved = approved_now(home)
+    async with Guard() as guard:
+        assert (await started(approved, context(home, guard=guard))).env["NODE_OPTIONS"] == "-r ./known.js"
+        (home.project / "marker").unlink()
+        home.write("project/.env", change)
+        if says is None:
+            assert (await started(approved, context(home, guard=guard))).env["MODE"] == "slow"
+            return
+        with pytest.raises(NotApproved) as caught:
+            await prepare(approved, context(home, guard=guard))
+        assert says in str(caught.value)
+        assert not (home.project / "marker").exists(), "a command ran for what nobody approved"
+        await started(approved_now(home), context(home, guard=guard))
+
+
+@pytest.mark.parametrize("way", ["a file", "a folder", "the project itself"])
+async def test_a_file_in_the_project_that_becomes_a_link_out_of_it_asks_again(home: Home, way: str) -> None:
+    home.write("home/.ssh/key", "canary-key")
+    home.write("project/data/key", "1.0")
+    home.write("project/.env", "MODE=fast")
+    reader = {"type": "remote", "url": "https://a.example", "headers": {"V": "{file:data/key}"}}
+    home.write("project/opencode.json", {"mcp": {"x": reader}})
+    approved = approved_now(home)
+    assert (await reached(approved, context(home))).headers == {"V": "1.0"}
+    (home.project / "data/key").unlink()
+    if way == "a folder":
+        (home.project / "data").rmdir()
+        (home.project / "data").symlink_to(home.home / ".ssh")
+    else:
+        (home.project / "data/key").symlink_to(home.home / ".ssh/key")
+    if way == "the project itself":
+        (home.folder / "link").symlink_to(home.project)
+        cwd = str(home.folder / "link")
+        config = home.inventory(cwd=cwd).find("x").definition.config
+        approved = replace(approved, config=config)
+    with pytest.raises(NotApproved, match=f"leads to {home.home}/.ssh/key"):
+        await prepare(approved, context(home))
+    [question] = list_questions(home.inventory(), ["x"], home.where)
+    assert question.effects[0].path == str(home.home / ".ssh/key")
+    assert (await reached(approved_now(home), context(home))).headers == {"V": "canary-key"}
 
 
 async def test_what_only_the_start_can_tell_is_approved_as_such(home: Home) -> None:

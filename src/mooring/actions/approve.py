@@ -1,49 +1,84 @@
 """`approve` and `reject`: the person decides about what a project's files would start."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mooring.actions.effects import Effect, list_effects
 from mooring.actions.list import UNDECIDED, RowSource, describe_source, written_text
 from mooring.core.approved import Standing
-from mooring.core.config import Connection, Http, ServerConfig, Stdio
-from mooring.core.secret import hide_in_url
+from mooring.core.config import Connection, Http, OAuth, ServerConfig, Stdio, list_templates
+from mooring.core.glob import Glob
+from mooring.core.secret import hide_in_url, shorten_token
 from mooring.core.template import Template
 from mooring.core.where import Where
+from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import reveal_commands
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, NotApproved
 from mooring.inventory.load import Inventory, utc_timestamp
 from mooring.permissions import trust
+from mooring.permissions.rule import parse_pair
 from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.named_files import NamedFile, bind_files, find_named_files
 from mooring.servers.launch.target import may_replace_program, resolve_target
 
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
 
-class ApprovalQuestion(Struct, frozen=True, kw_only=True):
-    """What a person must see before they decide: exactly what would run or be reached, and which file says so."""
+class SteeringVariable(Struct, frozen=True):
+    """A variable that the program is given, and that changes which code it loads."""
 
     name: str
-    digest: str
+    value: str | None
+    """`None` if it is passed on as it is in the person's environment."""
+    source: str
+    """`env`, `passEnv`, or the file that sets it."""
+
+
+class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a person must see before they decide: exactly what would run or be reached, and which file says so.
+
+    Text of a project's file is nobody's secret, and whatever is hidden could be what matters: all of it is shown. Only
+    what OpenCode merges in from the person's own files is masked, and tokens lose what follows their prefix.
+    """
+
+    name: str
+    digest: str = ""
+    """Of everything that is shown: a person who names it decides about this and nothing else."""
+    definition_digest: str
     """Of the very definition that is shown: only this one is approved."""
     standing: Standing
     command: tuple[str, ...] = ()
     url: str | None = None
     env: Mapping[str, str] = {}
-    """Masked, but with the commands that would run, and in full where a value could put another program in place."""
     headers: Mapping[str, str] = {}
     headers_helper: str | None = None
     pass_env: tuple[str, ...] = ()
     env_file: str | None = None
     cwd: str | None = None
+    login: Mapping[str, str] = {}
+    """What it says about logging in."""
+    written: tuple[str, ...] = ()
+    """The command in the file, if it only leads to the address that is reached instead."""
+    effects: tuple[Effect, ...] = ()
+    steering: tuple[SteeringVariable, ...] = ()
+    files: tuple[NamedFile, ...] = ()
     source: RowSource
     merged: tuple[str, ...]
     """Other files that contribute, some of them perhaps the person's own."""
     target: str | None
     """The executable that the command resolves to now, or the address's origin; `UNRESOLVED`, or `None`: see there."""
     trusted_by: str | None
+    replaces: RowSource | None = None
+    """The person's own server of that name, which this one would take the place of."""
+    idle_rules: tuple[str, ...] = ()
+    """The person's rules that allow tools of that name; they are about their own server, not about this one."""
     warning: str = UNCHECKED
 
 
@@ -73,6 +108,12 @@ def list_undecided(inventory: Inventory) -> tuple[RankedDefinition, ...]:
     return tuple(undecided)
 
 
+def check_digest(question: ApprovalQuestion, digest: str) -> None:
+    """See that a digest was printed for exactly this question. Raises: NotApproved."""
+    if digest != question.digest:
+        raise NotApproved(question.name, "is not what that digest was printed for, so nothing was approved")
+
+
 def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where, approve: bool) -> tuple[str, ...]:
     """Record the answer to the questions that were shown, and return the names of their servers.
 
@@ -89,9 +130,10 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
     return trust.Decision(
         project=root,
         name=question.name,
-        digest=question.digest,
+        digest=question.definition_digest,
         verdict="approved" if approve else "rejected",
         target=question.target,
+        files=bind_files(question.files),
         at=utc_timestamp(),
     )
 
@@ -116,36 +158,134 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
     assert isinstance(config, ServerConfig)  # unusable definitions were left out or refused above
     # The search path that a start would use: approval and start must arrive at the same executable.
     path = default_search_path(where, inventory.settings["env"])
-    return ApprovalQuestion(
+    target = resolve_target(config.connection, inventory.root, where, path)
+    files = find_named_files(config, inventory.root, where)
+    choice = inventory.find(config.name)
+    own = _find_own_values(inventory, choice, config)
+    question = ApprovalQuestion(
         name=config.name,
-        digest=trust.digest(config),
+        definition_digest=trust.digest(config),
         standing=inventory.standing(definition),
+        login=_describe_login(config.oauth, own),
+        written=_describe_written(config.written),
+        effects=list_effects(config, target, {file.written: file.path for file in files}),
+        steering=tuple(_find_steering(config.connection, files)),
+        files=files,
         source=describe_source(config.origin),
         merged=config.origin.layers,
-        target=resolve_target(config.connection, inventory.root, where, path),
-        trusted_by=definition.marked_by,
-        **_describe_connection(config.connection),
+        target=target,
+        trusted_by=definition.trusted_by,
+        replaces=_find_replaced(inventory, choice, definition),
+        idle_rules=tuple(_find_idle_rules(inventory, config.name)),
+        **_describe_connection(config.connection, own),
     )
+    return replace(question, digest=_digest_question(question))
 
 
-def _describe_connection(connection: Connection) -> dict[str, Any]:
+def _digest_question(question: ApprovalQuestion) -> str:
+    shown = json.dumps(msgspec.to_builtins(question), sort_keys=True)
+    return sha256(shown.encode(errors="surrogatepass")).hexdigest()
+
+
+# --- what is shown of a definition ---------------------------------------------------------------------------
+
+_OwnValues = frozenset[tuple[str, Template]]
+"""Values, by their keys, that stand in the person's own files."""
+
+
+def _find_own_values(inventory: Inventory, choice: Choice, config: ServerConfig) -> _OwnValues:
+    """The values that OpenCode merged into a project's definition from the person's own files."""
+    values: set[tuple[str, Template]] = set()
+    for other in _list_definitions(choice):
+        own = other.config
+        if not isinstance(own, ServerConfig) or inventory.standing(other) != "own":
+            continue
+        if own.origin.path in config.origin.layers:
+            values.update(list_templates(own.connection, own.oauth))
+    return frozenset(values)
+
+
+def _list_definitions(choice: Choice) -> tuple[RankedDefinition, ...]:
+    proposed = (choice.proposed,) if choice.proposed else ()
+    return (*proposed, choice.definition, *choice.shadowed)
+
+
+def _describe_connection(connection: Connection, own: _OwnValues) -> dict[str, Any]:
     match connection:
         case Stdio() as program:
             return {
                 "command": (program.command.text, *(arg.text for arg in program.args)),
-                "env": {name: _describe_value(name, value) for name, value in program.env.items()},
+                "env": {name: _describe_env(name, value, own) for name, value in program.env.items()},
                 "pass_env": program.pass_env,
                 "env_file": written_text(program.env_file),
                 "cwd": written_text(program.cwd),
             }
         case Http() as remote:
+            is_own = ("url", remote.url) in own
             return {
-                "url": hide_in_url(remote.url.text),
-                "headers": {name: reveal_commands(value) for name, value in remote.headers.items()},
+                "url": hide_in_url(remote.url.text) if is_own else remote.url.text,
+                "headers": {
+                    name: _describe_value(f"headers.{name}", value, own) for name, value in remote.headers.items()
+                },
                 "headers_helper": written_text(remote.headers_helper),
             }
 
 
-def _describe_value(name: str, value: Template) -> str:
-    # `PATH` or `NODE_OPTIONS` can make the approved command run another program, so their values are shown in full.
-    return value.text if may_replace_program(name) else reveal_commands(value)
+def _describe_env(name: str, value: Template, own: _OwnValues) -> str:
+    # In full, since a text after a token's prefix may be the name of a package or a module.
+    return value.text if may_replace_program(name) else _describe_value(f"env.{name}", value, own)
+
+
+def _describe_value(key: str, value: Template, own: _OwnValues) -> str:
+    if (key, value) in own:
+        return reveal_commands(value)
+    return value.text if value.plain is None else shorten_token(value.text)
+
+
+def _describe_login(oauth: OAuth | None, own: _OwnValues) -> dict[str, str]:
+    if oauth is None:
+        return {}
+    said = {name: getattr(oauth, name) for name in oauth.__struct_fields__}
+    if oauth.client_secret:
+        said["client_secret"] = _describe_value("oauth.clientSecret", oauth.client_secret, own)
+    return {name: str(value) for name, value in said.items() if value not in (None, (), True)}
+
+
+def _describe_written(written: Connection | None) -> tuple[str, ...]:
+    if not isinstance(written, Stdio):
+        return ()
+    return (written.command.text, *(arg.text for arg in written.args))
+
+
+def _find_steering(connection: Connection, files: Iterable[NamedFile]) -> Iterator[SteeringVariable]:
+    if isinstance(connection, Stdio):
+        for name, value in connection.env.items():
+            if may_replace_program(name):
+                yield SteeringVariable(name, value.text, "env")
+        for name in filter(may_replace_program, connection.pass_env):
+            yield SteeringVariable(name, None, "passEnv")
+    for file in files:
+        for name, text in file.steering.items():
+            yield SteeringVariable(name, text, file.written)
+
+
+# --- what it would take the place of -------------------------------------------------------------------------
+
+
+def _find_replaced(inventory: Inventory, choice: Choice, definition: RankedDefinition) -> RowSource | None:
+    for other in _list_definitions(choice):
+        if other.rank > definition.rank and inventory.standing(other) == "own":
+            return describe_source(other.origin)
+    return None
+
+
+def _find_idle_rules(inventory: Inventory, name: str) -> Iterator[str]:
+    """The person's rules that allow tools of their own server of that name, as written."""
+    for setting in inventory.settings.every("permissions"):
+        if setting.level != "user":
+            continue
+        allows = [rule["tool"] for rule in setting.value if rule["action"] == "allow"]
+        for tool in allows:
+            pair = parse_pair(tool)
+            if pair is not None and Glob(pair[0]).matches(name):
+                yield tool

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds, written_text
-from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio
+from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, list_templates
 from mooring.core.template import InputPart, Template
 from mooring.display.text import is_bare_name, mask
 from mooring.inventory.load import Inventory
@@ -47,7 +47,7 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     inputs: tuple[str, ...] = ()
     """What the person would be asked for at the start."""
     trusted_by: str | None = None
-    """Another tool that trusts the project: information only."""
+    """Where another tool lets it start: information only."""
     shadowed: tuple[RowSource, ...] = ()
     merged: tuple[str, ...] = ()
     """Other files that contribute to the definition."""
@@ -62,11 +62,11 @@ def get_details(inventory: Inventory, name: str, env: Mapping[str, str]) -> Deta
     choice = inventory.find(name)
     definition = choice.definition
     common = {
-        "server": describe_winner(choice),
+        "server": describe_winner(inventory, choice),
         "key": definition.origin.key,
         "standing": choice.standing,
         "disabled_by": definition.config.disabled_by,
-        "trusted_by": definition.marked_by,
+        "trusted_by": definition.trusted_by,
         "shadowed": tuple(describe_source(other.origin) for other in choice.shadowed),
         "merged": definition.origin.layers,
     }
@@ -79,7 +79,7 @@ def get_details(inventory: Inventory, name: str, env: Mapping[str, str]) -> Deta
 def find_missing_variables(config: ServerConfig, env: Mapping[str, str]) -> tuple[MissingVariable, ...]:
     """Each variable that a start would need and the environment does not have."""
     missing: list[MissingVariable] = []
-    for key, template in _list_templates(config.connection):
+    for key, template in list_templates(config.connection):
         missing += _find_unset(key, template, env)
     if isinstance(config.connection, Stdio):
         absent = [name for name in config.connection.pass_env if name not in env]
@@ -105,25 +105,6 @@ def _find_unset(key: str, template: Template, env: Mapping[str, str]) -> Iterato
             yield MissingVariable(key, variable.name, _EFFECTS[variable.unset])
         elif variable.unset != "literal":
             yield MissingVariable(key, None, _EFFECTS[variable.unset])
-
-
-def _list_templates(connection: Connection) -> Iterator[tuple[str, Template]]:
-    """Every string of a definition that may hold placeholders, with its key."""
-    match connection:
-        case Stdio() as program:
-            yield "command", program.command
-            for arg in program.args:
-                yield "args", arg
-            for name, value in program.env.items():
-                yield f"env.{name}", value
-            if program.env_file:
-                yield "envFile", program.env_file
-            if program.cwd:
-                yield "cwd", program.cwd
-        case Http() as remote:
-            yield "url", remote.url
-            for name, value in remote.headers.items():
-                yield f"headers.{name}", value
 
 
 def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, object]:
@@ -163,6 +144,6 @@ def _mask(values: Mapping[str, Template]) -> dict[str, str]:
 def _list_inputs(connection: Connection) -> tuple[str, ...]:
     """The ids of what the person would be asked for, each once, in the order of the definition."""
     found: dict[str, None] = {}
-    for _, template in _list_templates(connection):
+    for _, template in list_templates(connection):
         found |= {part.id: None for part in template.parts if isinstance(part, InputPart)}
     return tuple(found)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
@@ -64,6 +64,8 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     shadowed_by: RowSource | None = None
     proposed: Proposal | None = None
     aliases: tuple[str, ...] = ()
+    adopted_from: str | UnsetType = UNSET
+    """The tool that recorded the approval, if it was adopted from there."""
 
 
 class ServerListing(Struct, frozen=True):
@@ -88,7 +90,7 @@ def list_servers(inventory: Inventory, *, all: bool = False) -> ServerListing:
 
 def _list_rows(inventory: Inventory, all: bool) -> Iterator[Row]:
     for choice in inventory.choices:
-        yield describe_winner(choice)
+        yield describe_winner(inventory, choice)
         if all:
             yield from _describe_shadowed(inventory, choice)
 
@@ -97,14 +99,16 @@ def _describe_shadowed(inventory: Inventory, choice: Choice) -> Iterator[Row]:
     winner = describe_source(choice.definition.origin)
     for definition in choice.shadowed:
         approved = is_in_force(inventory.standing(definition))
-        yield _make_row(definition, approved, shadowed_by=winner)
+        adopted = inventory.adopted_from(definition)
+        yield _make_row(definition, approved, adopted_from=adopted or UNSET, shadowed_by=winner)
 
 
-def describe_winner(choice: Choice) -> Row:
+def describe_winner(inventory: Inventory, choice: Choice) -> Row:
     """The row of the definition that wins."""
     return _make_row(
         choice.definition,
         choice.approved,
+        adopted_from=inventory.adopted_from(choice.definition) or UNSET,
         shadows=tuple(Shadow(other.origin.tool, other.origin.path) for other in choice.shadowed),
         proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,

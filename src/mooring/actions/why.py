@@ -9,7 +9,7 @@ from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, rename="camel"):
     """One definition of the name and why it wins or does not."""
 
     source: RowSource
@@ -17,6 +17,10 @@ class Candidate(Struct, frozen=True):
     wins: bool
     standing: str
     reason: str
+    adopted_from: str | None = None
+    """The tool that recorded the approval, if it was adopted from there."""
+    trusted_by: str | None = None
+    """Where another tool lets it start: information only."""
 
 
 class Reasons(Struct, frozen=True):
@@ -47,7 +51,15 @@ def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definiti
     standing = inventory.standing(definition)
     wins = definition is winner
     reason = _describe_winner(definition) if wins else explain(winner, definition, standing)
-    return Candidate(describe_source(definition.origin), definition.origin.key, wins, standing, reason)
+    return Candidate(
+        describe_source(definition.origin),
+        definition.origin.key,
+        wins,
+        standing,
+        reason,
+        adopted_from=inventory.adopted_from(definition),
+        trusted_by=definition.trusted_by,
+    )
 
 
 def _describe_winner(definition: RankedDefinition) -> str:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from mooring.core.where import Viewpoint, here
-from mooring.display.text import columns, short_path
+from mooring.display.text import columns, safe, short_path
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -193,6 +193,11 @@ def summarize(item: _Described) -> str:
 def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
     """Where a definition was written, in words."""
     return f"{tool}, {scope}: {describe_path(path, home)}"
+
+
+def describe_trust(mention: str) -> str:
+    """Where another tool lets a project's server start, and what that means here."""
+    return f"{safe(mention)} trusts this folder or this server; that alone approves nothing here"
 
 
 def describe_path(path: str | None, home: str) -> str:

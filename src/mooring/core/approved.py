@@ -24,6 +24,8 @@ class Approved(Struct, frozen=True):
     """It comes from the person's own files, so its program inherits more of their environment."""
     target: str | None = None
     """The executable, or the address's origin, that was approved, or `unresolved`; `None` binds it to neither."""
+    files: str = ""
+    """A digest of where the files that it names led, and of what they set that changes what a program loads."""
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """What a configuration file says about one server."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -56,6 +56,29 @@ class Http(Struct, frozen=True, tag=True):
 
 
 Connection: TypeAlias = Stdio | Http
+
+
+def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iterator[tuple[str, Template]]:
+    """Every string of a definition that may hold placeholders, with its key, such as `env.TOKEN`."""
+    match connection:
+        case Stdio() as program:
+            yield "command", program.command
+            for arg in program.args:
+                yield "args", arg
+            for name, value in program.env.items():
+                yield f"env.{name}", value
+            if program.env_file:
+                yield "envFile", program.env_file
+            if program.cwd:
+                yield "cwd", program.cwd
+        case Http() as remote:
+            yield "url", remote.url
+            for name, value in remote.headers.items():
+                yield f"headers.{name}", value
+            if remote.headers_helper:
+                yield "headersHelper", remote.headers_helper
+    if oauth and oauth.client_secret:
+        yield "oauth.clientSecret", oauth.client_secret
 
 
 class OAuth(Struct, frozen=True):

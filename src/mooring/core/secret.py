@@ -27,6 +27,21 @@ _URL_WITH_PASSWORD = r"\w+://[^/\s:@]*:[^/\s@]+@"
 # In an address, `?code=` and `?sig=` grant access; a variable such as EXIT_CODE does not.
 _SECRET_IN_QUERY = r"(?i)key|token|secret|auth|pass|pwd|sig|credential|code"
 
+# What the tokens of well-known services begin with, up to where the secret itself begins.
+_TOKEN_PREFIX = (
+    r"gh[pousr]_|github_pat_|glpat-|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|sk-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza"
+    r"|npm_|pypi-|hf_|dop_v1_|shpat_|lin_api_|ntn_|figd_|tvly-"
+)
+
+
+def shorten_token(text: str) -> str:
+    """A token of a well-known kind as its prefix and its length; any other text as it is."""
+    token = re.fullmatch(rf"(?P<scheme>(?:Bearer|Basic|token) )?(?P<prefix>{_TOKEN_PREFIX})[\w-]{{16,}}", text, re.A)
+    if token is None:
+        return text
+    length = len(text) - len(token["scheme"] or "")
+    return f"{token['scheme'] or ''}{token['prefix']}… ({length} characters)"
+
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable or a header may hold a secret, so that it is neither passed on unasked nor shown."""

@@ -102,13 +102,19 @@ class Template(Struct, frozen=True):
                 return None
 
     @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """The parts in order; a command is followed by the parts of its line."""
+        found: list[Part] = []
+        for part in self.parts:
+            found.append(part)
+            if isinstance(part, CommandPart):
+                found += part.line
+        return tuple(found)
+
+    @property
     def variables(self) -> tuple[VariablePart, ...]:
         """The variables in it, in order, including those inside a command."""
-        found: list[VariablePart] = []
-        for part in self.parts:
-            inner = part.line if isinstance(part, CommandPart) else (part,)
-            found += [piece for piece in inner if isinstance(piece, VariablePart)]
-        return tuple(found)
+        return tuple(part for part in self.all_parts if isinstance(part, VariablePart))
 
 
 def literal(text: str) -> Template:

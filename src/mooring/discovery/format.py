@@ -394,7 +394,7 @@ class Format(Struct, frozen=True, kw_only=True):
     approved_in: tuple[Switch, ...] = ()
     """Where the tool records which of a project's servers the person approved."""
     trust_marks: tuple[Switch, ...] = ()
-    """Where the tool records that the person trusts a whole project: shown, but no approval."""
+    """Where the tool records that the person trusts a whole project, or any project: shown, but no approval."""
     exclusive: tuple[Place, ...] = ()
     """If one of these exists, nothing of this format outside it may start."""
     policies: tuple[Switch, ...] = ()

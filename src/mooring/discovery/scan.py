@@ -38,11 +38,16 @@ class RankedDefinition(Struct, frozen=True):
     vouched_by: str | None = None
     """The person's own file in which the tool recorded that they approved this server."""
     marked_by: str | None = None
-    """The person's own file in which the tool calls this whole project trusted: information, never a grant."""
+    """The person's own file in which the tool trusts this project, or any project: information, never a grant."""
 
     @property
     def name(self) -> str:
         return self.config.name
+
+    @property
+    def trusted_by(self) -> str | None:
+        """The person's own file in which another tool lets this server start."""
+        return self.vouched_by or self.marked_by
 
     @property
     def origin(self) -> Origin:

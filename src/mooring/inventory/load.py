@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Standing
-from mooring.core.config import Broken, Origin, ServerConfig, Stdio
+from mooring.core.config import Broken, Origin, ServerConfig, Stdio, list_templates
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
-from mooring.core.template import literal
+from mooring.core.template import TextPart, VariablePart, literal
 from mooring.core.where import Viewpoint, Where, here
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read_entry as understood
@@ -56,6 +56,10 @@ class Inventory(Struct, frozen=True):
         """Whether a definition may take effect here."""
         return self.approvals.find_standing(self.root, definition.config)
 
+    def adopted_from(self, definition: RankedDefinition) -> str | None:
+        """The tool whose record of an approval was adopted for a definition, if it was not approved here."""
+        return self.approvals.find_adopted(self.root, definition.config)
+
 
 def discover(cwd: str | None = None) -> Inventory:
     """Everything configured for a folder (the current one by default), on this machine, for this person.
@@ -86,7 +90,7 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     if damage is not None:
         problems.append(damage)
     elif remember:
-        approvals, failure = _adopt_approvals(request.where, root, approvals, found)
+        approvals, failure = _adopt_approvals(request.where, root, approvals, found, settings)
         if failure is not None:
             problems.append(failure)
     definitions = (*_demo_definitions(request), *found.definitions)
@@ -164,20 +168,18 @@ def _demo_definitions(request: Viewpoint) -> Iterable[RankedDefinition]:
 
 
 def _adopt_approvals(
-    where: Where, root: str, approvals: trust.ApprovalRecord, found: Scan
+    where: Where, root: str, approvals: trust.ApprovalRecord, found: Scan, settings: Settings
 ) -> tuple[trust.ApprovalRecord, Problem | None]:
     """Bind approvals that a definition's own tool recorded to the definition as it is when first seen.
 
     Other tools approve a name: without a record of our own, a later change would be approved as well. So an approval
     that cannot be recorded does not count.
     """
-    new = [
-        trust.Decision(root, name, trust.digest(config), "approved", config.origin.tool, None, utc_timestamp())
-        for name, config in _find_vouched(found).items()
-        if not approvals.find_decisions(root, name)
-    ]
-    if not new:
+    vouched = _find_vouched(found)
+    wanted = [config for name, config in vouched.items() if not approvals.find_decisions(root, name)]
+    if not wanted:
         return approvals, None
+    new = [_make_adopted(where, root, config, settings) for config in wanted]
     try:
         # No waiting for the lock: reading must not hang because another program is writing.
         return trust.record(where, new, seconds=0), None
@@ -186,13 +188,45 @@ def _adopt_approvals(
         return approvals, Problem(error.path, message, "make the file writable, or approve here", level="warning")
 
 
+def _make_adopted(where: Where, root: str, config: ServerConfig, settings: Settings) -> trust.Decision:
+    # Lazy: only the first listing after an approval in another tool gets here.
+    from mooring.servers.launch.environment import default_search_path
+    from mooring.servers.launch.target import resolve_target
+
+    path = default_search_path(where, settings["env"])
+    return trust.Decision(
+        project=root,
+        name=config.name,
+        digest=trust.digest(config),
+        verdict="approved",
+        by=config.origin.tool,
+        target=resolve_target(config.connection, root, where, path),
+        at=utc_timestamp(),
+    )
+
+
 def _find_vouched(found: Scan) -> dict[str, ServerConfig]:
     """The definitions that their own tool approved, by name; of several, the one that comes first."""
     vouched: dict[str, ServerConfig] = {}
     for definition in found.definitions:
-        if definition.vouched_by and isinstance(definition.config, ServerConfig):
-            vouched.setdefault(definition.name, definition.config)
+        config = definition.config
+        if definition.vouched_by and isinstance(config, ServerConfig) and _is_adoptable(config):
+            vouched.setdefault(definition.name, config)
     return vouched
+
+
+def _is_adoptable(config: ServerConfig) -> bool:
+    """Whether the tool that approved a definition and Mooring mean the same by it.
+
+    `!command` is plain text in a header that Claude Code sends, and it reads no `envFile`: its approval of a definition
+    says nothing about what Mooring would run or read for it.
+    """
+    keys = {key for key, _ in list_templates(config.connection, config.oauth)}
+    if keys & {"envFile", "headersHelper"}:
+        return False
+    templates = [template for _, template in list_templates(config.connection, config.oauth)]
+    parts = [part for template in templates for part in template.all_parts]
+    return all(isinstance(part, TextPart | VariablePart) for part in parts)
 
 
 def utc_timestamp() -> str:

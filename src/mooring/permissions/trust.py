@@ -2,8 +2,9 @@
 
 An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of them
 differs it no longer counts. It also records the executable or the origin of the address that the definition stood for.
-A start that finds another one asks again, and so does the first start that finds any if there was none. What scripts
-inside the project do is not covered, and every question says so.
+A start that finds another one asks again, and so does the first start that finds any if there was none. The same goes
+for the files that the definition names, as far as they change what is loaded. What scripts inside the project do is not
+covered, and every question says so.
 """
 
 import json
@@ -26,6 +27,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
 
+PERSON = "person"
 MAX_BYTES = 16 * MIB
 MAX_VERSIONS = 8
 """How many definitions of one name are remembered for a project."""
@@ -48,10 +50,18 @@ class Decision(Struct, frozen=True):
     name: str
     digest: str
     verdict: Literal["approved", "rejected"]
-    by: str = "person"
+    by: str = PERSON
+    """The person, or the tool whose record of an approval was adopted."""
     target: str | None = None
     """The executable or the address's origin at that time, or `unresolved`; `None` where only a start can tell."""
     at: str = ""
+    files: str = ""
+    """A digest of where the files that it names led, and of what they set that changes what a program loads."""
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it may count: what another tool recorded is a name, and has to be bound to a target to mean more."""
+        return self.by == PERSON or self.target is not None
 
 
 class ApprovalRecord(Struct, frozen=True):
@@ -61,7 +71,19 @@ class ApprovalRecord(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
     def find_decisions(self, project: str, name: str) -> tuple[Decision, ...]:
-        return tuple(found for found in self.decisions if found.project == project and found.name == name)
+        found = [decision for decision in self.decisions if decision.project == project and decision.name == name]
+        return tuple(decision for decision in found if decision.is_bound)
+
+    def find_decision(self, project: str, config: ServerConfig) -> Decision | None:
+        """The latest decision about this very definition."""
+        return _find_latest(self.find_decisions(project, config.name), digest(config))
+
+    def find_adopted(self, project: str, config: ServerConfig | Broken) -> str | None:
+        """The tool whose record of an approval was adopted for a definition; `None` if the person decided here."""
+        if isinstance(config, Broken) or self.find_standing(project, config) != "approved":
+            return None
+        decision = self.find_decision(project, config)
+        return None if decision is None or decision.by == PERSON else decision.by
 
     def find_standing(self, project: str, config: ServerConfig | Broken) -> Standing:
         """Whether a definition may take effect in a project."""
@@ -87,9 +109,9 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
         return Approved(config, project)
     # The digest covers the text of the definition, `${HOME}/bin/x`. The target is what that text led to when the person
     # looked: whoever changes a variable or the search path afterwards puts another program behind the same text.
-    decision = _find_latest(record.find_decisions(project, config.name), digest(config))
-    target = None if decision is None else decision.target
-    return Approved(config, project, own=False, target=target)
+    decision = record.find_decision(project, config)
+    assert decision is not None  # it is what makes the definition approved
+    return Approved(config, project, own=False, target=decision.target, files=decision.files)
 
 
 def approve_given(config: ServerConfig, folder: str) -> "Approved":

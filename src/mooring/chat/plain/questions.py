@@ -40,7 +40,7 @@ _NO_BECAUSE = r"(?i)no?\b[\s,.:;-]+(?:because\s+)?(\S.*)"
 
 
 class Questions:
-    """Asks one question at a time. Ctrl+C dismisses any of them."""
+    """Asks one question at a time. Ctrl+C dismisses any of them, and what was typed before answers none."""
 
     def __init__(self, terminal: Terminal, *, project: bool = True) -> None:
         self._terminal = terminal
@@ -131,7 +131,7 @@ class Questions:
         return Yes({"role": "assistant", "content": content, "model": "person", "stopReason": "endTurn"})
 
     async def _read_paragraph(self) -> str:
-        lines = [await self._terminal.read_line("  ")]
+        lines = [await self._terminal.read_line("  ", fresh=True)]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1].removesuffix("\\")
             lines.append(await self._terminal.read_line("  "))
@@ -150,7 +150,7 @@ class Questions:
         return (await self._read(prompt)).casefold() not in ("n", "no")
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
-        return (await self._terminal.read_line(prompt, secret=secret)).strip()
+        return (await self._terminal.read_line(prompt, secret=secret, fresh=True)).strip()
 
     def _say(self, *lines: str) -> None:
         for line in lines:

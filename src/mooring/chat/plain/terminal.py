@@ -21,6 +21,8 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any, Literal, TypeAlias
 
+from mooring.chat.plain.typed_ahead import discard_typed_ahead
+
 Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
@@ -44,8 +46,9 @@ class Ended(Exception):
 class _LineRequest:
     """A line that the event loop asked the main thread for."""
 
-    def __init__(self, prompt: str, secret: bool, complete: Sequence[str], keep: bool) -> None:
+    def __init__(self, prompt: str, secret: bool, complete: Sequence[str], keep: bool, fresh: bool) -> None:
         self.prompt = prompt
+        self.fresh = fresh
         self.secret = secret
         self.complete = complete
         self.keep = keep
@@ -219,9 +222,17 @@ class Terminal:
     # --- the event loop -------------------------------------------------------------------------------------------
 
     async def read_line(
-        self, prompt: str, *, secret: bool = False, complete: Sequence[str] = (), keep: bool = False
+        self,
+        prompt: str,
+        *,
+        secret: bool = False,
+        complete: Sequence[str] = (),
+        keep: bool = False,
+        fresh: bool = False,
     ) -> str:
         """What a person types; `keep` puts it into the history, `complete` is what Tab offers.
+
+        With `fresh`, what was typed before is forgotten: it was not meant as the answer to a question.
 
         Raises: Interrupted, Ended.
         """
@@ -229,7 +240,7 @@ class Terminal:
         if self._interrupted_early:
             self._interrupted_early = False
             raise Interrupted
-        self._open = request = _LineRequest(prompt, secret, complete, keep)
+        self._open = request = _LineRequest(prompt, secret, complete, keep, fresh)
         self._requests.put(request)
         try:
             return await request.answer
@@ -327,6 +338,8 @@ class Terminal:
 
 
 def _type_line(request: _LineRequest) -> str:
+    if request.fresh:
+        discard_typed_ahead()
     if request.secret:
         from getpass import getpass  # few chats ask for a secret
 

@@ -10,6 +10,7 @@ from mooring.cli.base import (
     complete_server,
     describe_origin,
     describe_path,
+    describe_trust,
     get_globals,
     print_columns,
     print_json,
@@ -35,7 +36,8 @@ def command(ctx: click.Context, name: str) -> None:
 def _list_lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     row = details.server
     yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status
-    yield "approval", _STANDINGS[details.standing]
+    adopted = f", adopted from {safe(row.adopted_from)}" if row.adopted_from else ""
+    yield "approval", _STANDINGS[details.standing] + adopted
     if row.error:
         yield "error", f"it {safe(row.error)}"
     if row.command is not None:
@@ -101,7 +103,7 @@ def _list_limits(details: Details) -> Iterator[tuple[str, str]]:
     # What other tools may do unasked is information: only the person's own rules grant anything here.
     if details.auto_approve:
         yield "elsewhere", f"approves {safe(', '.join(details.auto_approve))} unasked; here that grants nothing"
-    if details.trusted_by:
-        yield "elsewhere", f"{safe(details.trusted_by)} trusts this folder; here that grants nothing"
+    if details.trusted_by and not details.server.adopted_from:
+        yield "elsewhere", describe_trust(details.trusted_by)
     if details.oauth:
         yield "oauth", "configured"

@@ -130,6 +130,9 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
         if path:
             command = f"mooring mcp approve {quote_argument(row.name)}"
             yield f"\n{short_path(path, home)} would put its own {safe(row.name)} in place of yours: {command}"
+        if row.adopted_from:
+            reject = f"mooring mcp reject {quote_argument(row.name)}"
+            yield f"\n{safe(row.name)} is approved: adopted from {safe(row.adopted_from)}. To withdraw that: {reject}"
     if listing.waiting:
         names = ", ".join(map(safe, listing.waiting))
         yield f"\nThe project's files define {names}. To look and decide: mooring mcp approve --all"

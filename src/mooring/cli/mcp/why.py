@@ -3,7 +3,7 @@
 import click
 
 from mooring.actions.why import Candidate, explain_choice
-from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json
+from mooring.cli.base import Command, complete_server, describe_origin, describe_trust, get_globals, print_json
 from mooring.display.text import safe
 
 
@@ -33,3 +33,7 @@ def _print_candidate(candidate: Candidate, home: str) -> None:
     else:
         click.echo(f"· {origin}")
         click.echo(f"    does not count: {safe(candidate.reason)}")
+    if candidate.adopted_from:
+        click.echo(f"    approved: adopted from {safe(candidate.adopted_from)}")
+    elif candidate.trusted_by:
+        click.echo(f"    {describe_trust(candidate.trusted_by)}")

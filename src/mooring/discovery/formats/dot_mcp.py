@@ -20,13 +20,14 @@ FORMAT = Format(
             for place in (claude.SETTINGS, *claude.MANAGED_SETTINGS, *claude.PROJECT_SETTINGS)
         ),
     ),
-    # Only what the person's own files say: a repository must not approve its own servers.
-    approved_in=(
-        Switch(claude.OWN, ("projects", PROJECT, "enabledMcpjsonServers")),
+    # Only what the person's own files say, and only about this project: a repository must not approve its own servers,
+    # and a name approved for every project would approve whatever the next clone puts behind it.
+    approved_in=(Switch(claude.OWN, ("projects", PROJECT, "enabledMcpjsonServers")),),
+    trust_marks=(
         Switch(claude.SETTINGS, ("enabledMcpjsonServers",)),
         Switch(claude.SETTINGS, ("enableAllProjectMcpServers",), "true"),
+        Switch(claude.OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),
     ),
-    trust_marks=(Switch(claude.OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),),
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,
     only_managed_allow=claude.ONLY_MANAGED_ALLOW,

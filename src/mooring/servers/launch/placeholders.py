@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from mooring import files
 from mooring.core.approved import Approved
+from mooring.core.config import ServerConfig
 from mooring.core.question import Ask, MissingValue, Yes
 from mooring.core.secret import is_secret
 from mooring.core.template import (
@@ -158,10 +159,7 @@ class Placeholders:
         return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{hint}")
 
     def _read_file(self, path: str) -> Expanded | Gap:
-        # Relative to the file that names it, as in OpenCode, the one tool that documents where it looks.
-        folder = os.path.dirname(self._approved.config.origin.path or "")
-        if not os.path.isabs(folder):
-            folder = self._approved.folder
+        folder = value_file_folder(self._approved.config, self._approved.folder)
         content = read_value_file(self.resolve_path(path, folder))
         if isinstance(content, CommandFailed):
             return Gap(f"needs the file {safe(path)}, which {content.how}")
@@ -248,6 +246,13 @@ def resolve_path(path: str, folder: str, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         return home + path[1:]
     return os.path.join(folder, path)
+
+
+def value_file_folder(config: ServerConfig, project: str) -> str:
+    """The folder that `{file:…}` starts from."""
+    # That of the file that names it, as in OpenCode, the one tool that documents where it looks.
+    folder = os.path.dirname(config.origin.path or "")
+    return folder if os.path.isabs(folder) else project
 
 
 def read_value_file(path: str) -> str | CommandFailed:

@@ -20,10 +20,10 @@ from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch import shell
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
-from mooring.servers.launch.placeholders import Placeholders, read_value_file
+from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Spawner
-from mooring.servers.launch.target import UNRESOLVED, may_replace_program, resolve_target, url_origin
+from mooring.servers.launch.target import UNRESOLVED, is_search_path, may_replace_program, resolve_target, url_origin
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import TransportKind
@@ -89,6 +89,8 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
     # First of all: no secret is fetched for a program that nobody approved.
     if approved.target is not None:
         _check_target(approved, resolve_target(approved.config.connection, folder, context.where, context.path))
+    if not approved.own:
+        _check_files(approved, context.where)
     match approved.config.connection:
         case Stdio() as stdio:
             return await _prepare_program(approved, stdio, context, placeholders)
@@ -106,6 +108,16 @@ def _check_target(approved: Approved, now: str | None) -> None:
         raise NotApproved(approved.name, f"stood for nothing when it was approved, and now stands for {now}")
     other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
     raise NotApproved(approved.name, f"now stands for {other} ({before}, now {now})")
+
+
+def _check_files(approved: Approved, where: Where) -> None:
+    """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
+    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files  # a project's alone
+
+    named = find_named_files(approved.config, approved.folder, where)
+    if bind_files(named) != approved.files:
+        now = describe_bound(named) or "its files no longer set what they did"
+        raise NotApproved(approved.name, f"now loads or reads something else than when it was approved: {now}")
 
 
 def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
@@ -129,7 +141,7 @@ async def _prepare_program(
     await placeholders.fetch((*stdio.args, *stdio.env.values()))
     args = [await placeholders.fill("args", arg) for arg in stdio.args]
     env = await placeholders.fill_entries("env", stdio.env)
-    file_env = await _read_env_file(approved, stdio.env_file, placeholders) if stdio.env_file else {}
+    file_env = await _read_env_file(approved, stdio.env_file, context.where, placeholders) if stdio.env_file else {}
     launch = make_launch(
         (command, *args),
         context.where,
@@ -146,7 +158,9 @@ async def _prepare_program(
     return replace(launch, secrets=secrets, omitted=tuple(placeholders.omitted))
 
 
-async def _read_env_file(approved: Approved, template: Template, placeholders: Placeholders) -> dict[str, str]:
+async def _read_env_file(
+    approved: Approved, template: Template, where: Where, placeholders: Placeholders
+) -> dict[str, str]:
     """The variables in the file that a definition names."""
     path = await placeholders.fill_or_omit("envFile", template)
     text = read_value_file(placeholders.resolve_path(path, approved.folder)) if path else ""
@@ -158,9 +172,12 @@ async def _read_env_file(approved: Approved, template: Template, placeholders: P
     variables = parse_dotenv(text)
     if approved.own:
         return variables
-    # An approval shows the definition, not this file: whoever can write to a project must not choose the program by it.
-    for name in filter(may_replace_program, tuple(variables)):
-        reason = "decides which program runs, so it belongs into env, where an approval shows it"
+    # Whoever can write to a project must not choose the program by this file, so no PATH is taken from it. An approval
+    # shows its other variables that change what is loaded, and is bound to them, if it can tell which file it is.
+    is_bound = fill_without_fetching(template, where, approved.folder) is not None
+    refused = is_search_path if is_bound else may_replace_program
+    for name in filter(refused, tuple(variables)):
+        reason = "changes what a program loads, so it belongs into env, where an approval shows it"
         placeholders.omit(f"envFile.{name}", reason)
         del variables[name]
     return variables

@@ -20,8 +20,28 @@ from mooring.servers.launch.placeholders import fill_without_fetching, resolve_p
 UNRESOLVED: Final = "unresolved"
 """It resolves to nothing: a variable is not set, or there is no such program."""
 
-# Variables that can replace a program or make it load other code. They are no secrets, and the person must see them.
-_STEERING = r"PATH$|^(LD|DYLD)_|^NODE_OPTIONS$|^NODE_PATH$|^PYTHON|^PERL5|^RUBY|^BASH_ENV$|^ENV$|_PRELOAD$"
+# Variables that can replace a program, or make it load other code or load it from elsewhere. Names are compared in
+# capitals: npm and every proxy variable are read in either case, and Windows knows no difference at all.
+_STEERING = "|".join(
+    (
+        # Where programs, libraries, settings and plugins are found, in any language.
+        r"PATH$|HOME$|_PRELOAD$|(?:OPTS|OPTIONS|FLAGS|MODULES|PLUGINS)$|^XDG_|^USERPROFILE$|^(?:LOCAL)?APPDATA$",
+        r"^(?:LD|DYLD)_|^GLIBC_TUNABLES$|^OPENSSL_|^AWS_(?:CONFIG|SHARED_CREDENTIALS)_FILE$|^(?:KUBE|CLOUDSDK_)CONFIG$",
+        # Shells, and programs that other programs start.
+        r"^BASH_ENV$|^BASH_FUNC_|^ENV$|^ZDOTDIR$|^BASHOPTS$|^PROMPT_COMMAND$|^PS4$|^IFS$|^SHELL$|^COMSPEC$|^PATHEXT$",
+        r"ASKPASS$|^(?:VISUAL|EDITOR|PAGER|BROWSER|MANPAGER)$|^LESS(?:OPEN|CLOSE)$",
+        r"^GIT_(?!AUTHOR_|COMMITTER_|TOKEN$)",
+        # Package managers and runtimes. NODE_ENV is in every other `.env` and loads nothing.
+        r"^(?:NPM_CONFIG|YARN|PNPM|COREPACK|BUN|DENO|ELECTRON)_|^NODE_(?!ENV$)",
+        r"^PYTHON|^VIRTUAL_ENV$|^(?:UV|PIP|PIPX|PDM|POETRY|CONDA|MAMBA|HATCH)_",
+        r"^PERL|^RUBY|^(?:GEM|BUNDLE)_|^PHP|^COMPOSER|^(?:LUA|JULIA|ERL|R)_|^CARGO_|^RUST(?:C|UP)",
+        r"^_?JAVA_|^JDK_|^(?:DOTNET|COREHOST|CORECLR|COR|COMPLUS|NUGET)_|^ASPNETCORE_HOSTINGSTARTUPASSEMBLIES$",
+        r"^GO(?:PROXY|ROOT|SUMDB|NOSUMDB|NOSUMCHECK|PRIVATE|INSECURE|ENV|TOOLCHAIN|VCS|BIN)$",
+        r"^(?:DOCKER|CONTAINERS?|PODMAN|COMPOSE)_",
+        # Whom downloads come from, and who may pretend to be them.
+        r"_PROXY$|^SSL_CERT_|CA_BUNDLE$|CA_CERTS$",
+    )
+)
 
 
 def resolve_target(connection: Connection, folder: str, where: Where, path: str) -> str | None:
@@ -39,8 +59,13 @@ def resolve_target(connection: Connection, folder: str, where: Where, path: str)
 
 
 def may_replace_program(name: str) -> bool:
-    """Whether a variable of that name can replace a program, or make it load other code."""
-    return re.search(_STEERING, name) is not None
+    """Whether a variable of that name can replace a program, or change what it loads."""
+    return re.search(_STEERING, name.upper()) is not None
+
+
+def is_search_path(name: str) -> bool:
+    """Whether a variable of that name says where commands are found."""
+    return name.upper() == "PATH"
 
 
 def url_origin(url: str) -> str | None:

@@ -1,0 +1,98 @@
+"""The files that a project's definition names: where they lead, and what they set that changes what a program loads.
+
+The digest of a definition covers the text `.env`, not the file. So an approval is bound to two more things: where a
+path inside the project leads if a link takes it out of there, and the variables of an `envFile` that decide what a
+program loads. What else the files hold may change as it likes.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+from mooring.core.config import ServerConfig, Stdio, list_templates
+from mooring.core.template import FilePart
+from mooring.core.where import Where
+from mooring.servers.launch.dotenv import parse_dotenv
+from mooring.servers.launch.expand import Expanded
+from mooring.servers.launch.placeholders import fill_without_fetching, read_value_file, resolve_path, value_file_folder
+from mooring.servers.launch.shell import CommandFailed
+from mooring.servers.launch.target import is_search_path, may_replace_program
+
+
+class NamedFile(Struct, frozen=True):
+    """A file that a start would read."""
+
+    written: str
+    path: str
+    """With links resolved."""
+    escapes: bool
+    """Its path is inside the project, but a link in it leads out of there."""
+    steering: Mapping[str, str] = {}
+    """The variables in it that change what a program loads."""
+
+
+def find_named_files(config: ServerConfig, folder: str, where: Where) -> tuple[NamedFile, ...]:
+    """The files whose paths are known before the start; `folder` is the project's."""
+    return tuple(_iterate_files(config, folder, where))
+
+
+def bind_files(named: Iterable[NamedFile]) -> str:
+    """A digest of what an approval is bound to in these files; empty if there is nothing."""
+    bound = [(file.written, file.path, file.steering) for file in named if file.escapes or file.steering]
+    if not bound:
+        return ""
+    from hashlib import sha256  # lazy: hardly any definition gets here
+
+    return sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
+
+
+def describe_bound(named: Iterable[NamedFile]) -> str:
+    """What in these files an approval is bound to, in words; no value is repeated."""
+    described: list[str] = []
+    for file in named:
+        if file.steering:
+            described.append(f"{file.written} sets {', '.join(file.steering)}")
+        if file.escapes:
+            described.append(f"{file.written} leads to {file.path}")
+    return "; ".join(described)
+
+
+def _iterate_files(config: ServerConfig, folder: str, where: Where) -> Iterator[NamedFile]:
+    for _, template in list_templates(config.connection, config.oauth):
+        for part in template.all_parts:
+            if isinstance(part, FilePart):
+                path = resolve_path(part.path, value_file_folder(config, folder), where.home)
+                yield _make_file(part.path, path, folder)
+    connection = config.connection
+    if isinstance(connection, Stdio) and connection.env_file:
+        filled = fill_without_fetching(connection.env_file, where, folder)
+        if isinstance(filled, Expanded) and filled.text:
+            path = resolve_path(filled.text, folder, where.home)
+            yield _make_file(connection.env_file.text, path, folder, _find_steering(path))
+
+
+def _make_file(written: str, path: str, folder: str, steering: Mapping[str, str] | None = None) -> NamedFile:
+    real, project = os.path.realpath(path), os.path.realpath(folder)
+    # By where each folder on the way leads, since the project itself may have been reached by a link.
+    folders = map(os.path.realpath, _list_parents(os.path.normpath(path)))
+    escapes = project in folders and project not in _list_parents(real)
+    return NamedFile(written, real, escapes, steering or {})
+
+
+def _list_parents(path: str) -> Iterator[str]:
+    """The folders that a path goes through, innermost first."""
+    while (parent := os.path.dirname(path)) != path:
+        yield parent
+        path = parent
+
+
+def _find_steering(path: str) -> dict[str, str]:
+    text = read_value_file(path)
+    if isinstance(text, CommandFailed):
+        return {}
+    variables = parse_dotenv(text)
+    # No PATH: a start never takes one from such a file.
+    names = [name for name in variables if may_replace_program(name) and not is_search_path(name)]
+    return {name: variables[name] for name in names}
