@@ -165,6 +165,10 @@ def put_another_program_behind_the_text(folder: Path, tally: Tally) -> None:
 
 
 def grant_oneself_trust(folder: Path, tally: Tally) -> None:
+    approved = Victim(folder / "approved")
+    _define(approved, _touch(approved))
+    _approve(approved)
+    _start_approved(approved)
     victims: dict[str, Victim] = {}
     variables: dict[str, Mapping[str, str]] = {}
     for number, (what, (prepare, env)) in enumerate(_list_grants().items()):

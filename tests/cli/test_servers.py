@@ -161,6 +161,29 @@ def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_change
     assert len(actor.done("starts")) == 1
 
 
+def test_an_env_file_that_changes_what_is_loaded_waits_for_a_second_approval(cli: Cli, actor: Actor) -> None:
+    home = cli.home
+    home.write("project/.mcp.json", {"mcpServers": {"theirs": {**actor.entry, "envFile": ".env"}}})
+    home.write("project/.env", "MODE=fast\n")
+    home.configure(mine=actor.entry)
+    cli("mcp", "approve", "theirs", "-y")
+    assert cli("call", "theirs.whoami").code == 0
+    home.write("project/.env", "MODE=slow\nTOKEN=new\n")
+    assert cli("call", "theirs.whoami").code == 0
+    home.write("project/.env", "MODE=slow\nNODE_OPTIONS=-r ./evil.js\n")
+    refused = cli("call", "theirs.whoami")
+    assert (refused.code, refused.out) == (4, "")
+    assert refused.err == (
+        "mooring: theirs now loads or reads something else than when it was approved: .env sets NODE_OPTIONS. "
+        "To look and decide: mooring mcp approve theirs\n"
+    )
+    assert len(actor.done("starts")) == 2
+    assert cli("call", "mine.whoami").code == 0
+    asked = cli("mcp", "approve", "theirs", "-y")
+    assert "NODE_OPTIONS=-r ./evil.js changes what a program loads" in asked.err
+    assert cli("call", "theirs.whoami").code == 0
+
+
 def test_two_names_of_the_same_server_are_one_and_either_can_be_called(cli: Cli, actor: Actor) -> None:
     cli.home.configure(one=actor.entry, two=actor.entry)
     assert cli("tools").out.count(".whoami") == 1

@@ -46,6 +46,13 @@ def test_what_can_change_while_a_server_runs_updates_it(change: dict[str, object
     assert (made.update, made.keep, made.replace) == (("a",), (), ())
 
 
+@pytest.mark.parametrize("change", [{"target": "/bin/other"}, {"files": "another digest"}])
+def test_what_was_approved_anew_is_taken_over_without_a_restart(change: dict[str, str]) -> None:
+    before = replace(approved("a"), own=False, target="/bin/one")
+    made = make_plan({"a": before}, {"a": replace(before, **change)})
+    assert (made.update, made.keep, made.replace) == (("a",), (), ())
+
+
 names = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["run", "walk"]))
 
 

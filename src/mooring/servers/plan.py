@@ -54,4 +54,5 @@ def _runtime_options(approved: Approved) -> tuple[object, ...]:
         config.required,
         config.always_load,
         approved.target,
+        approved.files,
     )
