@@ -138,9 +138,13 @@ def test_every_command_file_and_variable_is_named_with_what_receives_it(cli: Cli
         assert line in lines, line
     data = {question["name"]: question for question in cli("mcp", "approve", "--all", "--json").data["waiting"]}
     assert data["open"]["url"] == url
-    assert {"kind": "command", "what": "touch X", "goesTo": "the server's address, in the URL", "path": None} in (
-        data["crush"]["effects"]
-    )
+    assert {
+        "kind": "command",
+        "what": "touch X",
+        "goesTo": "the server's address, in the URL",
+        "path": None,
+        "default": None,
+    } in (data["crush"]["effects"])
     assert "canary" not in shown.err + json.dumps(data)
 
 
@@ -193,6 +197,27 @@ def test_nothing_is_pushed_out_of_sight_or_drawn_over(cli: Cli) -> None:
     assert "⟨5000 blanks⟩ evil-argument" in shown
     assert shown.count("\n") < 40
     assert not any(mark in shown for mark in ("\x1b", "\u202e", padding[:100], "\u3164"))
+
+
+def test_what_an_empty_answer_means_is_shown_too(cli: Cli) -> None:
+    inputs = [{"id": "tool", "type": "promptString", "default": "./evil"}]
+    cli.home.write("project/.vscode/mcp.json", {"inputs": inputs, "servers": {"x": {"command": "${input:tool}"}}})
+    says = "asks you for tool, by default ./evil (your answer goes to the command line, as the program to run)"
+    assert says in [" ".join(line.split()) for line in cli("mcp", "approve", "x").err.splitlines()]
+
+
+def test_of_a_file_of_the_persons_own_only_the_names_are_shown(cli: Cli) -> None:
+    cli.home.write("home/own.env", "HTTPS_PROXY=http://me:canary@proxy\nTOKEN=canary\n")
+    (cli.home.project / "link.env").symlink_to(cli.home.home / "own.env")
+    define(cli.home, x={"command": "sh", "envFile": "~/own.env"}, y={"command": "sh", "envFile": "link.env"})
+    shown = cli("mcp", "approve", "--all", "--json")
+    assert shown.err.count("HTTPS_PROXY=••• changes what a program loads") == 2
+    assert shown.err.count(f"which is {cli.home.home}/own.env") == 2
+    assert "canary" not in shown.err + shown.out
+    digests = [question["digest"] for question in shown.data["waiting"]]
+    cli.home.write("home/own.env", "HTTPS_PROXY=http://other\n")
+    again = [question["digest"] for question in cli("mcp", "approve", "--all", "--json").data["waiting"]]
+    assert not {*digests} & {*again}
 
 
 def test_a_definition_of_many_entries_is_shown_whole(cli: Cli) -> None:

@@ -16,7 +16,6 @@ from mooring.core.approved import Approved
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
-from mooring.servers.launch.named_files import bind_files
 from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
 from support import Home
@@ -317,7 +316,7 @@ async def test_a_helper_that_fails_is_reported_and_the_written_headers_stay(home
 def approved_now(home: Home, env: Mapping[str, str] | None = None) -> Approved:
     """The project's server `x`, approved for what it stands for at this moment, with these variables set."""
     [question] = list_questions(home.inventory(), ["x"], replace(home.where, env={**home.env, **(env or {})}))
-    return replace(found(home, own=False), target=question.target, files=bind_files(question.files))
+    return replace(found(home, own=False), target=question.target, files=question.files_digest)
 
 
 def program(home: Home, path: str) -> Path:

@@ -14,7 +14,7 @@ from mooring.actions.list import UNDECIDED, RowSource, describe_source, written_
 from mooring.core.approved import Standing
 from mooring.core.config import Connection, Http, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
-from mooring.core.secret import hide_in_url, shorten_token
+from mooring.core.secret import HIDDEN, hide_in_url, shorten_token
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice
@@ -69,6 +69,9 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     effects: tuple[Effect, ...] = ()
     steering: tuple[SteeringVariable, ...] = ()
     files: tuple[NamedFile, ...] = ()
+    """The files that would be read; of the person's own, no value is shown."""
+    files_digest: str
+    """Of what the approval is bound to in these files."""
     source: RowSource
     merged: tuple[str, ...]
     """Other files that contribute, some of them perhaps the person's own."""
@@ -133,7 +136,7 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
         digest=question.definition_digest,
         verdict="approved" if approve else "rejected",
         target=question.target,
-        files=bind_files(question.files),
+        files=question.files_digest,
         at=utc_timestamp(),
     )
 
@@ -141,9 +144,7 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
 def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinition:
     """The project's definition of a name, whether it is proposed, in force or shadowed."""
     choice = inventory.find(name)
-    proposed = [choice.proposed] if choice.proposed else []
-    candidates = (*proposed, choice.definition, *choice.shadowed)
-    definition = next((each for each in candidates if inventory.standing(each) != "own"), None)
+    definition = next((each for each in _list_definitions(choice) if inventory.standing(each) != "own"), None)
     if definition is None:
         path = choice.definition.origin.path or "the command line"
         raise ConfigError(f"{choice.name} stands in your own configuration ({path}); it needs no approval.")
@@ -159,7 +160,8 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
     # The search path that a start would use: approval and start must arrive at the same executable.
     path = default_search_path(where, inventory.settings["env"])
     target = resolve_target(config.connection, inventory.root, where, path)
-    files = find_named_files(config, inventory.root, where)
+    found = find_named_files(config, inventory.root, where)
+    files = tuple(map(_hide_own_values, found))
     choice = inventory.find(config.name)
     own = _find_own_values(inventory, choice, config)
     question = ApprovalQuestion(
@@ -171,6 +173,7 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         effects=list_effects(config, target, {file.written: file.path for file in files}),
         steering=tuple(_find_steering(config.connection, files)),
         files=files,
+        files_digest=bind_files(found),
         source=describe_source(config.origin),
         merged=config.origin.layers,
         target=target,
@@ -255,6 +258,11 @@ def _describe_written(written: Connection | None) -> tuple[str, ...]:
     if not isinstance(written, Stdio):
         return ()
     return (written.command.text, *(arg.text for arg in written.args))
+
+
+def _hide_own_values(file: NamedFile) -> NamedFile:
+    # A proxy's address in the person's own file may have their password in it.
+    return file if file.foreign else replace(file, steering=dict.fromkeys(file.steering, HIDDEN))
 
 
 def _find_steering(connection: Connection, files: Iterable[NamedFile]) -> Iterator[SteeringVariable]:

@@ -36,6 +36,8 @@ class Effect(Struct, frozen=True, rename="camel"):
     """What receives the value, in words."""
     path: str | None = None
     """For a file, where its path leads."""
+    default: str | None = None
+    """For a question, what an empty answer means."""
 
 
 def list_effects(config: ServerConfig, target: str | None, paths: Mapping[str, str]) -> tuple[Effect, ...]:
@@ -97,8 +99,8 @@ def _describe_part(part: Part, goes_to: str, paths: Mapping[str, str]) -> Iterat
             yield Effect("variable", name, goes_to)
         case SecretPart(name):
             yield Effect("secret", name, goes_to)
-        case InputPart(id):
-            yield Effect("question", id, goes_to)
+        case InputPart(id, default=default):
+            yield Effect("question", id, goes_to, default=default)
         case TextPart() | KnownPart() | ForeignPart():
             pass  # text, folders that everybody knows, and what nobody fills in
 

@@ -15,7 +15,7 @@ from mooring.core.approved import Standing
 from mooring.core.config import Broken, Origin, ServerConfig, Stdio, list_templates
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
-from mooring.core.template import TextPart, VariablePart, literal
+from mooring.core.template import Template, TextPart, VariablePart, literal
 from mooring.core.where import Viewpoint, Where, here
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read_entry as understood
@@ -221,12 +221,15 @@ def _is_adoptable(config: ServerConfig) -> bool:
     `!command` is plain text in a header that Claude Code sends, and it reads no `envFile`: its approval of a definition
     says nothing about what Mooring would run or read for it.
     """
-    keys = {key for key, _ in list_templates(config.connection, config.oauth)}
+    templates = list(list_templates(config.connection, config.oauth))
+    keys = {key for key, _ in templates}
     if keys & {"envFile", "headersHelper"}:
         return False
-    templates = [template for _, template in list_templates(config.connection, config.oauth)]
-    parts = [part for template in templates for part in template.all_parts]
-    return all(isinstance(part, TextPart | VariablePart) for part in parts)
+    return all(_is_text_or_variables(template) for _, template in templates)
+
+
+def _is_text_or_variables(template: Template) -> bool:
+    return all(isinstance(part, TextPart | VariablePart) for part in template.parts)
 
 
 def utc_timestamp() -> str:

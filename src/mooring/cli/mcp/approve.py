@@ -162,7 +162,8 @@ def _describe_effect(effect: Effect) -> tuple[str, str]:
         case "command":
             return "also runs", f"{what}  (with your whole environment; its output goes to {goes_to})"
         case "question":
-            return "asks you", f"for {what}  (your answer goes to {goes_to})"
+            default = "" if effect.default is None else f", by default {_show(effect.default)}"
+            return "asks you", f"for {what}{default}  (your answer goes to {goes_to})"
         case "file":
             leads_to = f", which is {_show(effect.path)}" if effect.path and effect.path != effect.what else ""
             return "reads", f"the file {what}{leads_to}  (it goes to {goes_to})"

@@ -27,6 +27,8 @@ class NamedFile(Struct, frozen=True):
     written: str
     path: str
     """With links resolved."""
+    foreign: bool
+    """It is inside the project; all other files are the person's own."""
     escapes: bool
     """Its path is inside the project, but a link in it leads out of there."""
     steering: Mapping[str, str] = {}
@@ -77,8 +79,8 @@ def _make_file(written: str, path: str, folder: str, steering: Mapping[str, str]
     real, project = os.path.realpath(path), os.path.realpath(folder)
     # By where each folder on the way leads, since the project itself may have been reached by a link.
     folders = map(os.path.realpath, _list_parents(os.path.normpath(path)))
-    escapes = project in folders and project not in _list_parents(real)
-    return NamedFile(written, real, escapes, steering or {})
+    foreign = project in _list_parents(real)
+    return NamedFile(written, real, foreign, project in folders and not foreign, steering or {})
 
 
 def _list_parents(path: str) -> Iterator[str]:
