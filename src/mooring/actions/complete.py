@@ -32,7 +32,8 @@ def _list_cached_tools(inventory: Inventory, where: Where, servers: Iterable[str
     admitted = admit(inventory)
     found = []
     for name in dict.fromkeys(servers):
-        approved = admitted.wanted.get(admitted.aliases.get(name, name))
+        alias = admitted.aliases.get(name)
+        approved = admitted.wanted.get(name if alias is None else alias.server)
         if approved is None:
             continue
         for offer in recall([approved], where).values():

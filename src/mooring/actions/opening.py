@@ -240,4 +240,4 @@ def _find_receiver(admitted: Admitted, named: str) -> str:
             name = catalog.find(named).server
         except UnknownTool:
             raise ConfigError("-e gives a variable to one server; write the tool as SERVER.TOOL.") from None
-    return admitted.aliases.get(name, name)
+    return admitted.aliases[name].server if name in admitted.aliases else name

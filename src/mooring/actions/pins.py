@@ -10,7 +10,6 @@ from mooring.display.text import problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools
-from mooring.servers.server import Server
 
 
 class HeldTool(Struct, frozen=True):
@@ -40,8 +39,8 @@ def list_pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pi
     """
     held = host.held()
     if server is not None:
-        return (_describe_pin(host.server(server), where, held),)
-    rows = [_describe_pin(found, where, held) for _, found in sorted(host.servers.items())]
+        return (_describe_pin(host, host.find_name(server), where, held),)
+    rows = [_describe_pin(host, name, where, held) for name in sorted(host.servers)]
     # A server whose tools were never approved has nothing to show, unless the person asks about it.
     return tuple(row for row in rows if row.at is not None or row.problem is not None)
 
@@ -51,18 +50,18 @@ def approve_tools(host: Host, server: str) -> tuple[str, ...]:
 
     Raises: as `Host.server`; FileError if it cannot be recorded.
     """
-    name = host.server(server).name
+    name = host.find_name(server)
     held = host.held().get(name, HeldTools())
     host.approve(name, held)
     return tuple(sorted(held.names))
 
 
-def _describe_pin(server: Server, where: Where, held: Mapping[str, HeldTools]) -> PinnedServer:
-    key = pins.make_key(server.approved)
+def _describe_pin(host: Host, name: str, where: Where, held: Mapping[str, HeldTools]) -> PinnedServer:
+    key = pins.make_key(host.approved(name))
     pin, problem = pins.load(where, key) if key is not None else (None, None)
     row = PinnedServer(
-        server=server.name,
-        held=_describe_held(held.get(server.name, HeldTools())),
+        server=name,
+        held=_describe_held(held.get(name, HeldTools())),
         problem=problem_line(problem, where.home) if problem else None,
     )
     if pin is None:

@@ -73,7 +73,7 @@ def _make_timeout(server: str, target: str, seconds: float, changes: int) -> Tim
 
 async def _start_watch(host: Host, server: str, target: str, words: Sequence[str], interval: float | None) -> Watch:
     if not _ADDRESS.match(target):
-        entry = await host.find(f"{host.server(server).name}.{target}")
+        entry = await host.find(f"{host.find_name(server)}.{target}")
         arguments = build_arguments(entry.server, entry.definition, words)
         return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:

@@ -256,21 +256,20 @@ class Conversation:
 def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:
     """The same with some servers refused, under all of their names."""
     names = set(servers)
-    names.update(alias for alias, name in admitted.aliases.items() if name in servers)
+    names.update(name for name, alias in admitted.aliases.items() if alias.server in servers)
     refused = dict(admitted.refused)
     # A name that isn't configured any more, or was refused before, stays as it is.
-    for name in names & (admitted.wanted.keys() | admitted.aliases.keys()):
-        approved = admitted.wanted.get(admitted.aliases.get(name, name))
-        refused[name] = _disable(name, approved)
+    definitions = {**admitted.wanted, **{name: alias.approved for name, alias in admitted.aliases.items()}}
+    for name in names & definitions.keys():
+        refused[name] = _disable(name, definitions[name])
     return replace(
         admitted,
         wanted={name: approved for name, approved in admitted.wanted.items() if name not in names},
-        aliases={alias: name for alias, name in admitted.aliases.items() if alias not in names},
+        aliases={name: alias for name, alias in admitted.aliases.items() if name not in names},
         refused=refused,
     )
 
 
-def _disable(name: str, approved: Approved | None) -> NotAdmitted:
+def _disable(name: str, approved: Approved) -> NotAdmitted:
     by = "in this chat"
-    config = None if approved is None else approved.config
-    return NotAdmitted(Disabled(by), ServerDisabled(name, by), config)
+    return NotAdmitted(Disabled(by), ServerDisabled(name, by), approved.config)

@@ -31,6 +31,23 @@ class Approved(Struct, frozen=True):
     def name(self) -> str:
         return self.config.name
 
+    @property
+    def options(self) -> tuple[object, ...]:
+        """What its entry says besides what to start or reach: all of it can change while the server runs."""
+        config = self.config
+        return (
+            config.tools_allow,
+            config.tools_deny,
+            config.start_timeout,
+            config.call_timeout,
+            config.idle_timeout,
+            config.lifecycle,
+            config.required,
+            config.always_load,
+            self.target,
+            self.files,
+        )
+
     def is_same_program(self, other: "Approved") -> bool:
         """Whether both start or reach the very same thing, in the same way."""
         mine, theirs = self.config, other.config

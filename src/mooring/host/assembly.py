@@ -11,6 +11,7 @@ from mooring.core.failure import Failure
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
+from mooring.core.tool import Tool
 from mooring.host.calls import Calls
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
@@ -190,17 +191,14 @@ class Assembly:
     def keep_failure(self, approved: Approved, failure: Failure) -> None:
         self.fleet.keep_failure(approved, failure)
 
-    def check_tool(self, server: str, tool: str) -> None:
-        self.lookup.check_tool(server, tool)
-
     # --- for the other parts --------------------------------------------------------------------------------------
 
     async def _on_retire(self, server: Server) -> None:
         self.calls.forget(server)
         await self.watches.drop(server, f"{server.name} is no longer configured as it was.")
 
-    def _find_held(self, server: Server) -> frozenset[str]:
-        return self.permissions.find_held_tools(server.approved, server.tools).names
+    def _find_held(self, approved: Approved, tools: tuple[Tool, ...]) -> frozenset[str]:
+        return self.permissions.find_held_tools(approved, tools).names
 
     def _report_problem(self, problem: Problem) -> None:
         """Record and announce a problem that arose while the host is open; callable from any thread."""

@@ -1,7 +1,8 @@
 """Calls of tools: each finds its tool, passes the gate, is made, and is put on record."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -11,12 +12,13 @@ from msgspec.structs import replace
 
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
+from mooring.core.tool import Tool
 from mooring.errors import Closed, TimedOut
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.host_permissions import HostPermissions
 from mooring.permissions.verdict import ProposedCall, Verdict
-from mooring.servers.server import Server
+from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
@@ -34,6 +36,8 @@ class _Route(Struct, frozen=True):
     verdict: Verdict
     origin: str
     repeatable: bool
+    verify: Callable[[], object]
+    """Raises if the tool is no longer what was approved."""
 
 
 class Calls:
@@ -43,7 +47,8 @@ class Calls:
         self._lookup = lookup
         self._permissions = permissions
         self._record = permissions.audit.add
-        self._pinned: set[Server] = set()
+        self._pinned: set[tuple[Server, str]] = set()
+        """The servers whose tools were pinned, with the name that was used."""
         self._routes: dict[str, _Route] = {}
         self._routes_valid_for: tuple[object, object] = (None, None)
         """The catalog and the policy that the routes were made with."""
@@ -74,7 +79,12 @@ class Calls:
         began = perf_counter()
         try:  # the same as `AuditLog.record_work`, inline: one more coroutine is felt with many calls in flight
             result = await route.server.call(
-                call.tool, arguments, timeout=limit, on_progress=on_progress, repeatable=route.repeatable
+                call.tool,
+                arguments,
+                timeout=limit,
+                on_progress=on_progress,
+                repeatable=route.repeatable,
+                verify=route.verify,
             )
             outcome = "is_error" if result.is_error else "ok"
             return result
@@ -94,12 +104,12 @@ class Calls:
             began = loop.time()
             entry = await self._lookup.find(str(name), began + _total_seconds(limit))
             limit = _subtract(limit, loop.time() - began)
-        server = self._lookup.find_owner(entry)
-        call = propose_call(entry, server, arguments)
         began = loop.time()
-        verdict = await self._authorize_in_time(call, server, _total_seconds(limit))
+        entry, call, verdict = await self._authorize_tool(entry, arguments, _total_seconds(limit))
         limit = _subtract(limit, loop.time() - began)
-        route = _Route(entry, server, verdict, server.origin, _is_repeatable(entry))
+        server = self._lookup.find_owner(entry)
+        verify = partial(self._lookup.find_owner, entry)
+        route = _Route(entry, server, verdict, call.origin, _is_repeatable(entry), verify)
         if self._may_remember(call):
             self._routes[name if isinstance(name, str) else name.name] = route
         return route, call, limit
@@ -112,12 +122,59 @@ class Calls:
             and self._routes_valid_for[0] is self._lookup.catalog
         )
 
-    async def _authorize_in_time(self, call: ProposedCall, server: Server, seconds: float) -> Verdict:
-        """Have a call authorized, within the time for all of it. Raises: Denied, TimedOut, Closed."""
+    async def _authorize_tool(
+        self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, seconds: float = inf
+    ) -> tuple[CatalogEntry, ProposedCall, Verdict]:
+        """Have a call of a tool authorized, and pin the tools of its server as they were when that was asked.
+
+        A server may describe its tools differently while somebody thinks about the answer. Then the answer was not
+        about the tool as it is now: it is held back, or asked about again if tools of this server are never pinned.
+
+        Raises: Denied, HeldBack, Stale, TimedOut, Closed.
+        """
+        loop = asyncio.get_running_loop()
+        shown = self._lookup.find_current(entry)
+        while True:
+            began = loop.time()
+            server = self._lookup.find_owner(shown)
+            tools = server.tools
+            call = self._propose(shown, arguments)
+            verdict = await self.authorize(self.list_names(call), seconds)
+            await self._pin(server, shown.server, tools)
+            # From here to the sending nothing waits, unless the server has to be connected first: see `verify`.
+            current = self._lookup.find_current(shown)
+            if current is shown:
+                return shown, call, verdict
+            shown = current
+            seconds = max(0.0, seconds - (loop.time() - began))
+
+    async def _pin(self, server: Server, name: str, tools: tuple[Tool, ...]) -> None:
+        """Pin these tools with the first call that is allowed under a name."""
+        if (server, name) in self._pinned:
+            return
+        self._pinned.add((server, name))
+        await self._permissions.pin_tools(self._lookup.find_approved(name), tools)
+        if server.tools is not tools:
+            # A catalog that was built meanwhile knows nothing of the pin.
+            self._lookup.invalidate()
+
+    def _propose(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> ProposedCall:
+        """The call as the gate judges it."""
+        origin = describe_origin(self._lookup.find_approved(entry.server).config)
+        return ProposedCall(entry.server, entry.tool, arguments or {}, entry.annotations, origin)
+
+    def list_names(self, call: ProposedCall) -> tuple[ProposedCall, ...]:
+        """The same call under every name of its server, beginning with the one that was used."""
+        others = self._lookup.other_names(call.server)
+        return (call, *(replace(call, server=name) for name in others))
+
+    async def authorize(self, calls: Sequence[ProposedCall], seconds: float = inf) -> Verdict:
+        """Have a call authorized, given under each of its names, within some time. Raises: Denied, TimedOut, Closed."""
+        call, *others = calls
         # What needs no question needs no task either.
-        if self._permissions.allow_unasked(call) is not None:
-            return await self._authorize(call, server)
-        judging = asyncio.ensure_future(self._authorize(call, server))
+        if not others and (verdict := self._permissions.allow_unasked(call)) is not None:
+            return verdict
+        judging = asyncio.ensure_future(self._permissions.authorize(call, others))
         waited: set[asyncio.Future[Any]] = {judging, self._closed}
         try:
             await asyncio.wait(waited, timeout=None if seconds == inf else seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -126,19 +183,8 @@ class Calls:
         finally:
             judging.cancel()
         if self._closed.done():
-            raise Closed(server.name, f"{call.tool} was allowed")
-        raise TimedOut(server.name, f"{call.tool}, for nobody said whether it may be called,", seconds)
-
-    async def _authorize(self, call: ProposedCall, server: Server) -> Verdict:
-        """Let a call through under every name of its server, and pin its tools with the first. Raises: Denied."""
-        verdict = await self._permissions.authorize(call)
-        # A deny under any name holds, but the person is asked only once.
-        for name in self._lookup.other_names(call.server):
-            await self._permissions.authorize_alias(replace(call, server=name), verdict)
-        if server not in self._pinned:
-            self._pinned.add(server)
-            await self._permissions.pin_tools(server.approved, server.tools)
-        return verdict
+            raise Closed(call.server or "Mooring", f"{call.tool} was allowed")
+        raise TimedOut(call.server or "Mooring", f"{call.tool}, for nobody said whether it may be called,", seconds)
 
     async def call_own_tool(
         self, tool: str, arguments: Mapping[str, Any], work: MakeCall, also: Iterable[str] = ()
@@ -146,9 +192,8 @@ class Calls:
         """See `Host.own`."""
         call = ProposedCall(None, tool, arguments, origin="mooring")
         # A rule about one name of the tool, as other programs write it, holds for all of them.
-        for name in also:
-            await self._permissions.authorize(replace(call, tool=name))
-        return await self._permissions.audit.record_work(call, await self._permissions.authorize(call), work())
+        verdict = await self._permissions.authorize(call, [replace(call, tool=name) for name in also])
+        return await self._permissions.audit.record_work(call, verdict, work())
 
     async def authorize_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> MakeCall:
         """Authorize repeated calls of a tool, and return the function that makes one.
@@ -158,32 +203,27 @@ class Calls:
 
         Raises: Denied, Stale.
         """
-        server = self._lookup.find_owner(entry)
-        call = propose_call(entry, server, arguments)
-        verdict = await self._authorize(call, server)
+        entry, call, verdict = await self._authorize_tool(entry, arguments)
 
         async def make_call() -> Result:
-            owner = self._lookup.find_owner(await self._lookup.find(f"{entry.server}.{entry.tool}", inf))
-            for name in (call.server, *self._lookup.other_names(call.server)):
-                self._permissions.recheck(replace(call, server=name))
-            return await self._permissions.audit.record_work(call, verdict, owner.call(entry.tool, call.arguments))
+            found = await self._lookup.find(f"{entry.server}.{entry.tool}", inf)
+            owner = self._lookup.find_owner(found)
+            self._permissions.recheck(*self.list_names(call))
+            verify = partial(self._lookup.find_owner, found)
+            work = owner.call(entry.tool, call.arguments, verify=verify)
+            return await self._permissions.audit.record_work(call, verdict, work)
 
         return make_call
 
     def forget(self, server: Server) -> None:
         """Forget everything about a server that is gone."""
-        self._pinned.discard(server)
+        self._pinned = {pair for pair in self._pinned if pair[0] is not server}
         self._routes = {}
 
     def close(self) -> None:
         """Fail the calls that wait for a person's answer."""
         if not self._closed.done():
             self._closed.set_result(None)
-
-
-def propose_call(entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
-    """The call as the gate judges it."""
-    return ProposedCall(entry.server, entry.tool, arguments or {}, entry.annotations, server.origin)
 
 
 def _total_seconds(limit: Timeout | None) -> float:

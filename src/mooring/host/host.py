@@ -6,6 +6,7 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
@@ -70,7 +71,7 @@ class Host:
 
     @property
     def servers(self) -> Mapping[str, Server]:
-        """Every server that may be started, by name; two names of the same definition lead to one server."""
+        """Every server that may be started, by name; two names whose definitions say the same lead to one server."""
         return self._parts.lookup.servers
 
     @property
@@ -162,6 +163,10 @@ class Host:
         Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
         return self._parts.lookup.server(name)
+
+    def find_name(self, name: str) -> str:
+        """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
+        return self._parts.lookup.find_name(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, ignoring case, even if it may not be started.
@@ -278,14 +283,18 @@ class Host:
     def held(self) -> dict[str, HeldTools]:
         """The tools that are held back, by server, because they differ from what was approved."""
         found = {
-            name: self._parts.permissions.find_held_tools(server.approved, server.tools)
-            for name, server in self._parts.fleet.servers.items()
+            name: self._parts.permissions.find_held_tools(self.approved(name), server.tools)
+            for name, server in self.servers.items()
         }
         return {name: held for name, held in found.items() if held}
 
+    def approved(self, server: str) -> Approved:
+        """What was approved under a name. Raises: as `server`."""
+        return self._parts.lookup.find_approved(server)
+
     def approve(self, server: str, held: HeldTools) -> None:
         """Approve tools as they were shown. Raises: as `server`; FileError."""
-        self._parts.permissions.approve(self.server(server).approved, held)
+        self._parts.permissions.approve(self.approved(server), held)
         self._parts.lookup.invalidate()
 
     # --- watching -------------------------------------------------------------------------------------------------
@@ -317,7 +326,7 @@ class Host:
         """
         call = None
         if tool is not None:
-            entry = await self.find(f"{self.server(server).name}.{tool}")
+            entry = await self.find(f"{self.find_name(server)}.{tool}")
             tool, call = entry.tool, await self._parts.calls.authorize_polling(entry, arguments)
         return await self._parts.watches.poll(
             self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=call

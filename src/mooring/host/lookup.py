@@ -6,28 +6,38 @@ reaches another program.
 
 from collections.abc import Callable, Mapping
 from time import time
+from typing import TypeAlias
 
+from msgspec.structs import replace
+
+from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
-from mooring.errors import MooringError, ServerDisabled, Stale, UnknownTool
-from mooring.inventory.admit import Admitted, NotAdmitted
+from mooring.core.tool import Tool
+from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
+from mooring.inventory.admit import Admitted, Alias, NotAdmitted
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import Catalog, CatalogEntry, MeaningSource, ToolSource, UnlistedTool
 from mooring.tools.catalog.names import Scheme
 
+FindHeld: TypeAlias = Callable[[Approved, tuple[Tool, ...]], frozenset[str]]
+"""Says which of a server's tools differ from what was approved under a name."""
+
 
 class Lookup:
-    """The names of one host. `find_held` returns which of a server's tools differ from what was approved."""
+    """The names of one host."""
 
     def __init__(
         self,
         servers: Mapping[str, Server],
-        find_held: Callable[[Server], frozenset[str]],
+        find_held: FindHeld,
         meaning: MeaningSource = lambda: None,
     ) -> None:
         self._meaning = meaning
         self._servers = servers
         self._find_held = find_held
-        self._aliases: Mapping[str, str] = {}
+        self._aliases: Mapping[str, Alias] = {}
+        self._held_under: dict[str, frozenset[str]] = {}
+        """The tools that are held back under an alias, as far as it was used since the catalog was built."""
         self._refused: Mapping[str, NotAdmitted] = {}
         self._scheme: Scheme = "mcp__server__tool"
         self._catalog: Catalog | None = None
@@ -44,6 +54,7 @@ class Lookup:
     def invalidate(self) -> None:
         """Build a new catalog when it is next needed: tools came, went, changed, or were approved."""
         self._catalog = None
+        self._held_under = {}
 
     # --- what there is --------------------------------------------------------------------------------------------
 
@@ -69,7 +80,7 @@ class Lookup:
     @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, under all of its names."""
-        return {**self._servers, **{alias: self._servers[name] for alias, name in self._aliases.items()}}
+        return {**self._servers, **{name: self._servers[alias.server] for name, alias in self._aliases.items()}}
 
     @property
     def refused(self) -> Mapping[str, NotAdmitted]:
@@ -81,9 +92,18 @@ class Lookup:
         errors = {name: refused.error for name, refused in self._refused.items()}
         return {name: error for name, error in errors.items() if not isinstance(error, ServerDisabled)}
 
-    def other_names(self, server: str | None) -> list[str]:
+    def other_names(self, name: str | None) -> list[str]:
         """The other names of a server."""
-        return [alias for alias, name in self._aliases.items() if name == server]
+        if not self._aliases or name is None:
+            return []
+        own = self._own_name(name)
+        names = [own, *(alias for alias, found in self._aliases.items() if found.server == own)]
+        return [other for other in names if other != name]
+
+    def _own_name(self, name: str) -> str:
+        """The name that stands for a server among its names."""
+        alias = self._aliases.get(name)
+        return name if alias is None else alias.server
 
     def _make_source(self, server: Server, now: float) -> ToolSource:
         """A server's tools for the catalog: those that it has, or had when it was last connected."""
@@ -98,7 +118,7 @@ class Lookup:
             config.tools_deny,
             rejected={one.name: one.reason for one in offer.tools.rejected},
             note="" if offer.tools.items else offer.tools.note,
-            held=self._find_held(server),
+            held=self._find_held(server.approved, server.tools),
         )
 
     # --- what a name refers to ----------------------------------------------------------------------------------------
@@ -108,17 +128,27 @@ class Lookup:
 
         Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
+        return self._servers[self._own_name(self.find_name(name))]
+
+    def find_name(self, name: str) -> str:
+        """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
         known = self.catalog.server(name)
         if known in self._refused:
             raise self._refused[known].error
-        return self._servers[self._aliases.get(known, known)]
+        return known
+
+    def find_approved(self, name: str) -> Approved:
+        """What was approved under a name. Raises: as `server`."""
+        known = self.find_name(name)
+        alias = self._aliases.get(known)
+        return self._servers[known].approved if alias is None else alias.approved
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, even if it may not be started. Raises: UnknownServer."""
         known = self.catalog.server(name)
         if known in self._refused:
             return self._refused[known].config
-        return self._servers[self._aliases.get(known, known)].config
+        return self.find_approved(known).config
 
     async def find(self, name: str, until: float, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name; if it is unknown, its server is asked for its tools first.
@@ -138,9 +168,11 @@ class Lookup:
             found = self.catalog.find(name)
         if isinstance(found, CatalogEntry):
             return found
-        # Two names of one definition share a server, which lists its tools under the first.
+        # Two names of one program share a server, which lists its tools under the first. Rules and pins go by the name
+        # that was used.
         if found.server in self._aliases:
-            return await self.find(f"{self._aliases[found.server]}.{found.tool}", until, trusted)
+            listed = await self.find(f"{self._own_name(found.server)}.{found.tool}", until, trusted)
+            return replace(listed, server=found.server)
         return await self._ask_server(found, until)
 
     async def _ask_server(self, unlisted: UnlistedTool, until: float) -> CatalogEntry:
@@ -158,17 +190,35 @@ class Lookup:
 
         Raises: Stale; HeldBack if the tool differs from what was approved.
         """
-        server = self._servers.get(entry.server)
+        server = self._servers.get(self._own_name(entry.server))
         if server is None or entry.owner is not server:
             raise Stale(entry.server, entry.tool)
         self._bind(server, entry.server, entry.tool)
-        self.catalog.vet(entry.server, entry.tool)
+        self._vet(server, entry)
         return server
 
-    def check_tool(self, server: str, tool: str) -> None:
-        """Compare a tool of a server that was just connected with what was approved. Raises: HeldBack."""
-        if server in self._servers:
-            self.catalog.vet(server, tool)
+    def find_current(self, entry: CatalogEntry) -> CatalogEntry:
+        """The same tool as its server describes it now; as it was if the server no longer lists it.
+
+        Raises: as `find_owner`.
+        """
+        server = self.find_owner(entry)
+        listed = self.catalog.get_pair(server.name, entry.tool)
+        # The very same entry if nothing changed: routes are remembered by it.
+        if listed is None or listed.definition is entry.definition or listed.definition == entry.definition:
+            return entry
+        return replace(entry, definition=listed.definition)
+
+    def _vet(self, server: Server, entry: CatalogEntry) -> None:
+        """Compare a tool with what was approved under the name that was used. Raises: HeldBack."""
+        alias = self._aliases.get(entry.server)
+        if alias is None:
+            self.catalog.vet(entry.server, entry.tool)
+            return
+        if entry.server not in self._held_under:
+            self._held_under[entry.server] = self._find_held(alias.approved, server.tools)
+        if entry.tool in self._held_under[entry.server]:
+            raise HeldBack(entry.server, entry.tool)
 
     def _bind(self, server: Server, name: str, tool: str) -> None:
         """Bind a name to its server on first use. Raises: Stale if it was bound to another one."""

@@ -37,6 +37,15 @@ class NotAdmitted(Struct, frozen=True):
     config: ServerConfig | Broken | None = None
 
 
+class Alias(Struct, frozen=True):
+    """Another name of a server that starts the very same program; its rules and its pins are its own."""
+
+    server: str
+    """The name in `Admitted.wanted` that stands for the program."""
+    approved: Approved
+    """The definition under this name."""
+
+
 class Admitted(Struct, frozen=True):
     """Everything configured, sorted into what may be started and what may not."""
 
@@ -44,8 +53,8 @@ class Admitted(Struct, frozen=True):
     root: str
     """The project's folder."""
     wanted: Mapping[str, Approved] = {}
-    aliases: Mapping[str, str] = {}
-    """Other names of servers in `wanted`: two definitions of the very same program start it once."""
+    aliases: Mapping[str, Alias] = {}
+    """Other names of servers in `wanted`: two definitions that say the very same start one program."""
     refused: Mapping[str, NotAdmitted] = {}
     problems: tuple[Problem, ...] = ()
     looked: tuple[str, ...] = ()
@@ -64,14 +73,14 @@ class Admitted(Struct, frozen=True):
 def admit(inventory: "Inventory") -> Admitted:
     """Sort out what may be started; the first of several names of the same program stands for it."""
     wanted: dict[str, Approved] = {}
-    aliases: dict[str, str] = {}
+    aliases: dict[str, Alias] = {}
     refused: dict[str, NotAdmitted] = {}
     for choice in inventory.choices:
         judged = _judge(inventory, choice)
         if isinstance(judged, NotAdmitted):
             refused[choice.name] = judged
         elif (twin := _find_twin(judged, choice, wanted)) is not None:
-            aliases[choice.name] = twin
+            aliases[choice.name] = Alias(twin, judged)
         else:
             wanted[choice.name] = judged
     return Admitted(inventory.settings, inventory.root, wanted, aliases, refused, inventory.problems, inventory.looked)
@@ -93,11 +102,15 @@ def _judge(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
 
 
 def _find_twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
-    """The server that is the same program under another name, if one is wanted already."""
+    """The server that is the same program under another name, if one is wanted already.
+
+    A server has one set of filters, timeouts and so on. Names whose entries differ in those are two servers: otherwise
+    a tool that one entry blocks could be called under its name, because the other does not block it.
+    """
     for name in choice.aliases:
         twin = wanted.get(name)
         # The choice compares connections only; the program also depends on the folder and on whose definition it is.
-        if twin is not None and twin.is_same_program(approved):
+        if twin is not None and twin.is_same_program(approved) and twin.options == approved.options:
             return name
     return None
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,8 @@ from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.permissions.verdict import ProposedCall, Verdict
+
+T = TypeVar("T")
 
 CallOutcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
 
@@ -120,13 +122,14 @@ class AuditLog:
         elif len(self._waiting) == WRITE_AT_ONCE:
             self._hurry.set()
 
-    async def record_work(self, call: ProposedCall, verdict: Verdict, work: Awaitable[Result]) -> Result:
+    async def record_work(self, call: ProposedCall, verdict: Verdict, work: Awaitable[T]) -> T:
         """Do the work of a call that was allowed, and record how it ended. Raises whatever the work raises."""
         outcome: CallOutcome = "error"
         began = time.perf_counter()
         try:
             result = await work
-            outcome = "is_error" if result.is_error else "ok"
+            failed = isinstance(result, Result) and result.is_error
+            outcome = "is_error" if failed else "ok"
             return result
         finally:
             self.add(call, verdict, outcome, time.perf_counter() - began)

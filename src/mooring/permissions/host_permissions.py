@@ -76,36 +76,32 @@ class HostPermissions:
         """Whether the tool is allowed whatever its arguments, until the rules change."""
         return self.gate.policy.ignores_arguments(call) and self.allow_unasked(call) is not None
 
-    async def authorize(self, call: ProposedCall) -> Verdict:
-        """Allow a call, asking if somebody has to be asked.
+    async def authorize(self, call: ProposedCall, others: Iterable[ProposedCall] = ()) -> Verdict:
+        """Allow a call, asking if somebody has to be asked; `others` are the same call under other names.
+
+        A deny under any name holds, and so does a rule that asks, unless the person was asked already: two questions
+        about the same call would be one too many. An allow holds for the name that was used alone.
 
         Raises:
             Denied: it may not be made.
         """
-        return self.allow_unasked(call) or await self.gate.authorize(call)
+        verdict = self.allow_unasked(call) or await self.gate.authorize(call)
+        for other in others:
+            asked_already = verdict.level == "session"
+            if not asked_already and self.gate.policy.decide(other).rule is not None:
+                await self.authorize(other)
+            else:
+                self.recheck(other)
+        return verdict
 
-    async def authorize_alias(self, call: ProposedCall, verdict: Verdict) -> None:
-        """Check a call that was allowed against the rules for another name of its server.
-
-        A deny counts, and so does a rule that asks, unless the person was asked already: it is the same call of the
-        same program, and two questions about it would be one too many.
-
-        Raises:
-            Denied: it may not be made.
-        """
-        asked_already = verdict.level == "session"
-        if not asked_already and self.gate.policy.decide(call).rule is not None:
-            await self.authorize(call)
-        else:
-            self.recheck(call)
-
-    def recheck(self, call: ProposedCall) -> None:
-        """Check a call that was allowed before against what is denied by now.
+    def recheck(self, *calls: ProposedCall) -> None:
+        """Check a call that was allowed before, under each of its names, against what is denied by now.
 
         Raises:
             Denied: it may no longer be made.
         """
-        self.gate.recheck(call)
+        for call in calls:
+            self.gate.recheck(call)
 
     # --- tools as they were approved --------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -
         before, after = running[name], wanted[name]
         if not before.is_same_program(after):
             replace.append(name)
-        elif _runtime_options(before) != _runtime_options(after):
+        elif before.options != after.options:
             update.append(name)
         else:
             keep.append(name)
@@ -38,21 +38,4 @@ def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -
         replace=tuple(replace),
         update=tuple(update),
         keep=tuple(keep),
-    )
-
-
-def _runtime_options(approved: Approved) -> tuple[object, ...]:
-    """What can change while a server runs."""
-    config = approved.config
-    return (
-        config.tools_allow,
-        config.tools_deny,
-        config.start_timeout,
-        config.call_timeout,
-        config.idle_timeout,
-        config.lifecycle,
-        config.required,
-        config.always_load,
-        approved.target,
-        approved.files,
     )

@@ -55,7 +55,7 @@ class Server:
 
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self.approved = approved
-        self.origin = _describe_origin(approved.config)
+        self.origin = describe_origin(approved.config)
         """Where its definition comes from, in words."""
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer)
         self.limits: Limits = resolve_limits(approved.config, shared.defaults.limits)
@@ -120,7 +120,7 @@ class Server:
     def update(self, approved: Approved) -> None:
         """Take another definition of the same program: other filters, timeouts or lifecycle."""
         self.approved = approved
-        self.origin = _describe_origin(approved.config)
+        self.origin = describe_origin(approved.config)
         self.limits = resolve_limits(approved.config, self._shared.defaults.limits)
         self._supervisor.wake()
 
@@ -184,8 +184,11 @@ class Server:
         on_progress: Callable[[Progress], None] | None = None,
         meta: Mapping[str, Any] | None = None,
         repeatable: bool = False,
+        verify: Callable[[], object] | None = None,
     ) -> Result:
         """Call a tool by its raw name. A `repeatable` call is made once more if the server is lost during it.
+
+        `verify` is called if the server had to be connected first, before anything is sent, and may raise.
 
         Raises: what `Session.call_tool` and `session` raise; TimedOut covers the wait for the connection too.
         """
@@ -210,7 +213,7 @@ class Server:
                         raise
                     lost = error
             return await self._connect_and_call(
-                tool, arguments, timeout, connect_timeout, on_progress or _ignore_progress, meta
+                tool, arguments, timeout, connect_timeout, on_progress or _ignore_progress, meta, verify
             )
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
@@ -226,12 +229,14 @@ class Server:
         connect_timeout: Timeout,
         on_progress: Callable[[Progress], None],
         meta: Mapping[str, Any] | None,
+        verify: Callable[[], object] | None,
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
         until = inf if timeout.total is None else self._loop.time() + timeout.total
         session = await self.session(min(until, self._connect_deadline(connect_timeout)))
         # The call was let through by what the catalog remembered; the server may list another tool by now.
-        self._shared.owner.check_tool(self.name, tool)
+        if verify is not None:
+            verify()
         if timeout.total is not None:
             timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
         return await session.call_tool(tool, arguments, within=timeout, on_progress=on_progress, meta=meta)
@@ -354,7 +359,8 @@ class Server:
             listener(uri)
 
 
-def _describe_origin(config: ServerConfig) -> str:
+def describe_origin(config: ServerConfig) -> str:
+    """Where a definition comes from, in words."""
     origin = config.origin
     if origin.path is None:
         return f"{origin.tool}, {origin.scope}"

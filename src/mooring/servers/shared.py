@@ -47,9 +47,6 @@ class ServerOwner(Protocol):
     def keep_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected."""
 
-    def check_tool(self, server: str, tool: str) -> None:
-        """Hold a tool of a server that was just connected to what was approved. Raises: HeldBack."""
-
 
 def _random() -> float:
     from random import random  # only a server that failed once waits by chance

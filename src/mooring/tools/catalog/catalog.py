@@ -119,6 +119,10 @@ class Catalog:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
         return self._exact.get(name)
 
+    def get_pair(self, server: str, tool: str) -> CatalogEntry | None:
+        """The tool of that raw name."""
+        return self._by_pair.get((server, tool))
+
     def find(self, name: str) -> CatalogEntry | UnlistedTool:
         """The tool of that name, as shown or as `server.tool`; a misspelled one only if exactly one fits.
 
