@@ -3,7 +3,8 @@
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
-pings go unanswered. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and the tool `link` answers with a link to
+the address it is given. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
 each tool that has answered to `<file>.answers`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
 """
@@ -36,7 +37,18 @@ def send(message):
 
 
 def tools():
-    names = ["whoami", "die", "nap", "count", "fragile", "change", "update", "complain", *script().get("tools", [])]
+    names = [
+        "link",
+        "whoami",
+        "die",
+        "nap",
+        "count",
+        "fragile",
+        "change",
+        "update",
+        "complain",
+        *script().get("tools", []),
+    ]
     empty = {"type": "object", "properties": {}}
     words = script().get("describe", {})
     return [
@@ -80,8 +92,24 @@ def call(key, name, arguments):
                 },
             }
         )
-    send({"id": key, "result": {"content": [{"type": "text", "text": text}]}})
+    content = {"type": "text", "text": text}
+    if name == "link":
+        content = {"type": "resource_link", "uri": arguments["uri"], "name": "x"}
+    send({"id": key, "result": {"content": [content]}})
     note("answers", name)
+
+
+LISTS = {
+    "resources/list": ("resources", lambda uri: {"uri": uri, "name": uri}),
+    "resources/templates/list": ("templates", lambda uri: {"uriTemplate": uri, "name": uri}),
+    "prompts/list": ("prompts", lambda name: {"name": name}),
+}
+
+
+def offer(key, method):
+    kind, make = LISTS[method]
+    called = "resourceTemplates" if kind == "templates" else kind
+    send({"id": key, "result": {called: [make(each) for each in script().get(kind, [])]}})
 
 
 def main():
@@ -94,10 +122,13 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         method, key, params = message.get("method"), message.get("id"), message.get("params") or {}
+        note("asked", method)
         if method == "initialize":
             offered = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
             if script().get("bare"):
                 del offered["resources"]
+            if script().get("prompts"):
+                offered |= {"prompts": {}, "completions": {}}
             told = {
                 "protocolVersion": "2025-06-18",
                 "capabilities": offered,
@@ -116,6 +147,12 @@ def main():
             note("subscriptions", f"{method.partition('/')[2]}:{params['uri']}")
             if not script().get("deaf"):
                 send({"id": key, "result": {}})
+        elif method in LISTS and script().get(LISTS[method][0]) is not None:
+            offer(key, method)
+        elif method == "prompts/get":
+            send({"id": key, "result": {"messages": []}})
+        elif method == "completion/complete":
+            send({"id": key, "result": {"completion": {"values": ["x"]}}})
         elif method == "ping":
             note("pings", os.getpid())
             if not script().get("mute"):

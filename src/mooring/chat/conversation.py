@@ -17,7 +17,6 @@ from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChang
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
-from mooring.core.result import Result
 from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
 from mooring.core.where import Viewpoint
 from mooring.display.lines import describe_event
@@ -139,10 +138,7 @@ class Conversation:
         from mooring.tools.results.outcome import result_of_reading
         from mooring.tools.results.store import ResultStore
 
-        async def read() -> Result:
-            return result_of_reading(await self.host.read(server, uri), server, uri)
-
-        result = await self.host.own("ReadMcpResource", {"server": server, "uri": uri}, read)
+        result = result_of_reading(await self.host.read(server, uri), server, uri)
         delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens)
         return await delivery.deliver(result, Outcome(server=server, tool=uri))
 

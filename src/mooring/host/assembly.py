@@ -16,6 +16,7 @@ from mooring.host.calls import Calls
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
+from mooring.host.requests import Requests
 from mooring.inventory.admit import Admitted, GivenServers, build_loader, keep_unreadable
 from mooring.inventory.changes import watch_changes
 from mooring.permissions.host_permissions import HostPermissions
@@ -84,6 +85,7 @@ class Assembly:
         self.fleet = Fleet(self.shared, cache, self._on_retire)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.calls = Calls(self.lookup, self.permissions)
+        self.requests = Requests(self.lookup, self.permissions, self.calls)
         self._apply(admitted)
         if options.follows_files:
             self._watcher = self._loop.create_task(self._follow_files())

@@ -203,6 +203,8 @@ class Calls:
 
         Raises: Denied, Stale.
         """
+        polling = {"server": entry.server, "toolName": entry.tool, "arguments": arguments or {}}
+        await self.authorize([ProposedCall(None, "SubscribePolling", polling, origin="mooring")])
         entry, call, verdict = await self._authorize_tool(entry, arguments)
 
         async def make_call() -> Result:

@@ -13,16 +13,16 @@ from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
-from mooring.core.tool import Listing
-from mooring.errors import MooringError, ServerError
+from mooring.errors import ConfigError, MooringError, ServerError
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions
+from mooring.host.requests import POLL, SUBSCRIBE
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.servers.fleet import needs_listing
-from mooring.servers.items import Item, T, list_all_items, list_server_items
+from mooring.servers.items import Item
 from mooring.servers.server import Server
-from mooring.servers.watch import DEFAULT_INTERVAL, Watch
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch, check_interval
 from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.wire.session.session import Session
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from mooring.tools.registry import EventListener, Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.tool import ModelTool
+
+
+def _do_nothing() -> None:
+    return
 
 
 class Host:
@@ -176,30 +180,41 @@ class Host:
         return self._parts.lookup.definition(name)
 
     async def resources(self, server: str | None = None) -> list[Item]:
-        """The resources of a server, or of all that can be reached. Raises: for one, as `server`; ServerError."""
-        return await self._list_items(server, "resources", Session.list_resources)
+        """The resources of a server, or of all that can be reached and are not denied.
+
+        Raises: for one, as `server`; Denied; ServerError.
+        """
+        return await self._parts.requests.list_items(server, "resources", Session.list_resources)
 
     async def templates(self, server: str | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._list_items(server, "templates", Session.list_templates)
+        return await self._parts.requests.list_items(server, "templates", Session.list_templates)
 
     async def prompts(self, server: str | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._list_items(server, "prompts", Session.list_prompts)
+        return await self._parts.requests.list_items(server, "prompts", Session.list_prompts)
 
-    async def read(self, server: str, uri: str) -> Reading:
-        """The content of a resource. Raises: as `server`; ServerError."""
-        return await self.server(server).ask(lambda session: session.read_resource(uri))
+    async def read(
+        self, server: str, uri: str, *, linked: bool = False, on_start: Callable[[], None] = _do_nothing
+    ) -> Reading:
+        """The content of a resource.
+
+        An address that no list of its server names has to be permitted, unless it is `linked`: the result of a call
+        that the server answered named it. `on_start` is called once the reading is authorized.
+
+        Raises: as `server`; Denied; ServerError.
+        """
+        return await self._parts.requests.read(server, uri, linked=linked, on_start=on_start)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
-        """A prompt with its arguments filled in. Raises: as `server`; ServerError."""
-        return await self.server(server).ask(lambda session: session.get_prompt(name, arguments))
+        """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
+        return await self._parts.requests.fill_prompt(server, name, arguments)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
-        """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; ServerError."""
-        return await self.server(server).ask(lambda session: session.complete(ref, argument, value, context))
+        """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
+        return await self._parts.requests.complete(server, ref, argument, value, context)
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
@@ -303,9 +318,22 @@ class Host:
     def watches(self) -> tuple[Watch, ...]:
         return self._parts.watches.all
 
-    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
-        """Announce through `events` when a resource changes. Raises: as `server`; ConfigError; ServerError."""
-        return await self._parts.watches.subscribe(self.server(server), uri, reason)
+    async def subscribe(
+        self,
+        server: str,
+        uri: str,
+        *,
+        reason: str = "",
+        linked: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Watch:
+        """Announce through `events` when a resource changes; it is permitted as `read` is, now and each time.
+
+        Raises: as `server`; Denied; ConfigError; ServerError.
+        """
+        reading = await self._parts.requests.permit_watching(SUBSCRIBE, server, uri, linked)
+        on_start()
+        return await self._parts.watches.subscribe(self.server(server), uri, reading, reason)
 
     async def poll(
         self,
@@ -316,21 +344,28 @@ class Host:
         arguments: Mapping[str, Any] | None = None,
         interval: float = DEFAULT_INTERVAL,
         reason: str = "",
+        linked: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
     ) -> Watch:
         """Read a resource, or call a tool, every `interval` seconds; changes come as events.
 
-        The tool must be authorized, now and each time. A yes of the person holds for as long as the watch does, but
-        not against a rule that denies the tool.
+        It must be authorized, now and each time, as `read` or `call` is. A yes of the person holds for as long as the
+        watch does, but not against a rule that denies it.
 
         Raises: ConfigError; as `call`.
         """
-        call = None
-        if tool is not None:
-            entry = await self.find(f"{self.find_name(server)}.{tool}")
-            tool, call = entry.tool, await self._parts.calls.authorize_polling(entry, arguments)
-        return await self._parts.watches.poll(
-            self.server(server), uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, call=call
-        )
+        if (uri is None) == (tool is None):
+            raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
+        check_interval(interval)
+        watches = self._parts.watches
+        if uri is not None:
+            reading = await self._parts.requests.permit_watching(POLL, server, uri, linked)
+            on_start()
+            return await watches.poll(self.server(server), uri, "resource", reading.read, interval, reason)
+        entry = await self.find(f"{self.find_name(server)}.{tool}")
+        call = await self._parts.calls.authorize_polling(entry, arguments)
+        on_start()
+        return await watches.poll(self.server(server), entry.tool, "tool", call, interval, reason)
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; return whether there was one."""
@@ -357,10 +392,3 @@ class Host:
         """Forget what a server offered; its next connection lists it again. Raises: as `server`."""
         self._parts.fleet.forget(self.server(server))
         self._parts.lookup.invalidate()
-
-    async def _list_items(
-        self, name: str | None, what: str, ask: Callable[[Session], Awaitable[Listing[T]]]
-    ) -> list[Item]:
-        if name is not None:
-            return await list_server_items(self.server(name), what, ask)
-        return await list_all_items(self._parts.fleet.servers.values(), what, ask)

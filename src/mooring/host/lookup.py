@@ -83,6 +83,11 @@ class Lookup:
         return {**self._servers, **{name: self._servers[alias.server] for name, alias in self._aliases.items()}}
 
     @property
+    def own_names(self) -> tuple[str, ...]:
+        """Each server that may be started by the name that stands for it."""
+        return tuple(self._servers)
+
+    @property
     def refused(self) -> Mapping[str, NotAdmitted]:
         return self._refused
 

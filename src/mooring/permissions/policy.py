@@ -12,7 +12,8 @@ level that has a rule for the call decides whether it is allowed or asked about;
 
 Whether a tool only reads is its server's own claim; it counts for servers the person calls trusted, and for no
 others. Mooring's own tools are allowed unless a rule is about them; one that calls a tool in turn, as polling does,
-needs that tool's permission as well.
+needs that tool's permission as well. Resources and prompts that a server listed only read; an address that it never
+named is asked about like a tool that does more than that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,13 +27,19 @@ from mooring.core.problem import Problem
 from mooring.core.tool import Hints
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
 from mooring.permissions.values import ArgumentValues
-from mooring.permissions.verdict import BYPASSED, Action, Level, Mode, ProposedCall, Rule, ServerName, Verdict
+from mooring.permissions.verdict import BYPASSED, Action, ItemState, Level, Mode, ProposedCall, Rule, Verdict
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""
 MAX_REMEMBERED = 65_536
 
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
+
+_PLAN_REASONS: Mapping[ItemState | None, str] = {
+    None: "in plan mode only tools of trusted servers that say they only read are called",
+    "listed": "in plan mode only trusted servers are asked for resources and prompts",
+    "unlisted": "in plan mode no address is read that its server does not list",
+}
 
 _SOURCES: Mapping[Level, str] = {
     "managed": "the machine's settings say",
@@ -42,7 +49,7 @@ _SOURCES: Mapping[Level, str] = {
     "project": "the project's settings say",
 }
 
-_ToolKey: TypeAlias = tuple[ServerName, str, bool]
+_ToolKey: TypeAlias = tuple[str | None, str, bool, ItemState | None]
 """A tool, and whether it claims to only read: servers can change that while they run."""
 
 
@@ -107,7 +114,7 @@ class Policy:
 
     def decide(self, call: ProposedCall) -> Verdict:
         """What happens to a call."""
-        key = (call.server, call.tool, _claims_to_only_read(call.hints))
+        key = _make_key(call)
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepare(call, key)
@@ -120,7 +127,7 @@ class Policy:
 
     def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
-        key = (call.server, call.tool, _claims_to_only_read(call.hints))
+        key = _make_key(call)
         prepared = self._prepared.get(key) or self._prepare(call, key)
         return prepared.verdict is not None
 
@@ -135,7 +142,7 @@ class Policy:
         return Policy([longer, *others], self.mode, self.trusted, self.doubts, self.bypass_reason)
 
     def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
-        found = list(self._find_rules(call.server, call.tool))
+        found = list(self._find_rules(call))
         # The matchers are sorted by level, so equal levels are neighbors.
         by_level = groupby(found, key=lambda pair: pair[0])
         rules = tuple((level, tuple(rule for _, rule in group)) for level, group in by_level)
@@ -149,10 +156,13 @@ class Policy:
         self._prepared[key] = prepared
         return prepared
 
-    def _find_rules(self, server: ServerName, tool: str) -> Iterator[tuple[Level, _RuleForTool]]:
-        spellings = list_spellings(server, tool)
+    def _find_rules(self, call: ProposedCall) -> Iterator[tuple[Level, _RuleForTool]]:
+        spellings = list_spellings(call.server, call.tool)
         for level, matcher in self._matchers:
-            exact = matcher.names_exactly(server, tool)
+            exact = matcher.names_exactly(call.server, call.tool)
+            # The bare name of one of Mooring's own tools means it whichever server it is used on.
+            if call.item is not None and not exact:
+                exact = matcher.names_exactly(None, call.tool)
             # The two mistakes do not weigh the same: an allow that reaches too far runs a tool that nobody allowed, a
             # deny that reaches too far refuses one too many. So only an allow has to name the tool to the letter.
             if exact or (matcher.rule.action != "allow" and matcher.could_mean(spellings)):
@@ -166,7 +176,7 @@ class Policy:
             if rule.action == "deny":
                 return Verdict("deny", _explain(level, rule), level, rule)
         if self.mode == "plan" and not self._only_reads(call):
-            return Verdict("deny", "in plan mode only tools of trusted servers that say they only read are called")
+            return Verdict("deny", _PLAN_REASONS[call.item])
         verdict = self._allow_or_ask(call, deciding)
         if verdict.action == "allow" and self.doubts and not _is_allowed_in_session(deciding):
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
@@ -187,6 +197,10 @@ class Policy:
             return Verdict("allow", self.bypass_reason)
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
+        if call.item == "listed":
+            return Verdict("allow", f"{call.server} lists it")
+        if call.item == "unlisted":
+            return Verdict("ask", f"no list of {call.server} names this address")
         if self.mode != "ask" and self._only_reads(call):
             return Verdict("allow", f"it only reads, says {call.server}, which you trust")
         return Verdict("ask", "no rule speaks of it")
@@ -195,7 +209,7 @@ class Policy:
         """Whether a tool only reads, by the word of a server whose word counts."""
         if call.server is None:
             return True
-        return call.server in self.trusted and _claims_to_only_read(call.hints)
+        return call.server in self.trusted and (call.item == "listed" or _claims_to_only_read(call.hints))
 
 
 def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:
@@ -227,6 +241,10 @@ def _find_first_match(candidates: Iterable[_RuleForTool], values: ArgumentValues
 
 def _is_allowed_in_session(deciding: _Deciding) -> bool:
     return any(level == "session" and rule.action == "allow" for level, rule in deciding)
+
+
+def _make_key(call: ProposedCall) -> _ToolKey:
+    return call.server, call.tool, _claims_to_only_read(call.hints), call.item
 
 
 def _claims_to_only_read(hints: Hints | None) -> bool:

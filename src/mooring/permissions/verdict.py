@@ -10,6 +10,7 @@ from mooring.core.tool import Hints
 Action: TypeAlias = Literal["allow", "deny", "ask"]
 Level: TypeAlias = Literal["managed", "session", "local", "user", "project"]
 Mode: TypeAlias = Literal["plan", "ask", "accept-reads", "bypass"]
+ItemState: TypeAlias = Literal["listed", "unlisted"]
 ServerName: TypeAlias = str | None
 """The name of a server; `None` stands for Mooring itself."""
 
@@ -45,6 +46,9 @@ class ProposedCall(Struct, frozen=True, gc=False):
     """Where the server comes from, in words."""
     target: "ProposedCall | None" = None
     """The call that one of Mooring's own tools would make in turn."""
+    item: ItemState | None = None
+    """For what Mooring does with a server's resources and prompts, under the name of its own tool for that: whether the
+    server named the item. `None` for a call of a tool."""
 
 
 class Verdict(Struct, frozen=True, gc=False):

@@ -1,13 +1,11 @@
 """What servers offer besides tools: resources, resource templates and prompts, each with the server that has it."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from msgspec import Struct
 
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
-from mooring.errors import MooringError
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 
@@ -26,18 +24,3 @@ async def list_server_items(server: Server, kind: str, fetch: Callable[[Session]
     listing = await server.ask(fetch)
     server.offering.learn(**{kind: listing})
     return [Item(server.name, item) for item in listing.items]
-
-
-async def list_all_items(
-    servers: Iterable[Server], kind: str, fetch: Callable[[Session], Awaitable[Listing[T]]]
-) -> list[Item]:
-    """The items of all servers, asked at the same time; a server that fails is left out."""
-    requests = [list_server_items(server, kind, fetch) for server in servers]
-    items: list[Item] = []
-    for outcome in await asyncio.gather(*requests, return_exceptions=True):
-        if isinstance(outcome, MooringError):
-            continue
-        if isinstance(outcome, BaseException):
-            raise outcome
-        items += outcome
-    return items

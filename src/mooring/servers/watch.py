@@ -2,15 +2,15 @@
 
 A watch lives until it is ended, by its id or by its server and target, or until the host closes. While it lives, its
 server is kept connected. It reports what changed, never what stayed the same. A server that fails is polled less and
-less often, and each failure is reported once. A tool that is denied is no longer watched.
+less often, and each failure is reported once. What is denied is no longer watched.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -28,8 +28,19 @@ MAX_BACKOFF = 300.0
 """Seconds between two polls of a server that keeps failing."""
 MAX_WATCHES = 64
 
+WatchKind: TypeAlias = Literal["resource", "tool"]
 Observe: TypeAlias = Callable[[], Awaitable[Reading | Result]]
 """Reads the resource, or calls the tool, that is watched."""
+
+
+class PermittedRead(Protocol):
+    """Reads a resource that somebody may read, each time if they still may."""
+
+    def check(self) -> None:
+        """Raises: Denied."""
+
+    async def read(self) -> Reading:
+        """Raises: Denied; what a session raises."""
 
 
 class Watch(Struct, frozen=True):
@@ -38,7 +49,7 @@ class Watch(Struct, frozen=True):
     id: str
     server: str
     target: str
-    kind: Literal["resource", "tool"]
+    kind: WatchKind
     interval: float | None = None
     """Seconds between two polls; `None` if the server announces changes."""
     reason: str = ""
@@ -66,14 +77,16 @@ class Watches:
     def all(self) -> tuple[Watch, ...]:
         return tuple(live.watch for live in self._live.values())
 
-    async def subscribe(self, server: Server, uri: str, reason: str = "") -> Watch:
+    async def subscribe(self, server: Server, uri: str, reading: PermittedRead, reason: str = "") -> Watch:
         """Report changes of a resource: as the server announces them, or, if it can't, by polling.
+
+        `reading` reads the resource, if that is still permitted.
 
         Raises: ConfigError if too much is watched; what a session raises.
         """
         self._check_room()
         if not await server.ask(_can_subscribe):
-            return await self.poll(server, uri=uri, reason=reason)
+            return await self.poll(server, uri, "resource", reading.read, reason=reason)
         watch = Watch(self._next_id(), server.name, uri, "resource", None, reason)
         changed = asyncio.Event()
 
@@ -86,41 +99,29 @@ class Watches:
             await server.ask(lambda session: session.subscribe(uri))
         except RpcError:
             release()
-            return await self.poll(server, uri=uri, reason=reason)
+            return await self.poll(server, uri, "resource", reading.read, reason=reason)
         except BaseException:
             # Also a cancellation: a caller who gave up must not keep the server connected forever.
             release()
             raise
-        return self._start(watch, server, self._follow(watch, server, changed), release)
+        return self._start(watch, server, self._follow(watch, server, reading, changed), release)
 
     async def poll(
         self,
         server: Server,
-        *,
-        uri: str | None = None,
-        tool: str | None = None,
-        arguments: Mapping[str, Any] | None = None,
+        target: str,
+        kind: WatchKind,
+        observe: Observe,
         interval: float = DEFAULT_INTERVAL,
         reason: str = "",
-        call: Observe | None = None,
     ) -> Watch:
-        """Read a resource or call a tool every `interval` seconds, and report when the outcome changes.
+        """Observe a resource or a tool every `interval` seconds, and report when the outcome changes.
 
-        `call` replaces the plain call of the tool, for callers whose calls must pass a gate.
-
-        Raises: ConfigError if neither or both are named, the interval is too short, or too much is watched.
+        Raises: ConfigError if the interval is too short, or too much is watched.
         """
-        if (uri is None) == (tool is None):
-            raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
-        if not interval >= MIN_INTERVAL:  # `interval < …` would let NaN through
-            raise ConfigError(f"The interval should be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
+        check_interval(interval)
         self._check_room()
-        if uri is not None:
-            watch = Watch(self._next_id(), server.name, uri, "resource", interval, reason)
-            observe = call or _make_reader(server, uri)
-        else:
-            watch = Watch(self._next_id(), server.name, tool or "", "tool", interval, reason)
-            observe = call or _make_caller(server, tool or "", arguments)
+        watch = Watch(self._next_id(), server.name, target, kind, interval, reason)
         release = server.keep_connected(lambda _: None)
         return self._start(watch, server, self._poll(watch, observe, interval), release)
 
@@ -179,19 +180,22 @@ class Watches:
 
     # --- servers that announce changes ----------------------------------------------------------------------------
 
-    async def _follow(self, watch: Watch, server: Server, changed: asyncio.Event) -> None:
+    async def _follow(self, watch: Watch, server: Server, reading: PermittedRead, changed: asyncio.Event) -> None:
         """Read the resource whenever the server announces a change, or may have missed one while it was away."""
         last: bytes | None = None
         session: Session | None = None
-        observe = _make_reader(server, watch.target)
-        while True:
-            changed.clear()
-            # Subscribe first, then read. The other way around, a change between the two was announced to nobody.
-            session = await self._ensure_subscribed(watch, server, session)
-            last = await self._observe_once(watch, observe, last)
-            if await _is_lost_before(session, changed):
-                session = None
-            await self._sleep(MIN_INTERVAL)
+        try:
+            while True:
+                changed.clear()
+                reading.check()
+                # Subscribe first, then read. The other way around, a change between the two was announced to nobody.
+                session = await self._ensure_subscribed(watch, server, session)
+                last = await self._observe_once(watch, reading.read, last)
+                if await _is_lost_before(session, changed):
+                    session = None
+                await self._sleep(MIN_INTERVAL)
+        except Denied as error:
+            self._end_denied(watch, error)
 
     async def _ensure_subscribed(self, watch: Watch, server: Server, subscribed: Session | None) -> Session:
         """Return the session, subscribing unless it is the one that was; a server that is away is waited for."""
@@ -210,6 +214,8 @@ class Watches:
     async def _observe_once(self, watch: Watch, observe: Observe, last: bytes | None) -> bytes | None:
         try:
             return self._report_change(watch, await observe(), last)
+        except Denied:
+            raise
         except MooringError as error:
             self._report_error(watch, error)
             return last
@@ -224,8 +230,7 @@ class Watches:
             try:
                 content = await observe()
             except Denied as error:
-                self._live.pop(watch.id, None)
-                self._report_end(watch, str(error))
+                self._end_denied(watch, error)
                 return
             except MooringError as error:
                 if str(error) != reported:
@@ -250,8 +255,19 @@ class Watches:
     def _report_error(self, watch: Watch, error: MooringError) -> None:
         self._emit(Updated(watch.id, watch.server, watch.target, error=str(error)))
 
+    def _end_denied(self, watch: Watch, error: Denied) -> None:
+        """Watch something no longer that was denied meanwhile."""
+        self._live.pop(watch.id, None)
+        self._report_end(watch, str(error))
+
     def _report_end(self, watch: Watch, reason: str) -> None:
         self._emit(Updated(watch.id, watch.server, watch.target, error=reason, ended=True))
+
+
+def check_interval(interval: float) -> None:
+    """Raises: ConfigError if the interval is too short."""
+    if not interval >= MIN_INTERVAL:  # `interval < …` would let NaN through
+        raise ConfigError(f"The interval should be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
 
 
 async def _can_subscribe(session: Session) -> bool:
@@ -268,20 +284,6 @@ async def _is_lost_before(session: Session, changed: asyncio.Event) -> bool:
     finally:
         ended.cancel()
         announced.cancel()
-
-
-def _make_reader(server: Server, uri: str) -> Observe:
-    async def read() -> Reading:
-        return await server.ask(lambda session: session.read_resource(uri))
-
-    return read
-
-
-def _make_caller(server: Server, tool: str, arguments: Mapping[str, Any] | None) -> Observe:
-    async def call() -> Result:
-        return await server.call(tool, arguments)
-
-    return call
 
 
 def _is_part_of(updated: str, uri: str) -> bool:

@@ -10,18 +10,28 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, convert, field
 
-from mooring.core.content import Image, ResourceContents, Text
+from mooring.core.content import Embedded, Image, ResourceContents, ResourceLink, Text
 from mooring.core.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
 from mooring.tools.results.outcome import Media, is_viewable, json_result
 from mooring.tools.results.store import ResultStore
-from mooring.tools.tool import Arguments, BuiltinTool, ServerResource, ToolHost, WatchHandle
+from mooring.tools.tool import (
+    Arguments,
+    BuiltinTool,
+    OnStart,
+    ReachingTool,
+    ServerResource,
+    ToolHost,
+    WatchHandle,
+)
 
 WatchMethod: TypeAlias = Literal["subscription", "polling"]
 
 MIN_INTERVAL = 1_000
 """Least milliseconds between two polls."""
 DEFAULT_INTERVAL = 5_000
+MAX_LINKS = 10_000
+"""How many addresses named by results a conversation remembers; an older one is asked about."""
 MAX_PORTION = 40_000
 """Most bytes that `ToolResult` gives at once."""
 ALIASES: Mapping[str, str] = {
@@ -74,6 +84,27 @@ class ConversationWatch(Struct, frozen=True):
     method: WatchMethod
 
 
+class ResourceLinks:
+    """The addresses that the results of one conversation named, each for the server whose result it was."""
+
+    def __init__(self) -> None:
+        # In the order in which they were named, so that the oldest can be dropped.
+        self._named: dict[tuple[str, str], None] = {}
+
+    def note(self, server: str, result: Result) -> None:
+        """Note what a server's result names. It cannot name anything on another server."""
+        for block in result.content:
+            if isinstance(block, ResourceLink):
+                self._named[server, block.uri] = None
+            elif isinstance(block, Embedded):
+                self._named[server, block.resource.uri] = None
+        while len(self._named) > MAX_LINKS:
+            del self._named[next(iter(self._named))]
+
+    def has(self, server: str, uri: str) -> bool:
+        return (server, uri) in self._named
+
+
 class ResourceTools:
     """The tools for resources and watches of one conversation, and what it watches with them."""
 
@@ -87,6 +118,7 @@ class ResourceTools:
     ) -> None:
         """`has_server` says whether this conversation may use a server, `find_raw_name` what its tool is really
         called."""
+        self.links = ResourceLinks()
         self.watched: dict[str, ConversationWatch] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
@@ -106,17 +138,17 @@ class ResourceTools:
             await self._end(id)
 
     def _make_tools(self) -> list[BuiltinTool]:
-        tool = partial(BuiltinTool, self._host)
+        tool, reaching = partial(BuiltinTool, self._host), partial(ReachingTool, self._host)
         return [
             tool(
                 "ListMcpResources", "List the resources of MCP servers.",
                 self._list, server={"type": "string", "description": "Only this server's."},
             ),
-            tool(
+            reaching(
                 "ReadMcpResource", "Read a resource of an MCP server.",
                 self._read, ("server", "uri"), server=_SERVER, uri=_URI,
             ),
-            tool(
+            reaching(
                 "SubscribeMcpResource", "Hear when a resource of an MCP server changes.",
                 self._subscribe, ("server", "uri"), server=_SERVER, uri=_URI, reason=_REASON,
             ),
@@ -125,7 +157,7 @@ class ResourceTools:
                 lambda arguments: self._unsubscribe("subscription", arguments, "uri"),
                 server=_SERVER, uri=_URI, subscriptionId=_ID,
             ),
-            tool(
+            reaching(
                 "SubscribePolling", "Call a tool or read a resource again and again, and hear when the answer changes.",
                 self._poll, ("type", "server"),
                 type={"type": "string", "enum": ["tool", "resource"]}, server=_SERVER,
@@ -148,8 +180,10 @@ class ResourceTools:
         found = await self._host.resources(server)
         return json_result([_list_resource(each) for each in found if self._has_server(each.server)])
 
-    async def _read(self, arguments: Arguments) -> Result:
-        reading = await self._host.read(self._find_server(arguments["server"]), arguments["uri"])
+    async def _read(self, arguments: Arguments, on_start: OnStart) -> Result:
+        server, uri = arguments["server"], arguments["uri"]
+        linked = self.links.has(self._find_server(server), uri)
+        reading = await self._host.read(server, uri, linked=linked, on_start=on_start)
         # Keeping a blob waits for the disk.
         parts = [await asyncio.to_thread(self._read_part, part) for part in reading.contents]
         answer = json_result({"contents": parts})
@@ -173,26 +207,28 @@ class ResourceTools:
 
     # --- watches --------------------------------------------------------------------------------------------------
 
-    async def _subscribe(self, arguments: Arguments) -> Result:
+    async def _subscribe(self, arguments: Arguments, on_start: OnStart) -> Result:
         # Follow events first: a change may be reported before the subscription is answered.
         self.on_watch()
-        server = self._find_server(arguments["server"])
-        watch = await self._host.subscribe(server, arguments["uri"], reason=arguments.get("reason", ""))
+        server, uri, reason = arguments["server"], arguments["uri"], arguments.get("reason", "")
+        linked = self.links.has(self._find_server(server), uri)
+        watch = await self._host.subscribe(server, uri, reason=reason, linked=linked, on_start=on_start)
         return self._remember(watch, "subscription")
 
-    async def _poll(self, arguments: Arguments) -> Result:
+    async def _poll(self, arguments: Arguments, on_start: OnStart) -> Result:
         request = convert(dict(arguments), PollingRequest)
         parameter = "toolName" if request.type == "tool" else "uri"
         if not arguments.get(parameter):
             raise _bad_arguments("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {request.type}")
         self.on_watch()
-        server = self._find_server(request.server)
-        poll = partial(self._host.poll, server, interval=request.interval / 1000, reason=request.reason)
+        server, uri = self._find_server(request.server), request.uri or ""
+        seconds = request.interval / 1000
+        poll = partial(self._host.poll, request.server, interval=seconds, reason=request.reason, on_start=on_start)
         if request.type == "tool":
             tool = self._find_raw_name(server, request.tool_name or "")
             watch = await poll(tool=tool, arguments=request.arguments)
         else:
-            watch = await poll(uri=request.uri)
+            watch = await poll(uri=uri, linked=self.links.has(server, uri))
         return self._remember(watch, "polling")
 
     def _remember(self, handle: WatchHandle, method: WatchMethod) -> Result:

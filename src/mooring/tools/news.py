@@ -27,13 +27,16 @@ class WatchReporter:
         delivery: Delivery,
         report: Callable[[WatchNews], None],
         interval: float = INTERVAL,
+        on_result: Callable[[str, Result], None] = lambda server, result: None,
     ) -> None:
-        """`watched` holds the ids of the watches; one that ended is removed from it."""
+        """`watched` holds the ids of the watches; one that ended is removed from it. `on_result` gets each result of a
+        tool that is watched, with its server."""
         self._host = host
         self._watched = watched
         self._delivery = delivery
         self._report = report
         self._interval = interval
+        self._on_result = on_result
         self._waiting: dict[str, Updated] = {}
         self._follower: asyncio.Task[None] | None = None
         self._reporter: asyncio.Task[None] | None = None
@@ -75,6 +78,8 @@ class WatchReporter:
             await asyncio.sleep(self._interval)
 
     async def _update(self, event: Updated) -> WatchUpdate:
+        if isinstance(event.content, Result):
+            self._on_result(event.server, event.content)
         blank = Outcome(server=event.server, tool=event.target, origin=self._host.origin(event.server))
         outcome = await self._delivery.deliver(_result_of(event), blank)
         return WatchUpdate(event.watch, event.server, event.target, outcome, event.ended)

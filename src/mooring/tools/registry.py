@@ -111,7 +111,14 @@ class Registry:
         self._delivery = Delivery(store, options.takes, options.tokens)
         self._scope = ToolScope(options.allow, options.deny)
         self._resources = ResourceTools(host, store, self._has_server, self._find_raw_name, options.takes)
-        self._news = WatchReporter(host, self._resources.watched, self._delivery, tell, options.news_interval)
+        self._news = WatchReporter(
+            host,
+            self._resources.watched,
+            self._delivery,
+            tell,
+            options.news_interval,
+            on_result=self._resources.links.note,
+        )
         self._resources.on_watch = self._news.start
         self._background = BackgroundCalls()
         self._running: dict[CallId, RunningCall] = {}
@@ -284,6 +291,8 @@ class Registry:
         arguments, notes = self._fit_arguments(tool, request.arguments)
         progress = ProgressReporter(lambda state: self._report(request, state), running)
         result = await tool.call(arguments, progress.start, progress.progress)
+        if tool.server is not None:
+            self._resources.links.note(tool.server, result)
         delivery = self._delivery
         if tool.name == "ToolResult":
             # A portion of a long result fits already: cutting it again would lose what was asked for.

@@ -96,9 +96,12 @@ class ToolHost(Protocol):
 
     async def resources(self, server: str | None = None) -> Sequence[ServerResource]: ...
 
-    async def read(self, server: str, uri: str) -> Reading: ...
+    async def read(self, server: str, uri: str, *, linked: bool, on_start: OnStart) -> Reading:
+        """Read a resource; `linked` if a result of the conversation named its address. Raises: Denied."""
 
-    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> WatchHandle: ...
+    async def subscribe(
+        self, server: str, uri: str, *, reason: str = "", linked: bool, on_start: OnStart
+    ) -> WatchHandle: ...
 
     async def poll(
         self,
@@ -109,6 +112,8 @@ class ToolHost(Protocol):
         arguments: Arguments | None = None,
         interval: float = 5.0,
         reason: str = "",
+        linked: bool = False,
+        on_start: OnStart,
     ) -> WatchHandle: ...
 
     async def unsubscribe(self, id: str) -> bool: ...
@@ -158,7 +163,7 @@ class BuiltinTool:
         host: ToolHost,
         name: str,
         description: str,
-        work: Callable[[Any], Awaitable[Result]],
+        work: Callable[..., Awaitable[Result]],
         required: Sequence[str] = (),
         **properties: Mapping[str, Any],
     ) -> None:
@@ -179,3 +184,13 @@ class BuiltinTool:
             return await self._work(arguments)
 
         return await self._host.own(self.definition.name, arguments, work, also=self.aliases)
+
+
+class ReachingTool(BuiltinTool):
+    """One of Mooring's own tools that asks something of a server; its work also takes what to call once it may begin.
+
+    The host judges and records what is asked of the server. Judged here too, one call would be asked about twice.
+    """
+
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+        return await self._work(arguments, on_start)

@@ -1,0 +1,191 @@
+"""What is asked of servers besides calls of tools: resources, prompts, completions and their lists.
+
+Each request is judged as a call of Mooring's own tool for it on that server, `ReadMcpResource` of `github` for one. So
+the rules about a server, `github.*`, cover all of them, and so do those about the tool, whoever asks: a model, a person
+at the command line, or a program.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from mooring.core.address import is_expansion
+from mooring.core.result import Completion, FilledPrompt, Reading
+from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
+from mooring.errors import Denied, MooringError, RpcError
+from mooring.host.calls import Calls
+from mooring.host.lookup import Lookup
+from mooring.permissions.host_permissions import HostPermissions
+from mooring.permissions.verdict import ItemState, ProposedCall, Verdict
+from mooring.servers.items import Item, list_server_items
+from mooring.servers.server import Server, describe_origin
+from mooring.wire.session.session import Session
+
+T = TypeVar("T")
+Listed = TypeVar("Listed", Resource, ResourceTemplate, Prompt)
+
+# Every name under which a rule may speak of a request, the one in the log first.
+READ: Final = ("ReadMcpResource", "ReadMcpResourceTool")
+# Whoever may not read a resource may not have it read again and again.
+SUBSCRIBE: Final = ("SubscribeMcpResource", *READ)
+POLL: Final = ("SubscribePolling", *READ)
+LIST_RESOURCES: Final = ("ListMcpResources", "ListMcpResourcesTool")
+LIST_PROMPTS: Final = ("ListMcpPrompts",)
+GET_PROMPT: Final = ("GetMcpPrompt",)
+COMPLETE: Final = ("CompleteMcpArgument",)
+
+
+class PermittedRequest:
+    """Something that was permitted to be asked of a server, once or again and again."""
+
+    def __init__(
+        self, server: Server, calls: Sequence[ProposedCall], verdict: Verdict, permissions: HostPermissions
+    ) -> None:
+        self.server = server
+        self._calls = calls
+        self._verdict = verdict
+        self._permissions = permissions
+
+    def check(self) -> None:
+        """Check it against what is denied by now. Raises: Denied."""
+        self._permissions.recheck(*self._calls)
+
+    async def send(self, ask: Callable[[Session], Awaitable[T]]) -> T:
+        """Ask the server, and put it on record. Raises: as `Server.ask`."""
+        work = self.server.ask(ask)
+        return await self._permissions.audit.record_work(self._calls[0], self._verdict, work)
+
+
+class PermittedReading:
+    """The reading of a resource that is watched: held, each time, to the rules that deny something by then."""
+
+    def __init__(self, request: PermittedRequest, uri: str) -> None:
+        self._request = request
+        self._uri = uri
+
+    def check(self) -> None:
+        """Raises: Denied."""
+        self._request.check()
+
+    async def read(self) -> Reading:
+        """Raises: Denied; as `Server.ask`."""
+        self._request.check()
+        return await self._request.send(lambda session: session.read_resource(self._uri))
+
+
+class Requests:
+    """The requests of one host besides calls. None of them can skip the gate."""
+
+    def __init__(self, lookup: Lookup, permissions: HostPermissions, calls: Calls) -> None:
+        self._lookup = lookup
+        self._permissions = permissions
+        self._calls = calls
+
+    async def read(self, name: str, uri: str, *, linked: bool, on_start: Callable[[], None]) -> Reading:
+        """See `Host.read`."""
+        request = await self._permit_address(READ, name, uri, linked)
+        on_start()
+        return await request.send(lambda session: session.read_resource(uri))
+
+    async def permit_watching(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> PermittedReading:
+        """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
+        return PermittedReading(await self._permit_address(tools, name, uri, linked), uri)
+
+    async def fill_prompt(self, name: str, prompt: str, arguments: Mapping[str, str] | None) -> FilledPrompt:
+        """See `Host.prompt`."""
+        request = await self._permit(GET_PROMPT, name, {"name": prompt, "arguments": arguments or {}})
+        return await request.send(lambda session: session.get_prompt(prompt, arguments))
+
+    async def complete(
+        self, name: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None
+    ) -> Completion:
+        """See `Host.complete`."""
+        request = await self._permit(COMPLETE, name, {"ref": ref, "argument": argument, "value": value})
+        return await request.send(lambda session: session.complete(ref, argument, value, context))
+
+    # --- lists ----------------------------------------------------------------------------------------------------
+
+    async def list_items(
+        self, name: str | None, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
+    ) -> list[Item]:
+        """The resources, templates or prompts of a server; or of all, leaving out those that fail or are denied.
+
+        A list is never asked about, just as the list of a server's tools is not; but what is denied is not listed.
+
+        Raises: for one, as `Host.server`; Denied; ServerError.
+        """
+        if name is not None:
+            return await self._list_of(name, kind, fetch)
+        requests = [self._list_of(each, kind, fetch) for each in self._lookup.own_names]
+        found: list[Item] = []
+        for outcome in await asyncio.gather(*requests, return_exceptions=True):
+            if isinstance(outcome, MooringError):
+                continue
+            if isinstance(outcome, BaseException):
+                raise outcome
+            found += outcome
+        return found
+
+    async def _list_of(
+        self, name: str, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
+    ) -> list[Item]:
+        tools = LIST_PROMPTS if kind == "prompts" else LIST_RESOURCES
+        self._permissions.recheck(*self._propose(tools, name, {}, "listed"))
+        return await list_server_items(self._lookup.server(name), kind, fetch)
+
+    async def _is_listed(self, name: str, uri: str) -> bool:
+        """Whether a list of the server names an address; it is asked for its lists if those that are known do not."""
+        server = self._lookup.server(name)
+        if _is_named(server, uri):
+            return True
+        with suppress(Denied, RpcError):
+            await self._list_of(name, "resources", Session.list_resources)
+            await self._list_of(name, "templates", Session.list_templates)
+        return _is_named(server, uri)
+
+    # --- permission -----------------------------------------------------------------------------------------------
+
+    async def _permit_address(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> PermittedRequest:
+        """Have the reading of an address authorized; one that its server never named is asked about.
+
+        `linked` says that the server named it to whoever wants to read it, in the result of a call.
+        """
+        arguments = {"uri": uri}
+        listed = self._propose(tools, name, arguments, "listed")
+        # First: a server that is denied is not asked for its lists either.
+        self._permissions.recheck(*listed)
+        unlisted = self._propose(tools, name, arguments, "unlisted")
+        needs_lists = not linked and self._permissions.allow_unasked(unlisted[0]) is None
+        if linked or (needs_lists and await self._is_listed(name, uri)):
+            return await self._authorize(listed)
+        return await self._authorize(unlisted)
+
+    async def _permit(self, tools: Sequence[str], name: str, arguments: Mapping[str, Any]) -> PermittedRequest:
+        return await self._authorize(self._propose(tools, name, arguments, "listed"))
+
+    async def _authorize(self, calls: Sequence[ProposedCall]) -> PermittedRequest:
+        verdict = await self._calls.authorize(calls)
+        server = self._lookup.server(calls[0].server or "")
+        return PermittedRequest(server, calls, verdict, self._permissions)
+
+    def _propose(
+        self, tools: Sequence[str], name: str, arguments: Mapping[str, Any], item: ItemState
+    ) -> list[ProposedCall]:
+        """The request under every name of its server, and of the tool for it. Raises: as `Host.server`."""
+        used = self._lookup.find_name(name)
+        origin = describe_origin(self._lookup.find_approved(used).config)
+        given = {"server": used, **arguments}
+        names = (used, *self._lookup.other_names(used))
+        return [ProposedCall(each, tool, given, None, origin, item=item) for each in names for tool in tools]
+
+
+def _is_named(server: Server, uri: str) -> bool:
+    offer = server.offer
+    if offer is None:
+        return False
+    resources = offer.resources.items if offer.resources is not None else ()
+    if any(resource.uri == uri for resource in resources):
+        return True
+    templates = offer.templates.items if offer.templates is not None else ()
+    return is_expansion(uri, (template.uri_template for template in templates))

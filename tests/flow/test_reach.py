@@ -1,0 +1,271 @@
+"""What is asked of a server besides calls passes the same gate: resources, prompts, completion, watches and lists."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_host import until
+
+import mooring
+from mooring.core.event import Updated
+from mooring.core.question import Allow, Answer, No, Permission, Question
+from mooring.host.host import Host
+from support import Actor, Cli, Home, Pauses
+
+LISTED, EXPANDED, UNLISTED = "actor://clock", "actor://notes/7", "actor://elsewhere?data=secret"
+QUIET = {"server/discover", "initialize", "notifications/initialized", "tools/list", "ping"}
+"""What a server is asked when it is connected, and nothing more."""
+
+
+@asynccontextmanager
+async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
+    async with mooring.open(request=home.request(), **options) as host:
+        yield host
+
+
+def make_actor(path: Path) -> Actor:
+    return Actor(path, resources=[LISTED], templates=["actor://notes/{id}"], prompts=["greet"])
+
+
+@pytest.fixture
+def two(home: Home, tmp_path: Path) -> tuple[Actor, Actor]:
+    """Two servers of the person's own, `a` and `b`."""
+    a, b = make_actor(tmp_path / "a.json"), make_actor(tmp_path / "b.json")
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"a": a.entry, "b": b.entry}})
+    return a, b
+
+
+def settings(home: Home, *rules: str, **more: Any) -> None:
+    written = [dict(zip(("action", "tool", "pattern"), rule.split(), strict=False)) for rule in rules]
+    home.write("home/.config/mooring/settings.json", {"permissions": written, **more})
+
+
+class Person:
+    """Answers every question in the same way, and remembers what was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.asked: list[Permission] = []
+
+    async def __call__(self, question: Question) -> Answer:
+        assert isinstance(question, Permission)
+        self.asked.append(question)
+        return self.answer
+
+
+Attempt = Callable[[Host, str], Awaitable[object]]
+
+ATTEMPTS: dict[str, Attempt] = {
+    "read": lambda host, name: host.read(name, LISTED),
+    "subscribe": lambda host, name: host.subscribe(name, LISTED),
+    "poll": lambda host, name: host.poll(name, uri=LISTED),
+    "prompt": lambda host, name: host.prompt(name, "greet"),
+    "complete": lambda host, name: host.complete(name, {"type": "ref/prompt", "name": "greet"}, "who", "w"),
+    "resources": lambda host, name: host.resources(name),
+    "templates": lambda host, name: host.templates(name),
+    "prompts": lambda host, name: host.prompts(name),
+}
+DENIES = ["deny b.*", "deny mcp__b", "deny mcp__b__*", "deny b", "deny B.*", "deny *"]
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+async def test_a_deny_of_a_server_covers_everything_that_can_be_asked_of_it(
+    home: Home, two: tuple[Actor, Actor], attempt: str
+) -> None:
+    for rule in DENIES:
+        settings(home, rule)
+        async with opened(home, policy="allow") as host:
+            with pytest.raises(mooring.Denied, match=r"of b was not called: your settings say: deny"):
+                await ATTEMPTS[attempt](host, "b")
+            if rule != "deny *":
+                await ATTEMPTS[attempt](host, "a")
+    assert set(two[1].done("asked")) <= QUIET
+
+
+async def test_a_list_of_all_servers_leaves_out_those_that_are_denied(home: Home, two: tuple[Actor, Actor]) -> None:
+    settings(home, "deny b.*")
+    async with opened(home) as host:
+        for found in (await host.resources(), await host.templates(), await host.prompts()):
+            assert {item.server for item in found} == {"a"}
+        async with host.registry() as tools:
+            listed = await tools.call("ListMcpResources", {})
+            assert {each["server"] for each in json.loads(listed.text)} == {"a"}
+            assert (await tools.call("ListMcpResources", {"server": "b"})).is_error
+    assert two[1].done("asked") == []
+
+
+MODEL = [
+    ("ReadMcpResource", {}),
+    ("ReadMcpResourceTool", {}),
+    ("SubscribeMcpResource", {}),
+    ("SubscribePolling", {"type": "resource"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "more"), MODEL)
+@pytest.mark.parametrize(
+    "rule", ["deny b.*", "deny ReadMcpResource", "deny ReadMcpResourceTool", "deny ReadMcpResource uri=actor:*"]
+)
+async def test_a_model_is_refused_what_is_denied_however_it_reads(
+    home: Home, two: tuple[Actor, Actor], tool: str, more: dict[str, str], rule: str
+) -> None:
+    settings(home, rule)
+    async with opened(home, policy="allow") as host, host.registry() as tools:
+        outcome = await tools.call(tool, {"server": "b", "uri": LISTED, **more})
+        assert outcome.is_error
+        assert "your settings say" in outcome.text
+    assert two[1].done("asked") == []
+
+
+def test_the_command_line_is_refused_what_is_denied_and_reads_whatever_else_is_typed(
+    home: Home, two: tuple[Actor, Actor], cli: Cli
+) -> None:
+    settings(home, "deny b.*")
+    for words in (
+        ("read", "b", LISTED),
+        ("watch", "b", LISTED, "--count", "1"),
+        ("watch", "b", LISTED, "--interval", "1", "--count", "1"),
+        ("resources", "b"),
+        ("resources", "b", "--templates"),
+        ("prompts", "b"),
+        ("prompt", "b", "greet"),
+    ):
+        refused = cli(*words, "--timeout", "20")
+        assert refused.code != 0
+        assert "your settings say: deny b.*" in refused.err
+    assert set(two[1].done("asked")) <= QUIET
+    assert cli("read", "a", UNLISTED).code == 0
+    both = cli("resources", "--json").data
+    assert ({each["server"] for each in both["resources"]}, set(both["failed"])) == ({"a"}, {"b"})
+    settings(home, "deny ReadMcpResource")
+    assert "deny ReadMcpResource" in cli("read", "a", LISTED).err
+
+
+async def test_an_address_that_no_list_names_is_asked_about_once_and_others_never(
+    home: Home, two: tuple[Actor, Actor]
+) -> None:
+    person = Person(Allow("once"))
+    async with opened(home, ask=person) as host, host.registry() as tools:
+        for uri in (LISTED, EXPANDED):
+            assert not (await tools.call("ReadMcpResource", {"server": "a", "uri": uri})).is_error
+        assert person.asked == []
+        for tool, more in MODEL:
+            assert not (await tools.call(tool, {"server": "a", "uri": UNLISTED, **more})).is_error
+    assert [(each.server, each.tool) for each in person.asked] == [
+        ("a", "ReadMcpResource"),
+        ("a", "ReadMcpResource"),
+        ("a", "SubscribeMcpResource"),
+        ("a", "SubscribePolling"),
+    ]
+    assert person.asked[0].arguments == {"server": "a", "uri": UNLISTED}
+    assert person.asked[0].why == "no list of a names this address"
+
+
+async def test_a_no_or_nobody_to_ask_reads_nothing_and_says_which_rule_would_allow_it(
+    home: Home, two: tuple[Actor, Actor]
+) -> None:
+    async with opened(home, ask=Person(No("not that"))) as host:
+        with pytest.raises(mooring.Denied, match="not that"):
+            await host.read("a", UNLISTED)
+    async with opened(home) as host:
+        with pytest.raises(mooring.Denied, match=r"nobody to ask.*mcp__a__ReadMcpResource"):
+            await host.read("a", UNLISTED)
+    assert two[0].done("reads") == []
+    for rule in ("allow a.ReadMcpResource", "allow mcp__a", "allow ReadMcpResource"):
+        settings(home, rule)
+        async with opened(home) as host:
+            await host.read("a", UNLISTED)
+
+
+async def test_a_link_names_an_address_of_its_own_server_in_its_own_conversation(
+    home: Home, two: tuple[Actor, Actor]
+) -> None:
+    settings(home, "allow a.link")
+    read = {"server": "a", "uri": UNLISTED}
+    async with opened(home) as host, host.registry() as one, host.registry() as other:
+        await host.ready()
+        one.use(host.tools)
+        other.use(host.tools)
+        assert (await one.call("ReadMcpResource", read)).is_error
+        assert not (await one.call("mcp__a__link", {"uri": UNLISTED})).is_error
+        assert not (await one.call("ReadMcpResource", read)).is_error
+        assert "no list of b names" in (await one.call("ReadMcpResource", {**read, "server": "b"})).text
+        assert "no list of a names" in (await other.call("ReadMcpResource", read)).text
+    assert two[1].done("reads") == []
+
+
+async def test_in_plan_mode_only_trusted_servers_are_asked_for_what_they_list(
+    home: Home, two: tuple[Actor, Actor]
+) -> None:
+    settings(home, "allow *", trustedServers=["a"])
+    async with opened(home, policy="plan", ask=Person(Allow("once"))) as host:
+        for attempt in ATTEMPTS.values():
+            await attempt(host, "a")
+            with pytest.raises(mooring.Denied, match="in plan mode only trusted servers"):
+                await attempt(host, "b")
+        with pytest.raises(mooring.Denied, match="in plan mode no address is read that its server does not list"):
+            await host.read("a", UNLISTED)
+    assert two[1].done("asked") == []
+    assert UNLISTED not in two[0].done("reads")
+
+
+async def test_a_rule_that_asks_is_asked_once_for_each_read(home: Home, two: tuple[Actor, Actor]) -> None:
+    for rule in ("ask ReadMcpResource", "ask *", "ask a.*", "ask ReadMcpResourceTool"):
+        settings(home, rule)
+        person = Person(Allow("once"))
+        async with opened(home, ask=person) as host, host.registry() as tools:
+            assert not (await tools.call("ReadMcpResource", {"server": "a", "uri": LISTED})).is_error
+        assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize("interval", [None, 1.0])
+async def test_a_watch_ends_when_its_server_is_denied(
+    home: Home, two: tuple[Actor, Actor], interval: float | None
+) -> None:
+    async with opened(home, policy="allow", sleep=Pauses()) as host:
+        events = host.events()
+        watch = await (host.subscribe("b", LISTED) if interval is None else host.poll("b", uri=LISTED))
+        await until(lambda: two[1].done("reads") != [])
+        settings(home, "deny mcp__b")
+        await host.reload()
+        # A subscription is looked at when the server announces a change.
+        await host.servers["b"].call("update")
+        ended = await anext(event async for event in events if isinstance(event, Updated) and event.ended)
+        assert (ended.watch, "deny mcp__b" in (ended.error or "")) == (watch.id, True)
+        assert host.watches == ()
+
+
+async def test_every_request_leaves_a_line_in_the_log(home: Home, two: tuple[Actor, Actor]) -> None:
+    settings(home, "deny b.*")
+    async with opened(home, policy="allow") as host:
+        await host.read("a", LISTED)
+        await host.prompt("a", "greet")
+        await ATTEMPTS["complete"](host, "a")
+        with pytest.raises(mooring.Denied):
+            await host.read("b", LISTED)
+    lines = [json.loads(line) for line in (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()]
+    assert [(line["server"], line["tool"], line["outcome"]) for line in lines] == [
+        ("a", "ReadMcpResource", "ok"),
+        ("a", "GetMcpPrompt", "ok"),
+        ("a", "CompleteMcpArgument", "ok"),
+        ("b", "ReadMcpResource", "denied"),
+    ]
+
+
+async def test_closing_the_host_ends_a_read_that_waits_for_an_answer(home: Home, two: tuple[Actor, Actor]) -> None:
+    asked = asyncio.Event()
+
+    async def ponder(question: Question) -> Answer:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with opened(home, ask=ponder) as host:
+        reading = asyncio.ensure_future(host.read("a", UNLISTED))
+        await asked.wait()
+    with pytest.raises(mooring.Closed):
+        await reading
