@@ -1,10 +1,10 @@
 """A server for the tests of the host, over stdio, on the standard library: it does what it is told.
 
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
-said of some, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
+said of some, `shape` further fields of their definitions, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
 pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and the tool `link` answers with a link to
-the address it is given. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+the address it is given, `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
 each tool that has answered to `<file>.answers`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
 """
@@ -51,8 +51,15 @@ def tools():
     ]
     empty = {"type": "object", "properties": {}}
     words = script().get("describe", {})
+    shape = script().get("shape", {})
     return [
-        {"name": name, "inputSchema": empty, "annotations": HINTS.get(name, {}), "description": words.get(name, name)}
+        {
+            "name": name,
+            "inputSchema": empty,
+            "annotations": HINTS.get(name, {}),
+            "description": words.get(name, name),
+            **shape.get(name, {}),
+        }
         for name in names
     ]
 
@@ -142,7 +149,8 @@ def main():
             send({"id": key, "error": {"code": -32000, "message": f"no: {os.environ.get('API_TOKEN')}"}})
         elif method == "resources/read":
             note("reads", params["uri"])
-            send({"id": key, "result": {"contents": [{"uri": params["uri"], "text": str(time.time())}]}})
+            content = script().get("content", {"text": str(time.time())})
+            send({"id": key, "result": {"contents": [{"uri": params["uri"], **content}]}})
         elif method in ("resources/subscribe", "resources/unsubscribe"):
             note("subscriptions", f"{method.partition('/')[2]}:{params['uri']}")
             if not script().get("deaf"):
