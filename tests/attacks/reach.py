@@ -172,7 +172,7 @@ def choose_local_path(folder: Path, tally: Tally) -> None:
         server.tell(content={"blob": blob, "mimeType": "../../x"})
         done = victim.run("read", "actor", uri)
         after = _list_files(victim.home) | _list_files(victim.project)
-        tally.count(f"read {uri[:40]}", "the-persons-secret" in done.stdout or not _are_ours(victim, after - before))
+        tally.count(f"read {uri[:40]!r}", "the-persons-secret" in done.stdout or not _are_ours(victim, after - before))
 
 
 async def _read_all(victim: Victim, server: Server, tries: list[tuple[str, str]], blob: str, tally: Tally) -> None:
@@ -183,7 +183,7 @@ async def _read_all(victim: Victim, server: Server, tries: list[tuple[str, str]]
             outcome = await tools.call("ReadMcpResource", {"server": "actor", "uri": uri})
             new = (_list_files(victim.home) | _list_files(victim.project)) - before
             leaked = "the-persons-secret" in outcome.text
-            tally.count(f"{uri[:40]} as {kind[:20]}", leaked or not _are_ours(victim, new))
+            tally.count(f"{uri[:40]!r} as {kind[:20]}", leaked or not _are_ours(victim, new))
 
 
 def _list_files(folder: Path) -> set[Path]:
@@ -286,7 +286,7 @@ async def _send_unlisted(victim: Victim, server: Server, tally: Tally) -> None:
                     before = len(server.noted("reads")) + len(server.noted("subscriptions"))
                     await tools.call(name, {"server": "a", "uri": uri})
                     after = len(server.noted("reads")) + len(server.noted("subscriptions"))
-                    tally.count(f"{name} of {uri[:40]} in {mode}", after > before)
+                    tally.count(f"{name} of {uri[:40]!r} in {mode}", after > before)
 
 
 # --- another name's freedom -------------------------------------------------------------------------------------------

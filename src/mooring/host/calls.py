@@ -105,9 +105,8 @@ class Calls:
             entry = await self._lookup.find(str(name), began + _total_seconds(limit))
             limit = _subtract(limit, loop.time() - began)
         began = loop.time()
-        entry, call, verdict = await self._authorize_tool(entry, arguments, _total_seconds(limit))
+        entry, server, call, verdict = await self._authorize_tool(entry, arguments, _total_seconds(limit))
         limit = _subtract(limit, loop.time() - began)
-        server = self._lookup.find_owner(entry)
         verify = partial(self._lookup.find_owner, entry)
         route = _Route(entry, server, verdict, call.origin, _is_repeatable(entry), verify)
         if self._may_remember(call):
@@ -124,7 +123,7 @@ class Calls:
 
     async def _authorize_tool(
         self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, seconds: float = inf
-    ) -> tuple[CatalogEntry, ProposedCall, Verdict]:
+    ) -> tuple[CatalogEntry, Server, ProposedCall, Verdict]:
         """Have a call of a tool authorized, and pin the tools of its server as they were when that was asked.
 
         A server may describe its tools differently while somebody thinks about the answer. Then the answer was not
@@ -133,34 +132,36 @@ class Calls:
         Raises: Denied, HeldBack, Stale, TimedOut, Closed.
         """
         loop = asyncio.get_running_loop()
-        shown = self._lookup.find_current(entry)
+        shown, server = self._lookup.find_current(entry)
         while True:
             began = loop.time()
-            server = self._lookup.find_owner(shown)
-            tools = server.tools
-            call = self._propose(shown, arguments)
+            catalog, tools = self._lookup.catalog, server.tools
+            call = self._propose(shown, server, arguments)
             verdict = await self.authorize(self.list_names(call), seconds)
-            await self._pin(server, shown.server, tools)
+            if (server, shown.server) not in self._pinned:
+                await self._pin(server, shown.server, tools)
             # From here to the sending nothing waits, unless the server has to be connected first: see `verify`.
-            current = self._lookup.find_current(shown)
-            if current is shown:
-                return shown, call, verdict
-            shown = current
+            if self._lookup.catalog is catalog:
+                return shown, server, call, verdict
+            asked_about = shown
+            shown, server = self._lookup.find_current(shown)
+            if shown is asked_about:
+                return shown, server, call, verdict
             seconds = max(0.0, seconds - (loop.time() - began))
 
     async def _pin(self, server: Server, name: str, tools: tuple[Tool, ...]) -> None:
-        """Pin these tools with the first call that is allowed under a name."""
-        if (server, name) in self._pinned:
-            return
+        """Pin these tools, with the first call that is allowed under a name."""
         self._pinned.add((server, name))
         await self._permissions.pin_tools(self._lookup.find_approved(name), tools)
         if server.tools is not tools:
             # A catalog that was built meanwhile knows nothing of the pin.
             self._lookup.invalidate()
 
-    def _propose(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> ProposedCall:
+    def _propose(self, entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
         """The call as the gate judges it."""
-        origin = describe_origin(self._lookup.find_approved(entry.server).config)
+        origin = server.origin
+        if entry.server != server.name:
+            origin = describe_origin(self._lookup.find_approved(entry.server).config)
         return ProposedCall(entry.server, entry.tool, arguments or {}, entry.annotations, origin)
 
     def list_names(self, call: ProposedCall) -> tuple[ProposedCall, ...]:
@@ -205,7 +206,7 @@ class Calls:
         """
         polling = {"server": entry.server, "toolName": entry.tool, "arguments": arguments or {}}
         await self.authorize([ProposedCall(None, "SubscribePolling", polling, origin="mooring")])
-        entry, call, verdict = await self._authorize_tool(entry, arguments)
+        entry, _, call, verdict = await self._authorize_tool(entry, arguments)
 
         async def make_call() -> Result:
             found = await self._lookup.find(f"{entry.server}.{entry.tool}", inf)

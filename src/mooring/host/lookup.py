@@ -202,8 +202,8 @@ class Lookup:
         self._vet(server, entry)
         return server
 
-    def find_current(self, entry: CatalogEntry) -> CatalogEntry:
-        """The same tool as its server describes it now; as it was if the server no longer lists it.
+    def find_current(self, entry: CatalogEntry) -> tuple[CatalogEntry, Server]:
+        """The same tool as its server describes it now, and that server; as it was if it is no longer listed.
 
         Raises: as `find_owner`.
         """
@@ -211,8 +211,8 @@ class Lookup:
         listed = self.catalog.get_pair(server.name, entry.tool)
         # The very same entry if nothing changed: routes are remembered by it.
         if listed is None or listed.definition is entry.definition or listed.definition == entry.definition:
-            return entry
-        return replace(entry, definition=listed.definition)
+            return entry, server
+        return replace(entry, definition=listed.definition), server
 
     def _vet(self, server: Server, entry: CatalogEntry) -> None:
         """Compare a tool with what was approved under the name that was used. Raises: HeldBack."""

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from mooring.core.address import is_expansion
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
-from mooring.errors import Denied, MooringError, RpcError
+from mooring.errors import Denied, MooringError, ProtocolError, RpcError
 from mooring.host.calls import Calls
 from mooring.host.lookup import Lookup
 from mooring.permissions.host_permissions import HostPermissions
@@ -139,8 +139,10 @@ class Requests:
         server = self._lookup.server(name)
         if _is_named(server, uri):
             return True
-        with suppress(Denied, RpcError):
+        # A list that is denied, or that the server cannot give, names nothing.
+        with suppress(Denied, RpcError, ProtocolError):
             await self._list_of(name, "resources", Session.list_resources)
+        with suppress(Denied, RpcError, ProtocolError):
             await self._list_of(name, "templates", Session.list_templates)
         return _is_named(server, uri)
 
