@@ -197,7 +197,12 @@ def _are_ours(victim: Victim, new: set[Path]) -> bool:
 
 # --- around a deny ----------------------------------------------------------------------------------------------------
 
-OFFERED: Final = {"resources": ["actor://clock"], "templates": ["actor://notes/{id}"], "prompts": ["greet"]}
+OFFERED: Final = {
+    "resources": ["actor://clock"],
+    "templates": ["actor://notes/{id}"],
+    "prompts": ["greet"],
+    "tools": ["link"],
+}
 DENIES: Final = ("b.*", "mcp__b", "mcp__b__*", "b", "B.*", "*")
 OUTBOUND: Final = frozenset({"resources/", "prompts/", "completion/", "tools/call"})
 UNLISTED: Final = (

@@ -3,7 +3,7 @@
 Its first argument is a file of JSON: `tools` are further tools that only answer with their name, `describe` what is
 said of some, `shape` further fields of their definitions, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
-pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and the tool `link` answers with a link to
+pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and a further tool `link` answers with a link to
 the address it is given, `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
 each tool that has answered to `<file>.answers`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
@@ -37,18 +37,7 @@ def send(message):
 
 
 def tools():
-    names = [
-        "link",
-        "whoami",
-        "die",
-        "nap",
-        "count",
-        "fragile",
-        "change",
-        "update",
-        "complain",
-        *script().get("tools", []),
-    ]
+    names = ["whoami", "die", "nap", "count", "fragile", "change", "update", "complain", *script().get("tools", [])]
     empty = {"type": "object", "properties": {}}
     words = script().get("describe", {})
     shape = script().get("shape", {})

@@ -28,7 +28,7 @@ async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
 
 
 def make_actor(path: Path) -> Actor:
-    return Actor(path, resources=[LISTED], templates=["actor://notes/{id}"], prompts=["greet"])
+    return Actor(path, resources=[LISTED], templates=["actor://notes/{id}"], prompts=["greet"], tools=["link"])
 
 
 @pytest.fixture
