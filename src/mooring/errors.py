@@ -13,7 +13,7 @@ MooringError
 │   ├── NotApproved      a project's server that the user has not approved
 │   └── HeldBack         a tool that differs from what the user approved
 └── ServerError          a server, or the connection to it, failed
-    ├── Unresolved       its definition has a placeholder that cannot be filled in
+    ├── Unresolved       its definition leads to nothing that could be started
     ├── Suspended        it kept failing and is not tried again for now
     ├── SpawnError       its program could not be started
     ├── GuardLost        the process that keeps the servers' processes is gone, and so are they
@@ -179,7 +179,7 @@ class ServerError(MooringError):
 
 
 class Unresolved(ServerError):
-    """The definition has a placeholder that cannot be filled in; `where` is its key, such as `env.TOKEN`."""
+    """The definition leads to nothing that could be started; `where` is the key at fault, such as `env.TOKEN`."""
 
     def __init__(self, server: str, where: str, reason: str) -> None:
         super().__init__(server, f"{server} cannot be started: {where} {reason}.", stage="spawn")

@@ -150,6 +150,23 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     return written
 
 
+def make_private_folder(path: str) -> None:
+    """Make a folder that only its owner can use, if it isn't there yet.
+
+    Raises:
+        FileError: it cannot be made, or is a link, or another user can write to it.
+    """
+    with _errors_of(path):
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise FileError(path, "is not a folder: remove it")
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise FileError(path, "belongs to another user: remove it")
+    if status.st_mode & 0o022:
+        raise FileError(path, f"can be changed by other users: chmod 700 {path}")
+
+
 def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
     """Some bytes of a regular file and how many it has in all; `None` where there is no such file.
 

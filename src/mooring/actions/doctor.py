@@ -15,6 +15,7 @@ from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.servers.cache import recall
 from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.explain import explain_isolation
 from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
 
@@ -47,6 +48,7 @@ def diagnose(inventory: Inventory, where: Where) -> Report:
     findings = (
         *(_report_problem(problem, where) for problem in problems),
         *_check_servers(inventory, where),
+        *_check_starts(inventory, where),
         *_check_approvals(inventory),
         *_check_held_tools(inventory, where),
     )
@@ -122,6 +124,15 @@ def _suggest_export(variable: str | None) -> str:
     if variable and variable.isidentifier():
         return f"export {variable}=…"
     return "set the variable it names"
+
+
+def _check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Find servers of the person's own that don't start in the project as written, because its code could run there."""
+    path = default_search_path(where, inventory.settings["env"])
+    for name, approved in admit(inventory).wanted.items():
+        note = explain_isolation(approved, where, path)
+        if note is not None:
+            yield Finding(name, note.what, approved.config.origin.path, None, note.fix, note.stops)
 
 
 def _check_approvals(inventory: Inventory) -> Iterator[Finding]:

@@ -30,6 +30,11 @@ class Origin(Struct, frozen=True):
         """Whether it came with the project rather than from the person or the machine."""
         return self.scope == "project" and not self.owned
 
+    @property
+    def typed(self) -> bool:
+        """Whether it was typed as a command, and is in no file and in no program."""
+        return self.scope == "cli" and not self.key
+
 
 class Stdio(Struct, frozen=True, tag=True):
     """A program to start and talk to over its pipes."""

@@ -20,6 +20,7 @@ from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch import shell
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
+from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Spawner
@@ -155,7 +156,8 @@ async def _prepare_program(
         if name not in launch.env:
             placeholders.omit(f"passEnv.{name}", "is not set")
     secrets = list_secrets((*launch.secrets, *placeholders.secrets))
-    return replace(launch, secrets=secrets, omitted=tuple(placeholders.omitted))
+    launch = replace(launch, secrets=secrets, omitted=tuple(placeholders.omitted))
+    return isolate(launch, approved, context.where)
 
 
 async def _read_env_file(

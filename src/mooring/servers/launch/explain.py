@@ -1,0 +1,86 @@
+"""What a person should know about the start of their own server: where it starts otherwise than its definition says."""
+
+import os
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mooring.core.approved import Approved
+from mooring.core.config import Stdio
+from mooring.core.template import Template
+from mooring.core.where import Where
+from mooring.servers.launch.expand import Expanded
+from mooring.servers.launch.isolate import (
+    describe_refused_package,
+    find_refused_package,
+    may_take_from_project,
+    suggest_package,
+)
+from mooring.servers.launch.placeholders import fill_without_fetching, resolve_path
+from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner
+
+
+class StartNote(Struct, frozen=True):
+    """How a server starts otherwise than its definition may lead one to expect, and what to write instead."""
+
+    what: str
+    fix: str
+    stops: bool = False
+
+
+def explain_isolation(approved: Approved, where: Where, path: str) -> StartNote | None:
+    """What `isolate` would change; nothing is started, run or asked for to find out.
+
+    `path` is the search path for definitions without a PATH of their own.
+    """
+    stdio = approved.config.connection
+    if not isinstance(stdio, Stdio):
+        return None
+    argv = _fill((stdio.command, *stdio.args), approved, where)
+    cwd = _fill((stdio.cwd,), approved, where) if stdio.cwd else [""]
+    if argv is None or cwd is None:
+        return None  # only its start can tell
+    folder = resolve_path(cwd[0], approved.folder, where.home) if cwd[0] else approved.folder
+    return _explain(argv, folder, path) if may_take_from_project(approved, argv, folder) else None
+
+
+def _explain(argv: Sequence[str], folder: str, path: str) -> StartNote | None:
+    match find_runner(argv):
+        case NpxRun(unfetched):
+            refused = find_refused_package(unfetched, path, folder)
+            return _explain_refused(*refused) if refused else None
+        case PythonRun(module=module):
+            return _explain_module(module, folder)
+        case FolderRun(program, moves=False):
+            return _explain_empty_folder(program)
+        case UvxRun() | FolderRun() | None:
+            return None
+
+
+def _fill(templates: Sequence[Template], approved: Approved, where: Where) -> list[str] | None:
+    """The texts of the templates, unless one of them has to be fetched or has no value."""
+    filled = [fill_without_fetching(template, where, approved.folder) for template in templates]
+    texts = [each.text for each in filled if isinstance(each, Expanded)]
+    return texts if len(texts) == len(filled) else None
+
+
+def _explain_refused(package: str, modules: str) -> StartNote:
+    return StartNote(
+        f"Its args {describe_refused_package(package, modules)}", suggest_package(package, modules), stops=True
+    )
+
+
+def _explain_module(module: str, folder: str) -> StartNote | None:
+    name = module.partition(".")[0]
+    planted = [path for path in (f"{folder}/{name}.py", f"{folder}/{name}") if name and os.path.lexists(path)]
+    if not planted:
+        return None
+    what = f"It runs the installed module {name}, not {planted[0]}"
+    return StartNote(what, f"to run the project's, write the path of its file instead of -m {module}")
+
+
+def _explain_empty_folder(program: str) -> StartNote:
+    what = f"It starts in an empty folder, because {program} takes code or settings from the folder it starts in"
+    return StartNote(
+        what, "to start it elsewhere, set its cwd to a folder outside the project; a project's files need ./"
+    )

@@ -1,0 +1,201 @@
+"""A person's own server starts so that its launcher takes neither code nor settings from the project it starts in.
+
+The server itself still finds itself in the project where that is possible: npm and Python are told to leave the folder
+out, and anything else that takes code from its folder starts in an empty one. A project's own server isn't changed:
+whoever approved it approved code of the project.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from mooring import files
+from mooring.core.approved import Approved
+from mooring.core.config import Stdio
+from mooring.core.where import Where
+from mooring.errors import FileError, Unresolved
+from mooring.servers.launch.environment import Launch
+from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner
+
+
+def isolate(launch: Launch, approved: Approved, where: Where) -> Launch:
+    """The same launch, without what its launcher would take from the project.
+
+    Raises:
+        Unresolved: only the project has the package that `npx` is to run, or our folder can't be used.
+    """
+    if not may_take_from_project(approved, launch.argv, launch.cwd):
+        return launch
+    if not _sets_search_path(approved):
+        launch = replace(launch, env={**launch.env, "PATH": _drop_relative_folders(launch.env["PATH"])})
+    try:
+        match find_runner(launch.argv):
+            case NpxRun(unfetched):
+                return _isolate_npx(launch, unfetched, approved, where)
+            case PythonRun() as run:
+                return replace(launch, argv=_isolate_python(launch, run))
+            case UvxRun() as run:
+                return replace(launch, argv=_isolate_uvx(launch, run, where))
+            case FolderRun():
+                return _move_away(launch, approved, where)
+            case None:
+                return launch
+    except FileError as error:
+        raise Unresolved(approved.name, error.path, error.reason) from None
+
+
+def may_take_from_project(approved: Approved, argv: Sequence[str], cwd: str) -> bool:
+    """Whether it is a person's own server that starts inside the project.
+
+    A command that was typed does what it does at a shell's prompt, and one that names a program inside the project
+    means the project's code.
+    """
+    if not approved.own or approved.config.origin.typed:
+        return False
+    project = os.path.realpath(approved.folder)
+    # A folder that doesn't exist stays as it is: the start itself says that best.
+    starts_inside = os.path.isdir(cwd) and _is_inside(os.path.realpath(cwd), project)
+    names_program_inside = os.path.isabs(argv[0]) and _is_inside(os.path.normpath(argv[0]), approved.folder)
+    return starts_inside and not names_program_inside
+
+
+def find_refused_package(packages: Iterable[str], path: str, cwd: str) -> tuple[str, str] | None:
+    """A package that only the project has, and the folder that has it.
+
+    From another folder npm would download whatever the registry has under that name.
+    """
+    for package in packages:
+        for folder in files.project_folders(cwd):
+            modules = os.path.join(folder, "node_modules")
+            candidates = (os.path.join(modules, ".bin", package), os.path.join(modules, package))
+            if any(map(os.path.lexists, candidates)) and files.which(package, path, "/") is None:
+                return package, modules
+    return None
+
+
+def describe_refused_package(package: str, modules: str) -> str:
+    """Why a package is not run, to be read after `args`."""
+    return f"name {package}, which is in {modules}, and your own servers don't run a project's packages"
+
+
+def suggest_package(package: str, modules: str) -> str:
+    """What to write instead of a package that is refused."""
+    return f"add -y to download it from your registry, or make {modules}/.bin/{package} the command"
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+# --- npm ----------------------------------------------------------------------------------------------------
+
+_PACKAGE = b'{"private": true}\n'
+# npm gives a package's program to this instead of to sh. Only what npx starts begins in our own folder; the scripts of
+# packages that it installs run in theirs, and stay there.
+_SHELL = b"""#!/bin/sh
+unset npm_config_script_shell
+if [ . -ef "${0%/*}" ]; then
+  cd "$MOORING_START_FOLDER" || exit
+  export INIT_CWD="$MOORING_START_FOLDER"
+  unset OLDPWD npm_config_local_prefix npm_package_json
+fi
+unset MOORING_START_FOLDER
+exec /bin/sh "$@"
+"""
+
+
+def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, where: Where) -> Launch:
+    """Start npm in a folder of ours; the shell through which it starts the package's program goes to the project."""
+    refused = find_refused_package(unfetched, launch.env["PATH"], launch.cwd)
+    if refused is not None:
+        raise Unresolved(approved.name, "args", f"{describe_refused_package(*refused)}; {suggest_package(*refused)}")
+    folder = _make_folder(where, "npm")
+    _keep_file(f"{folder}/package.json", _PACKAGE)
+    _keep_file(f"{folder}/shell", _SHELL, 0o700)
+    # npm reads these names in any case.
+    env = {name: value for name, value in launch.env.items() if name.lower() != "npm_config_script_shell"}
+    env["npm_config_script_shell"] = f"{folder}/shell"
+    env["MOORING_START_FOLDER"] = launch.cwd
+    return replace(launch, env=env, cwd=folder)
+
+
+# --- Python and uv ------------------------------------------------------------------------------------------
+
+
+def _isolate_python(launch: Launch, run: PythonRun) -> tuple[str, ...]:
+    argv = launch.argv
+    # Behind `uv run` or `mise exec`, a name may stand for another interpreter than on our PATH.
+    program = files.which(argv[0], launch.env["PATH"], launch.cwd) if run.at == 0 else None
+    version = re.fullmatch(r"python3\.(\d+)t?", os.path.basename(os.path.realpath(program or "")))
+    # Interpreters that this one starts inherit -P, unlike the code. Without the version in its name, an interpreter
+    # would have to be started to learn whether it knows -P; a shim of pyenv's may be another one in each folder.
+    if version is not None and int(version[1]) >= 11:
+        return (argv[0], "-P", *argv[1:])
+    return run.without_folder
+
+
+def _isolate_uvx(launch: Launch, run: UvxRun, where: Where) -> tuple[str, ...]:
+    argv = run.python.without_folder if run.python else launch.argv
+    if run.has_config or not launch.env.keys().isdisjoint(("UV_CONFIG_FILE", "UV_NO_CONFIG")):
+        return argv
+    found = list(filter(os.path.isfile, (f"{where.xdg_config}/uv/uv.toml", f"{where.system}/etc/uv/uv.toml")))
+    # uv takes one file instead of all: of a person's and a machine's neither may be lost. Since 0.2.35 it ignores the
+    # project's anyway.
+    if len(found) > 1:
+        return argv
+    return (
+        *argv[: run.options_at],
+        "--config-file",
+        found[0] if found else _make_uv_config(where),
+        *argv[run.options_at :],
+    )
+
+
+def _make_uv_config(where: Where) -> str:
+    """An empty file, and not --no-config: that would ignore the version of Python that the person chose for uv, too."""
+    path = f"{_make_folder(where, 'uv')}/uv.toml"
+    _keep_file(path, b"")
+    return path
+
+
+# --- everything else ----------------------------------------------------------------------------------------
+
+
+def _move_away(launch: Launch, approved: Approved, where: Where) -> Launch:
+    """Start it in an empty folder. Each server has its own: what one leaves there must not become another's code."""
+    from hashlib import sha256  # lazy: few servers get here
+
+    own = sha256(f"{approved.name}\0{approved.folder}".encode()).hexdigest()[:16]
+    folder = _make_folder(where, own)
+    _keep_file(f"{folder}/package.json", _PACKAGE)
+    env = {**launch.env, "PWD": folder} if "PWD" in launch.env else launch.env
+    return replace(launch, env=env, cwd=folder)
+
+
+def _sets_search_path(approved: Approved) -> bool:
+    connection = approved.config.connection
+    return isinstance(connection, Stdio) and "PATH" in connection.env
+
+
+def _drop_relative_folders(path: str) -> str:
+    """A search path without folders such as `node_modules/.bin`, in which the project could have an npx of its own."""
+    return os.pathsep.join(filter(os.path.isabs, path.split(os.pathsep)))
+
+
+# --- our folders --------------------------------------------------------------------------------------------
+
+
+def _make_folder(where: Where, name: str) -> str:
+    """A folder that nobody else can write to, nor move away."""
+    folder = f"{where.state}/start/{name}"
+    for made in (where.state, os.path.dirname(folder), folder):
+        files.make_private_folder(made)
+    return folder
+
+
+def _keep_file(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Write a file unless it is there already. Many hosts may do so at once: it is replaced in one step."""
+    if files.read(path) != data or not os.access(path, os.X_OK if mode & 0o100 else os.R_OK):
+        files.write(path, data, mode, durable=False)
