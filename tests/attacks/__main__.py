@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
 def _find_attacks(words: list[str]) -> Iterator[Attack]:
     """Those of every module of this folder; with words, those that have one of them in their id or name."""
     for module in pkgutil.iter_modules(tests.attacks.__path__, "tests.attacks."):
-        if module.name.endswith(("__main__", ".table")):
+        if module.name.endswith(("__main__", ".table", ".registry")):
             continue
         for attack in importlib.import_module(module.name).ATTACKS:
             if not words or attack.id in words or any(word in attack.name for word in words):
