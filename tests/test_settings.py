@@ -23,14 +23,26 @@ def test_managed_counts_before_user_before_project(home: Home) -> None:
         "managed": "system/etc/mooring/settings.json",
     }
     for level, path in files.items():
-        written = home.write(path, {"model": level})
-        value = settings(home).values["model"]
-        assert (value.value, value.level, value.path) == (level, level, str(written))
+        written = home.write(path, {"alwaysLoad": [level]})
+        value = settings(home).values["alwaysLoad"]
+        assert (value.value, value.level, value.path) == ([level], level, str(written))
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("sources", {}), ("env", {}), ("network", {}), ("permissionMode", "bypass"), ("trustedServers", ["x"])],
+    [
+        ("sources", {}),
+        ("env", {"ANTHROPIC_BASE_URL": "https://elsewhere"}),
+        ("network", {}),
+        ("permissionMode", "bypass"),
+        ("trustedServers", ["x"]),
+        ("model", "dear"),
+        ("backend", "theirs"),
+        ("startWindow", 1e9),
+        ("mcpRemote", "keep"),
+        ("resultTokens", 1e9),
+        ("backgroundAfter", 1e9),
+    ],
 )
 def test_a_project_cannot_set_what_would_hide_servers_change_the_environment_or_grant(
     key: str, value: object, home: Home
@@ -39,6 +51,19 @@ def test_a_project_cannot_set_what_would_hide_servers_change_the_environment_or_
     found = settings(home)
     assert found.values[key].level == "default"
     assert "cannot be set by a project" in found.problems[0].message
+
+
+def test_a_projects_file_may_only_deny_ask_and_say_how_tools_are_shown() -> None:
+    allowed = {key for key, setting in SETTINGS.items() if setting.project}
+    assert allowed == {"permissions", "toolNames", "toolBudget", "alwaysLoad", "searchByMeaning"}
+
+
+@pytest.mark.parametrize("content", ['{"permissions": [' + "1," * 20_000 + "1]}", "{" + '"a":1,' * 30_000 + '"a":1}'])
+def test_a_projects_file_of_endless_values_is_left_out_at_once(content: str, home: Home) -> None:
+    home.write("project/.mooring/settings.json", content)
+    assert "holds more than 10000 values" in settings(home).problems[0].message
+    home.write("home/.config/mooring/settings.json", content)
+    assert not any("values" in problem.message for problem in settings(home).problems[1:])
 
 
 def test_a_projects_permissions_can_only_deny_or_ask(home: Home) -> None:

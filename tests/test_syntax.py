@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mooring.errors import ParseError
+from mooring.errors import ParseError, TooManyValues
 from mooring.syntax.document import Document, Kind, Path
 from mooring.syntax.parse import parse
 
@@ -583,6 +583,10 @@ HOSTILE: dict[str, tuple[Kind, str, str, str]] = {
     "brackets": ("json", "", "[", ""),
     "braces": ("json", "", '{"a":', ""),
     "blanks": ("json", "", " ", "x"),
+    "a key again and again": ("json", "{", '"a":1,', '"a":1}'),
+    "empty objects again and again": ("json", '{"a":' * FAR + "{", '"a":{},', '"a":1}' + "}" * FAR),
+    "line comments": ("json", "{", "//\n", "}"),
+    "elements and comments": ("json", "[", "1,/**/", "1]"),
     "a key again and again far down": ("json", '{"a":' * FAR + "{", '"a": 1,                ', '"a":1}' + "}" * FAR),
     "a key again and again too far down": ("json", '{"a":' * TOO_FAR + "{", '"a":1,', '"a":1}' + "}" * TOO_FAR),
     "TOML quotes": ("toml", "", '"', ""),
@@ -611,7 +615,7 @@ HOSTILE: dict[str, tuple[Kind, str, str, str]] = {
 # Reads the bytes in a process of its own, which the system ends: nothing else stops a regular expression.
 TIMED = """
 import resource, sys, time, tomllib
-from mooring.errors import ParseError
+from mooring.errors import ParseError, TooManyValues
 from mooring.syntax.parse import parse
 data = sys.stdin.buffer.read()
 resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
@@ -631,6 +635,28 @@ def test_a_hostile_mebibyte_takes_no_longer_than_two_seconds(name: str) -> None:
     done = subprocess.run([sys.executable, "-c", TIMED, kind], input=text.encode(), capture_output=True)
     assert done.returncode == 0, f"it took more than five seconds: {done.stderr.decode()}"
     assert float(done.stdout) < 2
+
+
+COUNTED: list[tuple[Kind, str, int]] = [
+    ("json", "{}", 0),
+    ("json", "7", 0),
+    ("json", '{"a": [1, 2, {"b": []}], "c": {}}', 6),
+    ("json", '{"a": 1, "a": 2, /* b */ "a": 3,}', 3),
+    ("toml", "a.b = [1, 2]\n[c]\n", 5),
+    ("yaml", "a: &x [1, 2]\nb: *x\n", 9),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "values"), COUNTED)
+def test_a_document_knows_how_many_values_were_written(kind: Kind, text: str, values: int) -> None:
+    assert parse(text.encode(), kind).values == values
+
+
+@pytest.mark.parametrize(("kind", "text", "values"), [row for row in COUNTED if row[2]])
+def test_a_text_may_hold_as_many_values_as_it_may_and_no_more(kind: Kind, text: str, values: int) -> None:
+    assert parse(text.encode(), kind, values).values == values
+    with pytest.raises(TooManyValues, match=f"holds more than {values - 1} values"):
+        parse(text.encode(), kind, values - 1)
 
 
 # --- YAML ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ MooringError
 ├── ConfigError          a configuration, or something on the command line, cannot be used
 │   ├── FileError        a file cannot be read or written
 │   └── ParseError       a text does not follow its format
+│       └── TooManyValues  a text holds more than it may
 ├── UnknownServer        no server has that name
 ├── UnknownTool          the server has no such tool, or the tool cannot be used
 │   └── Stale            the tool belongs to a server that has been replaced since
@@ -66,6 +67,13 @@ class ParseError(ConfigError):
         super().__init__(reason if line is None else f"line {line}: {reason}")
         self.reason = reason
         self.line = line
+
+
+class TooManyValues(ParseError):
+    """A text holds more keys and list elements than it may."""
+
+    def __init__(self, most: float) -> None:
+        super().__init__(f"holds more than {most} values")
 
 
 class UnknownServer(MooringError):

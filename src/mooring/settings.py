@@ -1,6 +1,7 @@
 """Settings, each value with its origin. A repository may propose but not grant, and the person's own files win."""
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +17,11 @@ Level: TypeAlias = Literal["managed", "user", "project", "default"]
 
 
 class Setting(Struct, frozen=True):
-    """What can be set, its default, and whether a project's file may set it."""
+    """What can be set, its default, and whether a project's file may set it.
+
+    A project's file holds permissions that deny or ask, and how tools are shown: never what is started, reached or paid
+    for.
+    """
 
     default: Any
     expects: str
@@ -58,6 +63,9 @@ class Settings(Struct, frozen=True):
 
 
 LONGEST_RULE = 1_000
+PROJECT_LIMIT = 256 * 1024
+PROJECT_VALUES = 10_000
+"""How large a project's file may be, and how many keys and list elements it may hold."""
 NETWORK = ("proxy", "ca", "certificate", "key")
 _RULE_KEYS = {"tool", "pattern", "action"}
 _RULE_ACTIONS = ("allow", "deny", "ask")
@@ -149,8 +157,8 @@ SETTINGS: Mapping[str, Setting] = {
     "trustedServers": Setting(
         [], "a list of names", _are_names, False, "servers that are believed when they say that a tool only reads",
     ),
-    "model": Setting(None, "text", _is_text, True, "the model the chat speaks to"),
-    "backend": Setting(None, "text", _is_text, True, "the agent behind the chat"),
+    "model": Setting(None, "text", _is_text, False, "the model the chat speaks to"),
+    "backend": Setting(None, "text", _is_text, False, "the agent behind the chat"),
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
@@ -184,7 +192,7 @@ SETTINGS: Mapping[str, Setting] = {
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
     "startWindow": Setting(
-        250, "a number of milliseconds, 0 or more", _is_amount, True,
+        250, "a number of milliseconds, 0 or more", _is_amount, False,
         "how long the chat waits for servers that are not known yet before it offers what there is",
     ),
     "env": Setting({}, "an object of names and texts", _are_texts, False, "environment for what mooring starts"),
@@ -228,7 +236,7 @@ class _Layer(Struct, frozen=True):
 
 
 def _read_layer(level: Level, path: str) -> _Layer:
-    document = _read(path)
+    document = _read_foreign(path) if level == "project" else _read(path)
     if document is None:
         return _Layer()
     if isinstance(document, Problem):
@@ -238,10 +246,15 @@ def _read_layer(level: Level, path: str) -> _Layer:
     return _Layer(accepted, tuple(problems), _has_all_rules(document, accepted))
 
 
-def _read(path: str) -> Document | Problem | None:
+def _read_foreign(path: str) -> Document | Problem | None:
+    """A repository's file, read only as far as one that a person writes would go."""
+    return _read(path, PROJECT_LIMIT, PROJECT_VALUES)
+
+
+def _read(path: str, limit: int = files.LIMIT, most_values: float = inf) -> Document | Problem | None:
     try:
-        data = files.read(path)
-        document = None if data is None else parse(data, "json")
+        data = files.read(path, limit)
+        document = None if data is None else parse(data, "json", most_values)
     except FileError as error:
         return Problem(path, f"The file {error.reason}", "mend or remove it")
     except ParseError as error:

@@ -13,6 +13,7 @@ from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.discovery import format as shapes
+from mooring.discovery.budget import ProjectBudget
 from mooring.discovery.format import PROJECT, Format, Place, ScanContext, locate
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
@@ -31,6 +32,7 @@ class Documents:
         self.looked: set[str] = set()
         """Everywhere a file was looked for, found or not; for a pattern, its folder."""
         self._documents: dict[str, Document | None] = {}
+        self.budget = ProjectBudget()
         self._personal = _find_personal(context.where, formats)
 
     def read(self, place: Place, path: str) -> Document | None:
@@ -116,10 +118,13 @@ class Documents:
         if data is None:
             return None
         self.seen.append(path)
+        kind = shapes.document_kind(path)
+        if place.scope == "project" and not place.owned:
+            return self.budget.parse(data, kind)
         # Claude Code's `~/.claude.json` grows to hundreds of megabytes with everything else it keeps there.
         if place.extract is not None and len(data) > MIB:
             return _extract(data, place.extract)
-        return parse(data, shapes.document_kind(path))
+        return parse(data, kind)
 
     def _inline_text(self, place: Place) -> bytes:
         value = self.context.where.env[place.path]

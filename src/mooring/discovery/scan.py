@@ -87,6 +87,8 @@ def scan(
         found.extend(_FormatScan(documents, finder, format, order).run(keep, switched_on))
         for program in format.unreadable:
             documents.problems.extend(_report_unreadable(documents, program))
+    if (left_out := documents.budget.problem) is not None:
+        documents.problems.append(left_out)
     found.sort(key=lambda definition: definition.rank)
     return Scan(tuple(found), tuple(documents.problems), tuple(documents.seen), tuple(documents.looked))
 
@@ -111,6 +113,8 @@ class _FormatScan:
     def run(self, keep: bool, switched_on: Collection[str]) -> Iterator[RankedDefinition]:
         """The definitions of the format; what is wrong goes to the problems of the documents."""
         for entry in self._entries:
+            if entry.origin.foreign and not self._documents.budget.take_server():
+                continue
             wanted = entry.name in switched_on
             forced = wanted or self._on.find(entry) is not None
             disabled_by = self._find_off(entry, wanted)

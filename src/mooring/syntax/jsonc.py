@@ -3,29 +3,37 @@
 import json
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import Any, NoReturn
 
 from mooring.errors import ParseError
-from mooring.syntax.document import Document, Offsets, Path, check_depth, first_duplicates, lower_first, path_so_far
+from mooring.syntax.document import Document, Offsets, Path, check_count, count_values, first_duplicates, lower_first
 
 # Patterns stay texts until they are used, since a sound file needs none of them.
 # Each alternative that begins also matches, to the end of the text if it must: no text makes this quadratic.
-_STRING = r'"(?:[^"\\]|\\.)*+"?'
-_COMMENT = rf"(?s){_STRING}|//[^\n]*|/\*(?:.*?\*/|.*\Z)"
-_TRAILING_COMMA = rf"(?s){_STRING}|,(?=\s*+[}}\]])"
+_STRING = r'"(?:[^"\\]++|\\.)*+"?'
+# What lies between two comments or commas is matched as a whole, and so are comments in a row: a call for each string
+# took most of the time.
+_COMMENT = rf"(?s)(?:[^\"/]++|{_STRING}|/(?![/*]))++|(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+)++"
+_TRAILING_COMMA = rf"(?s)(?:[^\",]++|{_STRING}|,(?!\s*+[}}\]]))++|,"
 _TOKEN = rf"(?s){_STRING}|[{{}}\[\],]"
 
 
-def parse_json(text: str) -> Document:
+def parse_json(text: str, most_values: float = inf) -> Document:
     """Read a JSON text.
 
     Raises:
-        ParseError: it is none; says why and on which line.
+        ParseError: it is none, or holds more values than it may; says why and on which line.
     """
     loader = _Loader()
-    value = check_depth(_load(loader, text))
-    duplicates = _find_duplicates(text) if loader.met_duplicates else ()
-    return Document(value, text, "json", duplicates, find_offsets)
+    value = _load(loader, text)
+    values = count_values(value, most_values) + loader.repeated
+    # Before the text is searched for them, which takes ten times as long as to read it.
+    check_count(values, most_values)
+    document = Document(value, text, "json", values=values, find_offsets=find_offsets)
+    if loader.repeated:
+        _mark_duplicates(document)
+    return document
 
 
 def find_offsets(text: str) -> Offsets:
@@ -37,15 +45,15 @@ class _Loader:
     """The standard library's parser, with an eye on keys that one object has twice."""
 
     def __init__(self) -> None:
-        self.met_duplicates = False
+        self.repeated = 0
+        """How many pairs were dropped for a later one with the same key."""
 
     def load(self, text: str) -> Any:
         return json.loads(text, object_pairs_hook=self._make_object, parse_constant=_refuse_constant)
 
     def _make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
-        if len(made) != len(pairs):
-            self.met_duplicates = True
+        self.repeated += len(pairs) - len(made)
         return made
 
 
@@ -64,8 +72,9 @@ def _load(loader: _Loader, text: str) -> Any:
         too_deep = False  # perhaps it has comments
     if too_deep:
         raise ParseError("is nested too deep")
+    loader.repeated = 0
     try:
-        return loader.load(_blank_comments(text))
+        return loader.load(_blank_commas(_blank_comments(text)))
     except json.JSONDecodeError as error:
         reason, line = f"is not valid JSON: {lower_first(error.msg)}", error.lineno
     except RecursionError:
@@ -76,46 +85,59 @@ def _load(loader: _Loader, text: str) -> Any:
 
 
 def _blank_comments(text: str) -> str:
-    """The same text with comments and trailing commas turned into spaces, so that positions stay true."""
-    without_comments = re.sub(_COMMENT, _blank_unless_string, text)
-    return re.sub(_TRAILING_COMMA, _blank_unless_string, without_comments)
+    """The same text with comments turned into spaces, so that positions stay true."""
+    return re.sub(_COMMENT, _blank_comment, text)
 
 
-def _blank_unless_string(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found[0] == '"' else re.sub(r"[^\n]", " ", found)
+def _blank_comment(found: re.Match[str]) -> str:
+    part = found[0]
+    if not part.startswith(("//", "/*")):
+        return part
+    return "\n".join(" " * len(line) for line in part.split("\n"))
 
 
-def _find_duplicates(text: str) -> tuple[Path, ...]:
-    return first_duplicates(path for path, _, is_repeated in _find_keys(text) if is_repeated)
+def _blank_commas(text: str) -> str:
+    """A text without comments, with trailing commas turned into spaces."""
+    return re.sub(_TRAILING_COMMA, lambda found: " " if found[0] == "," else found[0], text)
+
+
+def _mark_duplicates(document: Document) -> None:
+    """Note the keys that are written more than once, and all lines with them: each will be reported with its line."""
+    keys = list(_find_keys(document.text))
+    document.duplicates = first_duplicates(path for path, _, is_repeated in keys if is_repeated)
+    document.offsets = {path: offset for path, offset, _ in keys}
 
 
 def _find_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
     """Every key and list element, the offset where it begins, and whether its object had that key already."""
-    # For each open bracket the step inside it: a list's index, or an object's key, `None` until one is met.
-    path: list[str | int | None] = []
-    keys_met: list[set[str]] = []
+    # For each open bracket: its path, the step inside it (a list's index, or an object's key, `None` until one is met),
+    # and an object's keys so far.
+    opened: list[tuple[Path, set[str]]] = []
+    steps: list[str | int | None] = []
     for token in re.finditer(_TOKEN, _blank_comments(text)):
         match token[0][0]:
-            case "{":
-                if path and isinstance(path[-1], int):
-                    yield path_so_far(path), token.start(), False
-                path.append(None)
-                keys_met.append(set())
-            case "[":
-                path.append(0)
-                keys_met.append(set())
-            case "}" | "]" if path:
-                path.pop()
-                keys_met.pop()
-            case "," if path:
-                path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
-            case '"' if path and path[-1] is None:
-                path[-1] = key = _unquote(token[0])
-                yield path_so_far(path), token.start(), key in keys_met[-1]
-                keys_met[-1].add(key)
+            case "{" | "[" as bracket:
+                path = (*opened[-1][0], *_met(steps[-1])) if opened else ()
+                if bracket == "{" and steps and isinstance(steps[-1], int):
+                    yield path, token.start(), False
+                opened.append((path, set()))
+                steps.append(0 if bracket == "[" else None)
+            case "}" | "]" if opened:
+                opened.pop()
+                steps.pop()
+            case "," if opened:
+                steps[-1] = steps[-1] + 1 if isinstance(steps[-1], int) else None
+            case '"' if opened and steps[-1] is None:
+                path, keys = opened[-1]
+                steps[-1] = key = _unquote(token[0])
+                yield (*path, key), token.start(), key in keys
+                keys.add(key)
             case _:
                 pass  # a value, or a bracket too many in a text that was cut short
+
+
+def _met(step: str | int | None) -> Path:
+    return () if step is None else (step,)
 
 
 def _unquote(token: str) -> str:

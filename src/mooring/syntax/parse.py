@@ -1,5 +1,7 @@
 """JSONC, TOML, YAML and property lists into documents. No I/O, nothing executed."""
 
+from math import inf
+
 from mooring.errors import ParseError
 from mooring.syntax.document import Document, Kind
 from mooring.syntax.jsonc import parse_json
@@ -7,12 +9,12 @@ from mooring.syntax.jsonc import parse_json
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def parse(data: bytes, kind: Kind) -> Document:
+def parse(data: bytes, kind: Kind, most_values: float = inf) -> Document:
     """Read a file's bytes as its kind of text. A blank file is an empty object.
 
     Raises:
-        ParseError: the bytes are not such a text; says why and on which line, and never quotes the text: it may hold
-            secrets.
+        ParseError: the bytes are not such a text, or hold more keys and list elements than `most_values`; says why and
+            on which line, and never quotes the text: it may hold secrets.
     """
     # All but JSON is imported only when there is such a file: a listing without one must not pay for its parser.
     if kind == "plist":
@@ -24,15 +26,15 @@ def parse(data: bytes, kind: Kind) -> Document:
         return Document({}, text, kind)
     match kind:
         case "json":
-            return parse_json(text)
+            return parse_json(text, most_values)
         case "toml":
             from mooring.syntax.toml import parse_toml
 
-            return parse_toml(text)
+            return parse_toml(text, most_values)
         case "yaml":
             from mooring.syntax.yaml import parse_yaml
 
-            return parse_yaml(text)
+            return parse_yaml(text, most_values)
 
 
 def _decode(data: bytes) -> str:

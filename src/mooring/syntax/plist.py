@@ -4,7 +4,7 @@ import plistlib
 from xml.parsers.expat import ExpatError
 
 from mooring.errors import ParseError
-from mooring.syntax.document import Document, check_depth
+from mooring.syntax.document import Document, count_values
 
 
 def parse_plist(data: bytes) -> Document:
@@ -15,7 +15,7 @@ def parse_plist(data: bytes) -> Document:
     """
     try:
         value = plistlib.loads(data) if data.strip() else {}
-        return Document(check_depth(value), kind="plist")
+        return Document(value, kind="plist", values=count_values(value))
     # A damaged binary list makes the standard library raise any of these.
     except (ValueError, ExpatError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         reason = "is not the property list it should be"

@@ -2,9 +2,10 @@
 
 import re
 import tomllib
+from math import inf
 
 from mooring.errors import ParseError
-from mooring.syntax.document import Document, Offsets, Path, check_depth, lower_first
+from mooring.syntax.document import Document, Offsets, Path, count_values, lower_first
 
 KEY_PARTS = 32
 
@@ -18,16 +19,17 @@ _AT_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
 _QUOTED_KEY = r"\(.*\)|(?<=key )['\"].*['\"]"
 
 
-def parse_toml(text: str) -> Document:
+def parse_toml(text: str, most_values: float = inf) -> Document:
     """Read a TOML text.
 
     Raises:
-        ParseError: it is none; says why and on which line.
+        ParseError: it is none, or holds more values than it may; says why and on which line.
     """
     _refuse_long_keys(text)
     try:
         value = tomllib.loads(text.replace("\r\n", "\n"))
-        return Document(check_depth(value), text, "toml", find_offsets=find_offsets)
+        values = count_values(value, most_values)
+        return Document(value, text, "toml", values=values, find_offsets=find_offsets)
     except tomllib.TOMLDecodeError as error:
         reason, line = _explain(str(error))
     except RecursionError:

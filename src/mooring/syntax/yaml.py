@@ -1,12 +1,22 @@
 """YAML into documents, from a parser's events: its own way to build data has no bounds."""
 
 import re
+from math import inf
 from typing import Any
 
 import yaml
 
 from mooring.errors import ParseError
-from mooring.syntax.document import DEPTH, Document, Offsets, Path, check_depth, first_duplicates, path_so_far
+from mooring.syntax.document import (
+    DEPTH,
+    Document,
+    Offsets,
+    Path,
+    check_count,
+    count_values,
+    first_duplicates,
+    path_so_far,
+)
 
 MOST_NODES = 20_000
 
@@ -21,14 +31,14 @@ _ODD_INT = r"0(?:o[0-7]{1,400}|x[0-9a-fA-F]{1,400})"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 
 
-def parse_yaml(text: str) -> Document:
+def parse_yaml(text: str, most_values: float = inf) -> Document:
     """Read a YAML text of one document.
 
     Raises:
         ParseError: it is none, or holds more than its bounds; says why and on which line.
     """
-    tree = _build_tree(text)
-    return Document(tree.data, text, "yaml", first_duplicates(tree.duplicates), find_offsets)
+    tree = _build_tree(text, min(most_values, MOST_NODES))
+    return Document(tree.data, text, "yaml", first_duplicates(tree.duplicates), tree.nodes, find_offsets)
 
 
 def find_offsets(text: str) -> Offsets:
@@ -36,8 +46,8 @@ def find_offsets(text: str) -> Offsets:
     return _build_tree(text).offsets
 
 
-def _build_tree(text: str) -> "_Tree":
-    tree = _Tree()
+def _build_tree(text: str, most: float = MOST_NODES) -> "_Tree":
+    tree = _Tree(most)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         parser = loader(_replace_surrogates(text))
@@ -76,14 +86,15 @@ class _Tree:
     index, or a mapping's key, `None` until one is met.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float) -> None:
+        self.nodes = 0
         self.data: Any = {}
         self.duplicates: list[Path] = []
         self.offsets: Offsets = {}
         self._open: list[tuple[Any, str | None]] = []
         self._path: list[str | int | None] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
-        self._nodes = 0
+        self._most = most
         self._documents = 0
 
     def take(self, event: yaml.Event) -> None:
@@ -178,12 +189,13 @@ class _Tree:
         value, size = self._anchors[event.anchor]
         # Counted before it is copied: nine aliases of nine aliases, nine levels deep, are a billion values.
         self._count(size)
-        return check_depth(_copy(value))
+        copied = _copy(value)
+        count_values(copied)  # an alias may be nested too deep where it is repeated
+        return copied
 
     def _count(self, nodes: int) -> None:
-        self._nodes += nodes
-        if self._nodes > MOST_NODES:
-            raise ParseError(f"holds more than {MOST_NODES} values")
+        self.nodes += nodes
+        check_count(self.nodes, self._most)
 
 
 def _line(event: yaml.Event) -> int:
