@@ -52,12 +52,13 @@ class ConfigError(MooringError):
 
 
 class FileError(ConfigError):
-    """A file cannot be read or written; `reason` says why, without the path."""
+    """A file cannot be read or written; `reason` says why, without the path, and `fix` what to do if that is known."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+    def __init__(self, path: str, reason: str, fix: str = "") -> None:
+        super().__init__(f"{path}: {reason}" + (f"; {fix}" if fix else ""))
         self.path = path
         self.reason = reason
+        self.fix = fix
 
 
 class ParseError(ConfigError):

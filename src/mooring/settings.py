@@ -236,7 +236,7 @@ class _Layer(Struct, frozen=True):
 
 
 def _read_layer(level: Level, path: str) -> _Layer:
-    document = _read_foreign(path) if level == "project" else _read(path)
+    document = _read_foreign(path) if level == "project" else _read_own(path)
     if document is None:
         return _Layer()
     if isinstance(document, Problem):
@@ -248,15 +248,19 @@ def _read_layer(level: Level, path: str) -> _Layer:
 
 def _read_foreign(path: str) -> Document | Problem | None:
     """A repository's file, read only as far as one that a person writes would go."""
-    return _read(path, PROJECT_LIMIT, PROJECT_VALUES)
+    return _read(path, lambda: files.read(path, PROJECT_LIMIT), PROJECT_VALUES)
 
 
-def _read(path: str, limit: int = files.LIMIT, most_values: float = inf) -> Document | Problem | None:
+def _read_own(path: str) -> Document | Problem | None:
+    return _read(path, lambda: files.read_own(path))
+
+
+def _read(path: str, read: Callable[[], bytes | None], most_values: float = inf) -> Document | Problem | None:
     try:
-        data = files.read(path, limit)
+        data = read()
         document = None if data is None else parse(data, "json", most_values)
     except FileError as error:
-        return Problem(path, f"The file {error.reason}", "mend or remove it")
+        return Problem(path, f"The file {error.reason}", error.fix or "mend or remove it")
     except ParseError as error:
         return Problem(path, f"The file {error.reason}", "mend it; it is left out", line=error.line)
     if document is not None and not isinstance(document.data, Mapping):

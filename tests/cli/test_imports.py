@@ -21,7 +21,8 @@ OURS = [
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
     "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.sheets",
     "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
-    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.inventory",
+    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",
+    "mooring.inventory",
     "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.settings",
     "mooring.syntax", "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse",
 ]  # fmt: skip

@@ -101,7 +101,7 @@ class Documents:
         try:
             document = self._parse(place, path)
         except FileError as error:
-            self.problems.append(Problem(path, f"The file {error.reason}", "mend or remove it"))
+            self.problems.append(Problem(path, f"The file {error.reason}", error.fix or "mend or remove it"))
             return None
         except ParseError as error:
             hint = "mend it there; until then none of its servers are known"
@@ -114,7 +114,7 @@ class Documents:
     def _parse(self, place: Place, path: str) -> Document | None:
         if place.inline:
             return parse(self._inline_text(place), shapes.document_kind(path))
-        data = files.read(path, place.limit)
+        data = _read_bytes(place, path)
         if data is None:
             return None
         self.seen.append(path)
@@ -153,6 +153,12 @@ def _follow(data: Any, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
             return
         data = data[step]
     yield key, data
+
+
+def _read_bytes(place: Place, path: str) -> bytes | None:
+    # What other tools keep is for them to protect; what others could write into our own folder is not believed.
+    is_ours = place.path.startswith("{mooring}")
+    return files.read_own(path, place.limit) if is_ours else files.read(path, place.limit)
 
 
 def _split_several(paths: str, where: Where) -> Iterable[str]:

@@ -145,7 +145,7 @@ class AuditLog:
             try:
                 files.append(self._path, b"".join(batch), self._max_bytes, self._older_files)
             except FileError as error:
-                self._count_lost(len(batch), error.reason)
+                self._count_lost(len(batch), error.reason, error.fix)
 
     def close(self, seconds: float = 5.0) -> None:
         """Write the lines that wait and end the thread; gives up after some seconds."""
@@ -154,11 +154,11 @@ class AuditLog:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _count_lost(self, lines: int, reason: str) -> None:
+    def _count_lost(self, lines: int, reason: str, fix: str = "") -> None:
         is_first = not self.lost
         self.lost += lines
         if is_first:
-            hint = "calls go on, but are not on record until that is mended"
+            hint = fix or "calls go on, but are not on record until that is mended"
             self._on_problem(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
 
     def _wake_writer(self) -> None:

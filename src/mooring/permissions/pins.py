@@ -137,7 +137,7 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     except FileError as error:
         message = f"has a record of its approved tools that {error.reason}, so that all of them are held back"
         # A pin without tools, not `None`: damaging the file must not lift what it held back.
-        return Pin(key), Problem(path, message, advise_on_held_back(key.server), key.server)
+        return Pin(key), Problem(path, message, error.fix or advise_on_held_back(key.server), key.server)
     if pin is None or pin.key != key:
         return None, None
     return pin, None

@@ -96,7 +96,7 @@ def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem |
         rules = _read(path).projects.get(identify_project(project), ())
     except FileError as error:
         message = f"The record of rules for projects {error.reason}, so that everything is asked"
-        return RuleLevel("local", (), path), Problem(path, message, suggest_new_record(path))
+        return RuleLevel("local", (), path), Problem(path, message, error.fix or suggest_new_record(path))
     return RuleLevel("local", rules, path), None
 
 
@@ -153,7 +153,7 @@ def _save_for_project(where: Where, project: str, server: ServerName, tool: str)
 def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
     rule = build_allow_rule(server, tool)
     with files.locked(path):
-        data = files.read(path) or b""
+        data = files.read_own(path) or b""
         try:
             changed = _insert_rule(data, rule, server, tool)
         except (ParseError, UnicodeDecodeError) as error:

@@ -144,7 +144,7 @@ def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
         return _read(path), None
     except FileError as error:
         message = f"The record of approvals {error.reason}, so that nothing from projects counts as approved"
-        return ApprovalRecord(), Problem(path, message, suggest_new_record(path))
+        return ApprovalRecord(), Problem(path, message, error.fix or suggest_new_record(path))
 
 
 def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> ApprovalRecord:
@@ -172,7 +172,7 @@ def read_record(path: str, kind: type[T], max_bytes: int) -> T | None:
     Raises:
         FileError: it cannot be read, is damaged, or was written by a newer version.
     """
-    data = files.read(path, max_bytes)
+    data = files.read_own(path, max_bytes)
     if data is None:
         return None
     try:
@@ -203,7 +203,7 @@ def _read_for_update(path: str) -> ApprovalRecord:
     try:
         return _read(path)
     except FileError as error:
-        raise FileError(path, f"{error.reason}; {suggest_new_record(path)}") from None
+        raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None
 
 
 def _keep_latest(decisions: Iterable[Decision]) -> Iterator[Decision]:

@@ -329,7 +329,7 @@ def _is_as_good(path: str, secret: bytes, key: bytes, record: _Record) -> bool:
 def _make_private(folder: str) -> bool:
     """Make the folder, or close it to others; whether it can be written to."""
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        files.make_folder(folder)
         for each in (os.path.dirname(folder), folder):
             found = os.stat(each)
             if not _is_own(found):

@@ -201,7 +201,7 @@ class _LogFile:
 
     def _reopen(self) -> None:
         self.close()
-        _make_folder(os.path.dirname(self._path))
+        files.make_folder(os.path.dirname(self._path))
         self._fd = _open(self._path, _APPEND)
         if os.fstat(self._fd).st_size >= self._full and self._move_away():
             self.close()
@@ -283,11 +283,6 @@ def _open(path: str, flags: int) -> int:
         os.close(fd)
         raise OSError(f"{path} is not a file")
     return fd
-
-
-def _make_folder(folder: str) -> None:
-    for each in (os.path.dirname(folder), folder):
-        os.makedirs(each, mode=0o700, exist_ok=True)
 
 
 def _file_id_at(path: str) -> tuple[int, int] | None:

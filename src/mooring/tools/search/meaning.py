@@ -222,7 +222,7 @@ def _digest(text: str) -> bytes:
 def _read_cache(path: str) -> dict[bytes, bytes]:
     """The vectors on disk by digest; none where the file is damaged."""
     try:
-        data = files.read(path, 2 * KEPT) or b""
+        data = files.read_own(path, 2 * KEPT) or b""
     except FileError:
         return {}
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]

@@ -15,6 +15,7 @@ from itertools import islice
 
 from mooring.core.units import MIB
 from mooring.errors import FileError
+from mooring.files.owner import check_file, check_folders
 
 LIMIT = MIB
 LOCK_SECONDS = 10.0
@@ -33,6 +34,29 @@ def read(path: str, limit: int = LIMIT) -> bytes | None:
     Raises:
         FileError: it is no regular file, is larger than `limit`, or cannot be read.
     """
+    found = _open_and_read(path, limit)
+    return None if found is None else found[0]
+
+
+def read_own(path: str, limit: int = LIMIT) -> bytes | None:
+    """The bytes of a file that Mooring believes, or `None` where there is none.
+
+    Nobody but the person and the machine's administrator can have written it.
+
+    Raises:
+        FileError: as `read`; or somebody else may change it, or put another file in its place.
+    """
+    # Looked at even if there is no such file: whoever may write to its folder may have removed the denies it held.
+    _check_folders_of(path)
+    found = _open_and_read(path, limit)
+    if found is None:
+        return None
+    data, status = found
+    check_file(path, status)
+    return data
+
+
+def _open_and_read(path: str, limit: int) -> tuple[bytes, os.stat_result] | None:
     try:
         handle = os.open(path, _READ)
     except (FileNotFoundError, NotADirectoryError):
@@ -45,6 +69,13 @@ def read(path: str, limit: int = LIMIT) -> bytes | None:
         raise FileError(path, _reason(error)) from None
     finally:
         os.close(handle)
+
+
+def _check_folders_of(path: str) -> None:
+    try:
+        check_folders(os.path.dirname(path))
+    except FileError as error:
+        raise FileError(path, f"is not believed: {error.path} {error.reason}", error.fix) from None
 
 
 def match_paths(pattern: str, most: int) -> list[str]:
@@ -99,11 +130,31 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
     with _errors_of(path):
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_folder(folder)
         # It looks at the whole folder, so it would cost the square of many small files; whoever keeps those trims them.
         if durable:
             _sweep(folder, os.path.basename(target))
         _replace(target, folder, data, mode, durable)
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder and those it is in, as far as they are missing: only their owner may use them, whatever the umask.
+
+    Raises: OSError.
+    """
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    if parent != folder:
+        make_folder(parent)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+    else:
+        # A umask can only take rights away, but it may take them from the owner too.
+        os.chmod(folder, 0o700)
 
 
 def append(path: str, data: bytes, most: int, kept: int) -> None:
@@ -131,7 +182,7 @@ def create(path: str, parts: Iterable[bytes]) -> int:
         FileError: it cannot be written; nothing is left of it then.
     """
     with _errors_of(path):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_folder(os.path.dirname(path))
         handle = os.open(path, _WRITE, 0o600)
     written = 0
     try:
@@ -214,7 +265,8 @@ def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     with _errors_of(path):
         # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
         name = _beside(os.path.realpath(path), "lock")
-        os.makedirs(os.path.dirname(name), mode=0o700, exist_ok=True)
+        make_folder(os.path.dirname(name))
+        check_folders(os.path.dirname(name))
         handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
     try:
         _acquire(handle, path, seconds)
@@ -240,8 +292,9 @@ def _check_regular(handle: int, path: str) -> os.stat_result:
     return status
 
 
-def _read_regular(handle: int, path: str, limit: int) -> bytes:
-    if _check_regular(handle, path).st_size > limit:
+def _read_regular(handle: int, path: str, limit: int) -> tuple[bytes, os.stat_result]:
+    status = _check_regular(handle, path)
+    if status.st_size > limit:
         raise FileError(path, f"is larger than {_size(limit)}")
     # The size is no promise: the file may grow while it is read, and some in /proc have none.
     chunks, total = [], 0
@@ -250,7 +303,7 @@ def _read_regular(handle: int, path: str, limit: int) -> bytes:
         total += len(chunk)
         if total > limit:
             raise FileError(path, f"is larger than {_size(limit)}")
-    return b"".join(chunks)
+    return b"".join(chunks), status
 
 
 def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) -> None:

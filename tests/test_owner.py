@@ -1,0 +1,228 @@
+"""What another user of the machine could have written is not believed, and each refusal says how to fix it."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mooring import files
+from mooring.core.config import ServerConfig
+from mooring.errors import FileError
+from mooring.permissions import trust
+from support import DEMO, Cli, Home
+
+OTHER = 65534
+STATE, CONFIG = "home/.local/state/mooring", "home/.config/mooring"
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to another user")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(FileError) as caught:
+        files.read_own(str(path))
+    return str(caught.value)
+
+
+def run_fix(text: str) -> None:
+    """Run the command that a message ends with."""
+    command = re.search(r"(?:to fix it|if it is yours): (?:sudo )?(ch.*)", text)
+    assert command is not None, text
+    subprocess.run(["sh", "-c", command[1]], check=True)
+
+
+def approve_theirs(home: Home) -> Path:
+    """A project's server that the person approved; the record of it."""
+    home.write("project/.mcp.json", {"mcpServers": {"theirs": DEMO}})
+    found = home.inventory()
+    config = found.find("theirs").definition.config
+    assert isinstance(config, ServerConfig)
+    trust.record(home.where, [trust.Decision(found.root, "theirs", trust.digest(config), "approved")])
+    assert is_approved(home)
+    return home.folder / STATE / "approvals.json"
+
+
+def is_approved(home: Home) -> bool:
+    return home.inventory().find("theirs").approved
+
+
+# --- what we make -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def umask(bits: int) -> Iterator[None]:
+    before = os.umask(bits)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def test_every_folder_and_file_that_a_call_leaves_is_its_owners_alone_whatever_the_umask(home: Home, cli: Cli) -> None:
+    home.configure(demo=DEMO)
+    before = set(home.home.rglob("*"))
+    with umask(0):
+        assert cli("call", "--allow", "demo.*", "demo.echo", "text=hello").code == 0
+    made = [path for path in home.home.rglob("*") if path not in before]
+    assert {path.name for path in made} >= {".local", "state", "mooring", ".cache", "catalog.key"}
+    assert {path.name: oct(mode(path)) for path in made if path.is_dir() and mode(path) != 0o700} == {}
+    assert {path.name: oct(mode(path)) for path in made if path.is_file() and mode(path) != 0o600} == {}
+
+
+def test_folders_that_were_there_before_keep_their_mode(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0o755)
+    files.write(str(tmp_path / "a" / "b" / "c" / "f"), b"x")
+    assert [mode(tmp_path / path) for path in ("a", "a/b", "a/b/c")] == [0o755, 0o700, 0o700]
+
+
+def test_a_umask_that_takes_everything_away_leaves_folders_that_can_be_used(tmp_path: Path) -> None:
+    with umask(0o777):
+        files.write(str(tmp_path / "a" / "b" / "f"), b"x")
+    assert [mode(tmp_path / path) for path in ("a", "a/b")] == [0o700, 0o700]
+
+
+# --- what we believe ----------------------------------------------------------------------------------------
+
+
+@needs_root
+def test_another_users_approvals_are_not_believed_until_they_are_ones_own(home: Home, cli: Cli) -> None:
+    record = approve_theirs(home)
+    os.chown(record, OTHER, OTHER)
+    assert not is_approved(home)
+    refused = cli("call", "--allow", "theirs.*", "theirs.echo", "text=x")
+    assert refused.code == 4
+    listed = cli("mcp", "list")
+    assert "The record of approvals is not believed, because it belongs to another user (nobody)" in listed.err
+    run_fix(listed.err)
+    assert is_approved(home)
+
+
+@pytest.mark.parametrize("bits", [0o666, 0o602, 0o622])
+def test_approvals_that_others_may_write_are_not_believed_until_that_is_fixed(bits: int, home: Home, cli: Cli) -> None:
+    record = approve_theirs(home)
+    record.chmod(bits)
+    assert not is_approved(home)
+    listed = cli("mcp", "list")
+    assert "is not believed, because others may write to it" in listed.err
+    run_fix(listed.err)
+    assert is_approved(home)
+
+
+def test_a_group_of_ones_own_may_write_and_any_other_may_not(home: Home) -> None:
+    record = approve_theirs(home)
+    record.chmod(0o664)
+    assert is_approved(home)
+    if os.getuid() == 0:
+        os.chown(record, -1, OTHER)
+        assert not is_approved(home)
+
+
+@pytest.mark.parametrize("folder", [STATE, "home/.local/state", "home/.local", "home"])
+def test_no_state_is_kept_or_believed_in_a_folder_that_others_may_write_to(folder: str, home: Home, cli: Cli) -> None:
+    approve_theirs(home)
+    (home.folder / folder).chmod(0o777)
+    assert not is_approved(home)
+    listed = cli("mcp", "list")
+    assert f"{home.folder / folder} is a folder that others may write to" in listed.err
+    with pytest.raises(FileError, match="others may write to"):
+        trust.record(home.where, [])
+    run_fix(listed.err)
+    assert is_approved(home)
+
+
+def test_a_sticky_folder_such_as_that_of_temporary_files_is_no_danger(home: Home) -> None:
+    approve_theirs(home)
+    (home.folder / "home").chmod(0o1777)
+    assert is_approved(home)
+
+
+DENY = {"permissions": [{"tool": "mcp__demo__echo", "action": "deny"}]}
+ALLOW = {"permissions": [{"tool": "mcp__demo__*", "action": "allow"}]}
+
+
+def test_settings_that_others_may_write_allow_nothing(home: Home, cli: Cli) -> None:
+    home.configure(demo=DEMO)
+    path = home.write(f"{CONFIG}/settings.json", ALLOW)
+    assert cli("call", "demo.echo", "text=hello").code == 0
+    path.chmod(0o666)
+    refused = cli("call", "demo.echo", "text=hello")
+    assert (refused.code, "settings.json" in refused.err) == (4, True)
+    assert f"chmod go-w {path}" in cli("mcp", "doctor").out
+
+
+def test_denies_that_somebody_removed_from_a_folder_open_to_all_leave_a_doubt(home: Home, cli: Cli) -> None:
+    home.configure(demo=DEMO)
+    path = home.write(f"{CONFIG}/settings.json", DENY)
+    path.parent.chmod(0o777)
+    path.unlink()
+    assert home.inventory().settings.doubts == (str(path),)
+    assert cli("call", "--allow", "demo.*", "demo.echo", "text=hello").code in (0, 4)
+
+
+@pytest.mark.parametrize("name", ["rules.json", "pins"])
+def test_rules_and_pins_that_others_may_write_are_not_believed(name: str, home: Home, cli: Cli) -> None:
+    home.configure(demo=DEMO)
+    assert cli("call", "--allow", "demo.*", "demo.echo", "text=hello").code == 0
+    state = home.folder / STATE
+    record = home.write(f"{STATE}/rules.json", {"version": 1, "projects": {str(home.project): []}})
+    if name == "pins":
+        (record,) = (state / "pins").glob("*.json")
+    record.chmod(0o666)
+    assert f"chmod go-w {record}" in cli("mcp", "doctor").out + cli("mcp", "list").err + cli("mcp", "test", "demo").err
+
+
+def test_our_own_definitions_that_others_may_write_start_nothing(home: Home, cli: Cli) -> None:
+    path = home.write(f"{CONFIG}/mcp.json", {"mcpServers": {"mine": DEMO}})
+    assert "mine" in cli("mcp", "list").out
+    path.chmod(0o666)
+    listed = cli("mcp", "list")
+    assert "mine" not in listed.out
+    assert f"chmod go-w {path}" in listed.err
+
+
+@needs_root
+def test_what_the_administrator_wrote_is_believed_and_an_intruders_folder_is_not(tmp_path: Path) -> None:
+    code = """
+import os, sys, pwd, shlex
+from mooring import files
+from mooring.errors import FileError
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        print(files.read_own(path))
+    except FileError as error:
+        print(error)
+"""
+    folder = Path("/var/tmp") / f"mooring-owner-{os.getpid()}"
+    inner = folder / "theirs" / "mooring"
+    inner.mkdir(parents=True)
+    try:
+        for path in (folder / "root", folder / "foreign", inner / "f"):
+            path.write_text("x")
+        os.chown(folder / "foreign", 1234, 1234)
+        os.chown(folder, OTHER, OTHER)
+        os.chown(folder / "theirs", 1234, 1234)
+        os.chown(inner, OTHER, OTHER)
+        asked = [str(folder / "root"), str(folder / "foreign"), str(inner / "f")]
+        done = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True, check=True)
+        said = done.stdout.splitlines()
+        assert said[0] == "b'x'"
+        assert "is not believed, because it belongs to another user (1234); if it is yours: sudo chown " in said[1]
+        assert "theirs is a folder that belongs to another user (1234)" in said[2]
+    finally:
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+def test_a_path_in_a_command_is_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "a b; touch x"
+    path.write_text("x")
+    path.chmod(0o666)
+    assert f"chmod go-w '{path}'" in refusal(path)
