@@ -22,6 +22,7 @@ from prepared import (
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Answer, MissingValue, No, Question, Yes
+from mooring.core.secret import list_secrets
 from mooring.core.template import Part, Template, TextPart, VariablePart, literal
 from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
@@ -281,7 +282,7 @@ async def test_an_env_file_counts_after_the_entries_own_env(home: Home) -> None:
     entry = {"command": "x", "env": {"A": "entry"}, "envFile": "${workspaceFolder}/.env"}
     made = await started(defined(home, CURSOR, entry), context(home))
     assert (made.env["A"], made.env["B"]) == ("entry", "file")
-    assert made.secrets == ("canary-file",)
+    assert made.secrets == list_secrets(["canary-file"])
 
 
 async def test_an_env_file_that_is_missing_is_reported(home: Home) -> None:

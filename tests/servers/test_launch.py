@@ -13,6 +13,7 @@ from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found
 
 from mooring.actions.approve import list_questions
 from mooring.core.approved import Approved
+from mooring.core.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
@@ -187,7 +188,7 @@ async def test_a_command_that_fails_stops_the_start_where_nothing_can_be_left_ou
         good = replace_args(home, entry, "--token=$(echo canary-fetched)")
         made = await started(good, context(home, guard=guard))
     assert made.argv == ("x", "--token=canary-fetched")
-    assert made.secrets == ("canary-fetched",)
+    assert made.secrets == list_secrets(["canary-fetched"])
     assert "canary" not in repr(made)
 
 
@@ -213,7 +214,7 @@ async def test_the_entrys_own_env_counts_before_the_settings_and_those_before_wh
         "s",
         "canary-environment",
     ]
-    assert made.secrets == ("canary-environment",)
+    assert made.secrets == list_secrets(["canary-environment"])
     assert made.withheld == ()
 
 

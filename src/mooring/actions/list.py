@@ -1,7 +1,7 @@
 """`list`: one row for each name, in the shape that the command line promises to other programs."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from mooring.core.approved import Standing, is_in_force
 from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
-from mooring.core.secret import hide_in_url
+from mooring.core.secret import hide_in_arguments, hide_in_url
 from mooring.core.template import Template
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
@@ -140,14 +140,20 @@ def describe_source(origin: Origin) -> RowSource:
 
 
 def split_target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
-    """Command, arguments and address as written, except for a password in the address."""
+    """Command, arguments and address as written, without the secrets in them."""
     if isinstance(config, Broken):
         return None, (), None
     match config.connection:
         case Stdio(command, args):
-            return command.text, tuple(arg.text for arg in args), None
+            return command.text, _hide_secrets(args), None
         case Http(url):
             return None, (), hide_in_url(url.text)
+
+
+def _hide_secrets(args: Sequence[Template]) -> tuple[str, ...]:
+    """The arguments as written, without the secrets among them; a placeholder is only the name of one."""
+    hidden = hide_in_arguments([arg.text for arg in args])
+    return tuple(arg.text if arg.plain is None else shown for arg, shown in zip(args, hidden, strict=True))
 
 
 def _describe_proposal(definition: RankedDefinition) -> Proposal:

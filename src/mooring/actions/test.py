@@ -88,6 +88,7 @@ async def _try(server: Server, show: Callable[[Step], None], where: Where, secon
     trial = _Trial(server.config, show)
 
     def show_values(ready: Launch | Endpoint) -> None:
+        trial.redact = ready.redact
         trial.finish("values", " ".join(map(str, ready.omitted)))
 
     try:
@@ -98,7 +99,7 @@ async def _try(server: Server, show: Callable[[Step], None], where: Where, secon
             if session.era == "handshake":
                 trial.finish("ping", await _ping(session))
             held, _ = pins.check_tools(where, server.approved, session.tools.items)
-            found = _describe_session(session, len(held.names))
+            found = _describe_session(session, len(held.names), trial.redact)
     except ServerError as error:
         trial.show_failure(error)
         raise
@@ -124,6 +125,8 @@ class _Trial:
 
     def __init__(self, config: ServerConfig, show: Callable[[Step], None]) -> None:
         self._show = show
+        self.redact: Callable[[str], str] = str
+        """Strikes out what the server was given and may repeat, once that is known."""
         self._since = perf_counter()
         self._passed: list[tuple[StepName, float]] = []
         self._details: dict[StepName, str] = {}
@@ -135,7 +138,7 @@ class _Trial:
     def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
         """Show a step that ended now, or at the given time."""
         at = at or perf_counter()
-        self._show(Step(step, ok, at - self._since, detail))
+        self._show(Step(step, ok, at - self._since, self.redact(detail)))
         self._since = at
 
     def add_stage(self, stage: Stage) -> None:
@@ -188,12 +191,12 @@ def _choose_limits(server: Server, seconds: float | None) -> Limits:
     return server.limits
 
 
-def _describe_session(session: Session, held: int) -> Found:
+def _describe_session(session: Session, held: int, redact: Callable[[str], str]) -> Found:
     info = session.hello.server_info
     return Found(
         protocol_version=session.hello.protocol_version,
         era=session.era,
-        server_info={"name": info.name, "version": info.version},
+        server_info={"name": redact(info.name), "version": redact(info.version)},
         tools=len(session.tools.items),
         rejected=len(session.tools.rejected),
         held=held,

@@ -17,12 +17,18 @@ class Offering:
     """The last known tools, resources and prompts of a server, perhaps from long ago."""
 
     def __init__(
-        self, server: str, offer: Offer | None, emit: Callable[[Event], None], remember: Callable[[Offer], None]
+        self,
+        server: str,
+        offer: Offer | None,
+        emit: Callable[[Event], None],
+        remember: Callable[[Offer], None],
+        redact: Callable[[str], str],
     ) -> None:
         self.offer = offer
         self._server = server
         self._emit = emit
         self._remember = remember
+        self._redact = redact
         self._changed: set[ListName] = set()
 
     @property
@@ -73,6 +79,8 @@ class Offering:
 
     def _take_tools(self, offer: Offer) -> None:
         """Replace the offer, and announce which tools came, went or changed."""
+        if offer.tools.note:  # it may quote the error that the server answered with
+            offer = replace(offer, tools=replace(offer.tools, note=self._redact(offer.tools.note)))
         before = {tool.name: tool for tool in self.tools}
         after = {tool.name: tool for tool in offer.tools.items}
         self.offer = offer

@@ -19,7 +19,7 @@ from mooring.core.failure import Failure
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
-from mooring.core.secret import redact_error
+from mooring.core.secret import redact, redact_error
 from mooring.core.status import Status
 from mooring.core.tool import Tool
 from mooring.errors import (
@@ -39,6 +39,7 @@ from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
+from mooring.wire.session.answers import redact_result
 from mooring.wire.session.client import Client, ListName, Root
 from mooring.wire.session.session import Session
 
@@ -57,7 +58,9 @@ class Server:
         self.approved = approved
         self.origin = describe_origin(approved.config)
         """Where its definition comes from, in words."""
-        self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer)
+        self.offering = Offering(
+            approved.name, offer, shared.owner.emit, self._keep_offer, lambda text: redact(text, self._secrets)
+        )
         self.limits: Limits = resolve_limits(approved.config, shared.defaults.limits)
         self._shared = shared
         self._loop = asyncio.get_running_loop()
@@ -196,15 +199,15 @@ class Server:
         connect_timeout = timeout = timeout or self.limits.call
         if timeout is UNHURRIED:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
+        report = self._redact_progress(on_progress) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
             if (session := supervisor.session) is not None:
                 try:
-                    return await session.call_tool(
-                        tool, arguments, within=timeout, on_progress=on_progress or _ignore_progress, meta=meta
-                    )
+                    result = await session.call_tool(tool, arguments, within=timeout, on_progress=report, meta=meta)
+                    return self._redact_failure(result) if result.is_error else result
                 except _CONNECTION_LOST as error:
                     # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
                     # notified that a call was canceled, and the next call meets a closed pipe.
@@ -212,9 +215,8 @@ class Server:
                     if error.may_have_run and not repeatable:
                         raise
                     lost = error
-            return await self._connect_and_call(
-                tool, arguments, timeout, connect_timeout, on_progress or _ignore_progress, meta, verify
-            )
+            result = await self._connect_and_call(tool, arguments, timeout, connect_timeout, report, meta, verify)
+            return self._redact_failure(result) if result.is_error else result
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
             raise self._redact(lost if lost is not None and lost.may_have_run else error) from None
@@ -284,6 +286,18 @@ class Server:
         """The same error, without the secrets that the server was given and may have repeated."""
         redact_error(error, self._secrets)
         return error
+
+    def _redact_failure(self, result: Result) -> Result:
+        """The same failure of a tool, without the secrets that the server was given."""
+        return redact_result(result, self._secrets) if self._secrets else result
+
+    def _redact_progress(self, on_progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+        def report(step: Progress) -> None:
+            if step.message and self._secrets:
+                step = replace(step, message=redact(step.message, self._secrets))
+            on_progress(step)
+
+        return report
 
     # --- for its supervisor ---------------------------------------------------------------------------------------
 

@@ -8,13 +8,13 @@ recorded, so that a failed start can name it.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from time import monotonic
 
 from msgspec import Struct
 
-from mooring.core.secret import is_secret, list_secrets, redact
+from mooring.core.secret import find_in_arguments, is_secret, list_secrets, redact
 from mooring.core.where import Where
 
 
@@ -58,10 +58,12 @@ def make_launch(
     env: Mapping[str, str] | None = None,
     pass_env: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
+    secrets: Iterable[str] = (),
 ) -> Launch:
     """How to start a program for a person (`own`) or for a project, in a folder.
 
-    `settings` is what the person's settings add for every program; the definition's own `env` wins over it.
+    `settings` is what the person's settings add for every program; the definition's own `env` wins over it. `secrets`
+    are values in it that are known to be secret; what looks like one besides is found here.
     """
     added = settings or {}
     inherited = {name: value for name, value in where.env.items() if _is_inherited(name, value, own)}
@@ -70,8 +72,9 @@ def make_launch(
     given = {**inherited, **named}
     given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
     withheld = tuple(sorted(name for name in where.env if name not in given))
-    secrets = list_secrets(value for name, value in named.items() if is_secret(name, value))
-    return Launch(tuple(argv), given, cwd, withheld, secrets)
+    named_secrets = (value for name, value in named.items() if is_secret(name, value))
+    hidden = list_secrets((*secrets, *named_secrets, *find_in_arguments(argv[1:])))
+    return Launch(tuple(argv), given, cwd, withheld, hidden)
 
 
 # --- which variables are inherited --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Ask
-from mooring.core.secret import is_secret, is_secret_in_query, list_secrets, redact
+from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
@@ -151,12 +151,12 @@ async def _prepare_program(
         env={**file_env, **env},
         pass_env=stdio.pass_env,
         settings=context.env,
+        secrets=placeholders.secrets,
     )
     for name in stdio.pass_env:
         if name not in launch.env:
             placeholders.omit(f"passEnv.{name}", "is not set")
-    secrets = list_secrets((*launch.secrets, *placeholders.secrets))
-    launch = replace(launch, secrets=secrets, omitted=tuple(placeholders.omitted))
+    launch = replace(launch, omitted=tuple(placeholders.omitted))
     return isolate(launch, approved, context.where)
 
 
@@ -196,7 +196,8 @@ async def _prepare_endpoint(
     if http.headers_helper:
         newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
         headers = _merge_headers(headers, newer)
-    secrets = list_secrets((*placeholders.secrets, *_secrets_in_headers(headers), *_secrets_in_url(url)))
+    in_headers = (value for name, value in headers.items() if is_secret(name, value))
+    secrets = list_secrets((*placeholders.secrets, *in_headers, *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
     return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted))
 
@@ -233,21 +234,10 @@ def _merge_headers(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict
     return {**kept, **newer}
 
 
-def _secrets_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    for name, value in headers.items():
-        if is_secret(name, value):
-            yield value
-            yield value.rpartition(" ")[2]  # the token after `Bearer`, which a server may repeat alone
-
-
 def _secrets_in_url(url: str) -> Iterator[str]:
-    from urllib.parse import parse_qsl, urlsplit  # lazy: only definitions with a URL need it
+    """The secrets in an address, as they are written there and as the server reads them."""
+    from urllib.parse import unquote  # lazy: only definitions with a URL need it
 
-    try:
-        parts = urlsplit(url)
-        yield parts.password or ""
-        for name, value in parse_qsl(parts.query):
-            if is_secret_in_query(name):
-                yield value
-    except ValueError:
-        return
+    for secret in find_in_url(url):
+        yield secret
+        yield unquote(secret)

@@ -1,13 +1,15 @@
 """Reads answers into values: the usual shape in one pass, and any other block by block, so that none is lost."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from msgspec import DecodeError, Raw, Struct
-from msgspec.json import Decoder
+from msgspec.json import Decoder, encode
 
 from mooring.core.content import Block, Known, Other, ResourceContents
-from mooring.core.raw import ABSENT, read_as
+from mooring.core.raw import ABSENT, read, read_as
 from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
+from mooring.core.secret import redact, redact_data
 from mooring.errors import ProtocolError
 
 T = TypeVar("T")
@@ -53,6 +55,8 @@ _contents = Decoder(_Contents)
 _completed = Decoder(_Completed)
 _blocks = Decoder(list[Raw])
 _NO_BLOCKS = Raw(b"[]")
+_LARGEST_SEARCHED = 256 * 1024
+"""Bytes of a result in which every value is searched for secrets; that takes up to 20 ms."""
 
 
 def keep_raw(server: str, about: str, raw: Raw) -> Raw:
@@ -72,6 +76,27 @@ def read_result(server: str, tool: str, raw: Raw) -> Result:
     except (DecodeError, UnicodeDecodeError, RecursionError):
         return _read_unusual_result(server, tool, raw)
     return Result(answer.content, answer.is_error, raw, answer.structured_content, server, tool)
+
+
+def redact_result(result: Result, secrets: Sequence[str]) -> Result:
+    """The same result without secrets: tools that fail quote the request or the settings that they failed with."""
+    if len(result.raw) > _LARGEST_SEARCHED:
+        return _as_redacted_text(result, secrets)
+    try:
+        data = read(result.raw)
+        redacted = redact_data(data, secrets)
+    except (DecodeError, RecursionError):
+        return _as_redacted_text(result, secrets)
+    if redacted == data:
+        return result
+    return read_result(result.server, result.tool, Raw(encode(redacted)))
+
+
+def _as_redacted_text(result: Result, secrets: Sequence[str]) -> Result:
+    """The text alone, which takes one pass however many values the result has."""
+    text = redact(result.text, secrets)
+    raw = Raw(encode({"content": [{"type": "text", "text": text}], "isError": result.is_error}))
+    return read_result(result.server, result.tool, raw)
 
 
 def read_prompt(server: str, prompt: str, raw: Raw) -> FilledPrompt:
