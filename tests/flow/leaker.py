@@ -47,11 +47,12 @@ FORMS = {
 
 
 def tell(form):
-    return " | ".join(FORMS[form](value) for value in known())
+    wanted = FORMS if form == "all" else [form]
+    return " | ".join(FORMS[each](value) for each in wanted for value in known())
 
 
 def tell_all():
-    return " | ".join(map(tell, FORMS))
+    return tell("all")
 
 
 def call(key, params):

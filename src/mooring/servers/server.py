@@ -4,12 +4,13 @@ Its supervisor keeps it connected; nothing here opens or closes a connection its
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import inf
 from time import time
 from typing import Any, TypeVar
 
+from msgspec import json
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
@@ -362,7 +363,9 @@ class Server:
         self._secrets = ready.secrets
 
     def _keep_offer(self, offer: Offer) -> None:
-        self._shared.owner.keep_offer(self.approved, offer)
+        # An offer that repeats a secret, in a description or the server's own name, must not get onto the disk.
+        if not _repeats(offer, self._secrets):
+            self._shared.owner.keep_offer(self.approved, offer)
 
     def _on_list_changed(self, kind: ListName) -> None:
         self.offering.mark_changed(kind)
@@ -379,6 +382,17 @@ def describe_origin(config: ServerConfig) -> str:
     if origin.path is None:
         return f"{origin.tool}, {origin.scope}"
     return f"{origin.tool}: {origin.path}"
+
+
+def _repeats(offer: Offer, secrets: Sequence[str]) -> bool:
+    """Whether a server's offer holds one of the secrets that the server was given."""
+    if not secrets:
+        return False
+    try:
+        text = json.encode(offer).decode(errors="replace")
+    except (TypeError, ValueError, RecursionError):
+        return True  # it could not be kept either
+    return any(secret in text for secret in secrets)
 
 
 def _ignore_progress(step: Progress) -> None:
