@@ -222,7 +222,8 @@ def _hide_argument(before: str, argument: str) -> str:
 
 
 def _find_in_argument(before: str, argument: str) -> Iterator[str]:
-    assigned = re.fullmatch(_ASSIGNMENT, argument)
+    # Ordinary arguments need no pattern: a listing would compile each for nothing.
+    assigned = re.fullmatch(_ASSIGNMENT, argument) if "=" in argument or ":" in argument else None
     if "://" in argument:
         yield from find_in_url(argument)
     elif _is_secret_option(before) and not argument.startswith("-"):
@@ -238,7 +239,8 @@ def _find_in_argument(before: str, argument: str) -> Iterator[str]:
 
 
 def _is_secret_option(word: str) -> bool:
-    return word.startswith("-") and "=" not in word and is_secret_name(word.lstrip("-"))
+    is_word = word.startswith("-") and len(word) > len("-x") and "=" not in word
+    return is_word and is_secret_name(word.lstrip("-"))
 
 
 # --- striking out ---------------------------------------------------------------------------------------------------
