@@ -208,7 +208,7 @@ def make_private_folder(path: str) -> None:
         FileError: it cannot be made, or is a link, or another user can write to it.
     """
     with _errors_of(path):
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        make_folder(path)
         status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
         raise FileError(path, "is not a folder: remove it")
