@@ -1,7 +1,7 @@
 """Turns the words of a command line into the arguments of a tool, guided by its schema."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mooring import files
@@ -33,13 +33,18 @@ def parse_arguments(words: Sequence[str], schema: Mapping[str, Any], text: str |
     return arguments
 
 
-def build_arguments(server: str, tool: Tool, words: Sequence[str], text: str | None = None) -> dict[str, Any]:
+def build_arguments(
+    server: str, tool: Tool, words: Sequence[str], text: str | None = None, *, warn: Callable[[str], None]
+) -> dict[str, Any]:
     """Parse the arguments of one call and check them against the tool's schema, before anything is sent.
+
+    If they cannot be checked, `warn` is told why, and they are sent as they are.
 
     Raises: as `parse_arguments`; BadArguments where they do not fit the schema.
     """
     arguments = parse_arguments(words, tool.schema, text)
-    check(server, tool, arguments)
+    if note := check(server, tool, arguments):
+        warn(note)
     return arguments
 
 

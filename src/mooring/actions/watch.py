@@ -25,13 +25,14 @@ async def watch(
     tell: Callable[[Updated], None],
     deadline: Deadline,
     *,
+    warn: Callable[[str], None],
     interval: float | None = None,
     count: int | None = None,
 ) -> None:
     """Report each change of a resource, named by its address, or of a tool's answer; at most `count` of them.
 
     A resource is watched as its server allows; with an `interval`, it is read every so many seconds. When the
-    deadline passes, the watch ends.
+    deadline passes, the watch ends. `warn` is told if a tool's arguments could not be checked.
 
     Raises:
         TimedOut: the server was not connected in time, or the deadline passed while it was watched.
@@ -46,7 +47,7 @@ async def watch(
     changes = 0
     try:
         async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
-            watched = await _start_watch(host, server, target, words, interval)
+            watched = await _start_watch(host, server, target, words, interval, warn)
             async for event in _filter_events(events, watched):
                 tell(event)
                 if event.ended:
@@ -71,10 +72,12 @@ def _make_timeout(server: str, target: str, seconds: float, changes: int) -> Tim
     return error
 
 
-async def _start_watch(host: Host, server: str, target: str, words: Sequence[str], interval: float | None) -> Watch:
+async def _start_watch(
+    host: Host, server: str, target: str, words: Sequence[str], interval: float | None, warn: Callable[[str], None]
+) -> Watch:
     if not _ADDRESS.match(target):
         entry = await host.find(f"{host.find_name(server)}.{target}")
-        arguments = build_arguments(entry.server, entry.definition, words)
+        arguments = build_arguments(entry.server, entry.definition, words, warn=warn)
         return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:
         raise ConfigError(f"{target} is the address of a resource; only tools take arguments.")

@@ -59,7 +59,7 @@ def command(
     name = f"{setup.adhoc_name}.{tool}" if setup.adhoc_name else tool
 
     def fill(owner: str, found: Tool) -> Mapping[str, Any]:
-        return build_arguments(owner, found, words, given)
+        return build_arguments(owner, found, words, given, warn=ticker.warn)
 
     async def work(host: Host, deadline: Deadline) -> bool:
         result = await call(host, name, fill, ticker, deadline)

@@ -43,6 +43,11 @@ class Ticker:
             self._draw("")
         self._drawn = False
 
+    def warn(self, text: str) -> None:
+        """Print a warning on a line of its own."""
+        self.clear()
+        click.echo(f"Warning: {safe(text)}", err=True)
+
     def on_connected(self) -> None:
         """End the notice about the start."""
         self._starting.cancel()

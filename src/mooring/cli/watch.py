@@ -44,7 +44,9 @@ def command(
     with Ticker(options, label_server(server, name)) as ticker:
         run_with_host(
             setup,
-            lambda host, deadline: watch(host, name, target, arguments, tell, deadline, interval=interval, count=count),
+            lambda host, deadline: watch(
+                host, name, target, arguments, tell, deadline, warn=ticker.warn, interval=interval, count=count
+            ),
             named=name,
         )
 

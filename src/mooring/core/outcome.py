@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True):
     continues: str | None = None
     """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()
-    """How the arguments were read, wherever that differs from how they were written."""
+    """How the arguments were read, wherever that differs from how they were written, or why they were not checked."""
 
     @property
     def text(self) -> str:

@@ -314,9 +314,7 @@ class Registry:
     def _fit_arguments(self, tool: ModelTool, arguments: Arguments) -> tuple[Arguments, tuple[str, ...]]:
         """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
         form = self._forms.setdefault(tool.name, ArgumentForm(tool.definition))
-        repaired, notes = form.repair(arguments)
-        form.check(tool.server or "Mooring", repaired)
-        return repaired, notes
+        return form.fit(tool.server or "Mooring", arguments)
 
     def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
         """Report a cancelled call, or an agent's own tool that raised what no tool should."""

@@ -13,6 +13,8 @@ _SAYS_NOTHING = frozenset(
 """Keywords that no value can fail. `format` is one of them: the library is told not to validate formats either."""
 _OF_AN_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _OF_A_FIELD = frozenset({"type", "enum", "items"})
+_MAX_DEPTH = 8
+"""Lists within lists; deeper ones are no longer plain."""
 _PYTHON_TYPES = {
     "string": frozenset({str}),
     "integer": frozenset({int}),
@@ -85,12 +87,12 @@ def _read_property(schema: Any) -> _Field | None:
     return _read_field(schema) or _UNSURE
 
 
-def _read_field(schema: Any) -> _Field | None:
+def _read_field(schema: Any, depth: int = 0) -> _Field | None:
     """The field that a schema describes; `None` if it says more than a field can."""
     if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - _OF_A_FIELD:
         return None
     if schema.get("type") == "array":
-        return _read_list(schema)
+        return _read_list(schema, depth + 1) if depth < _MAX_DEPTH else None
     types = _read_types(schema.get("type"))
     if types is None or "items" in schema:
         return None
@@ -102,12 +104,12 @@ def _read_field(schema: Any) -> _Field | None:
     return _Field(frozenset({str}), frozenset(values))
 
 
-def _read_list(schema: dict[str, Any]) -> _Field | None:
+def _read_list(schema: dict[str, Any], depth: int) -> _Field | None:
     if schema.get("enum") is not None:
         return None
     if "items" not in schema:
         return _Field(frozenset({list}))
-    items = _read_field(schema["items"])
+    items = _read_field(schema["items"], depth)
     return None if items is None else _Field(frozenset({list}), items=items)
 
 

@@ -17,8 +17,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
 
+from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.flatten import Flattener
 from mooring.tools.schema.gemini import GeminiConverter
+from mooring.tools.schema.graph import TooLarge
 from mooring.tools.schema.loss import Loss, Losses
 from mooring.tools.schema.narrow import NEVER, NotExpressible
 from mooring.tools.schema.shape import resolve_reference, without
@@ -71,7 +73,14 @@ class AdaptedSchema(Struct, frozen=True):
 
 
 def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
-    """`schema` as `provider` takes it: the same object if there is nothing to change."""
+    """`schema` as `provider` takes it: the same object if there is nothing to change.
+
+    One that is too large to be worked through in time becomes one that allows any object.
+    """
+    try:
+        SchemaBound(schema)
+    except TooLarge as error:
+        return AdaptedSchema({"type": "object", "properties": {}}, (Loss("", f"all of it: {error}"),))
     match provider:
         case "anthropic" | "openai":
             return _adapt(schema, provider, _convert_loosely)

@@ -26,6 +26,8 @@ class Shape:
     def __init__(self, root: Any) -> None:
         self.root = root
         self._types_behind: dict[str, frozenset[str]] = {}
+        self._types_known: dict[int, tuple[Any, frozenset[str]]] = {}
+        """By the schema's identity; the schema is kept, so that its identity stays its own."""
 
     def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
         """The types that `schema` may allow; all of them if it doesn't say."""
@@ -33,6 +35,12 @@ class Shape:
             return frozenset()
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
             return ALL
+        # Each is looked at once: a server can write one that thousands of others refer to.
+        if id(schema) not in self._types_known:
+            self._types_known[id(schema)] = schema, self._find_types(schema, depth)
+        return self._types_known[id(schema)][1]
+
+    def _find_types(self, schema: Mapping[str, Any], depth: int) -> frozenset[str]:
         found = _stated_types(schema) & self._types_of_reference(schema.get("$ref"), depth)
         for key in UNIONS:
             branches = as_list(schema.get(key))
@@ -47,7 +55,8 @@ class Shape:
         schemas = [self.root]
         for step in path:
             faces = chain.from_iterable(map(self._faces, schemas))
-            schemas = [found for face in islice(faces, _MAX_FACES) for found in _take_step(face, step)]
+            found = [schema for face in islice(faces, _MAX_FACES) for schema in _take_step(face, step)]
+            schemas = list({id(schema): schema for schema in found}.values())
         return schemas
 
     def types_at(self, path: Path) -> frozenset[str]:

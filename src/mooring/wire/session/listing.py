@@ -9,6 +9,7 @@ from msgspec.json import Decoder
 from mooring.core.limits import Limits
 from mooring.core.raw import ABSENT, read, read_as
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
+from mooring.core.units import MIB
 from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import METHOD_NOT_FOUND
 
@@ -37,6 +38,9 @@ def _tool_flaw(tool: Tool) -> str:
     # Only its first character is looked at: a schema stays unread until somebody needs it.
     if not bytes(tool.input_schema).lstrip().startswith(b"{"):
         return "its inputSchema is not an object"
+    # To read 16 MiB of schema would hold up everybody for a second, and no model could take it in.
+    if len(bytes(tool.input_schema)) > MIB:
+        return "its inputSchema is larger than 1 MiB"
     return ""
 
 

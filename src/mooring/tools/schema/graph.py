@@ -1,0 +1,242 @@
+"""A schema as a graph: which schemas apply to the same value as another one, which to the values within it.
+
+References are edges, so a schema of two kilobytes that comes to millions of schemas when it is written out is still a
+small graph. What cannot be told apart is counted in full: the graph never says less than a check would do.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mooring.tools.schema.pattern import weigh_pattern
+from mooring.tools.schema.shape import as_list, resolve_reference
+
+MAX_NODES = 1000
+"""How many schemas one may hold; of 1,500 tools of published servers the largest has 543."""
+MAX_VALUES = 40_000
+"""How many values of any kind it may hold."""
+MAX_DEPTH = 100
+"""How deep they may be nested, in the text or by references; the library would overflow the stack, and we would die."""
+MAX_STATES = 20_000
+"""How many states all patterns may have together: half a microsecond each to compile."""
+
+_MAX_TARGETS = 16
+"""How many places a reference may lead to; all of them are followed."""
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_SAME_VALUE = ("allOf", "not", "if", "then", "else")
+_UNIONS = ("anyOf", "oneOf")
+_WITHIN = (
+    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems",
+    "additionalProperties", "unevaluatedProperties",
+)  # fmt: skip
+_MAPS_OF_SAME_VALUE = ("dependentSchemas", "dependencies")
+_VALUES = ("enum", "const")
+_LISTS_OF_NAMES = ("dependentRequired", "dependencies")
+_SILENT = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "$schema", "$id"}
+    | {"$comment", "$defs", "definitions", "$anchor", "$ref", "allOf", "if", "then", "else", "properties", "items"}
+    | {"prefixItems", "patternProperties", "required", "dependentRequired", "dependentSchemas"}
+)
+"""Keywords that report no error of their own; names that are missing are counted one by one."""
+_PUBLIC = "json-schema.org/"
+_WEIGHT_OF_PUBLIC = 500
+"""How many schemas the published meta-schemas have together; the library knows them without fetching."""
+
+
+class TooLarge(Exception):
+    """The schema is larger than can be checked in time; the message says in what way."""
+
+
+class SchemaNode:
+    """One schema: its own work, and the numbers of the nodes that it applies besides."""
+
+    def __init__(self) -> None:
+        self.work = 1
+        """How many comparisons its own keywords make with one value."""
+        self.errors = 0
+        """How many errors they can report of one value."""
+        self.repeats = 0
+        """How many values of the schema each of those errors repeats."""
+        self.matching = 0
+        """What its patterns take at most for each character."""
+        self.same: list[int] = []
+        """Applied to the same value."""
+        self.unions: list[int] = []
+        """Applied to the same value as alternatives: their errors are kept within one error."""
+        self.named: list[tuple[str, int]] = []
+        """Applied to the property of that name."""
+        self.within: list[int] = []
+        """Applied to every item or property."""
+        self.names: list[int] = []
+        """Applied to the name of every property."""
+        self.applied: list[int] = []
+        """All that may apply to the same value."""
+        self.descended: list[int] = []
+        """All that may apply to a value within."""
+
+
+class SchemaGraph:
+    """The nodes of one schema; the root comes first.
+
+    Raises:
+        TooLarge: it has too many schemas, or they are nested too deeply.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.nodes: list[SchemaNode] = []
+        self._root = root
+        self._numbers: dict[int, int] = {}
+        """The number of each schema's node, by the schema's identity."""
+        self._waiting: list[tuple[Any, SchemaNode]] = []
+        self._resources = [root]
+        """The schemas that references may start from."""
+        self._anchors: dict[str, list[Any]] = {}
+        self._targets: dict[str, list[int]] = {}
+        """The numbers of the nodes that each reference may lead to."""
+        self._states = 0
+        """How many states all patterns have."""
+        self._find_anchors()
+        self._add(root)
+        while self._waiting:
+            self._read(*self._waiting.pop())
+
+    def _find_anchors(self) -> None:
+        for part in _walk_objects(self._root):
+            for key in ("$anchor", "$dynamicAnchor", "$id", "id"):
+                name = part.get(key)
+                if not isinstance(name, str):
+                    continue
+                self._anchors.setdefault(name.removeprefix("#"), []).append(part)
+                if key in ("$id", "id") and part is not self._root:
+                    self._resources.append(part)
+        most_alike = max(map(len, self._anchors.values()), default=0)
+        if max(most_alike, len(self._resources)) > _MAX_TARGETS:
+            raise TooLarge("too many parts of it go by names of their own")
+
+    def _add(self, schema: Any) -> int:
+        number = self._numbers.get(id(schema))
+        if number is not None and isinstance(schema, dict):
+            return number
+        if len(self.nodes) == MAX_NODES:
+            raise TooLarge(f"it comes to more than {MAX_NODES} schemas")
+        number = self._numbers[id(schema)] = len(self.nodes)
+        self.nodes.append(SchemaNode())
+        if isinstance(schema, dict):
+            self._waiting.append((schema, self.nodes[number]))
+        else:
+            self.nodes[number].errors = 1  # `false` refuses everything
+        return number
+
+    def _read(self, schema: dict[str, Any], node: SchemaNode) -> None:
+        node.work += len(schema)
+        node.errors = len(schema.keys() - _SILENT)
+        self._read_values(schema, node)
+        for key, value in schema.items():
+            if key in _SAME_VALUE:
+                node.same += map(self._add, _as_schemas(value))
+            elif key in _UNIONS:
+                node.unions += map(self._add, as_list(value))
+            elif key in _WITHIN:
+                node.within += map(self._add, _as_schemas(value))
+            elif key == "properties":
+                node.named += [(name, self._add(each)) for name, each in _as_map(value).items()]
+            elif key == "propertyNames":
+                node.names.append(self._add(value))
+            elif key in _MAPS_OF_SAME_VALUE:
+                node.same += [self._add(each) for each in _as_map(value).values() if not isinstance(each, list)]
+            elif key in _REFERENCES:
+                self._read_reference(value, node)
+        self._read_patterns(schema, node)
+        node.applied = node.same + node.unions
+        node.descended = [number for _, number in node.named] + node.within + node.names
+
+    def _read_values(self, schema: dict[str, Any], node: SchemaNode) -> None:
+        """Count what the keywords that list values or names compare, and what their errors repeat."""
+        required = len(as_list(schema.get("required")))
+        for key in _LISTS_OF_NAMES:
+            required += sum(len(as_list(names)) for names in _as_map(schema.get(key)).values())
+        node.work += required
+        node.errors += required
+        node.repeats = sum(_count_values(schema[key]) for key in _VALUES if key in schema)
+        node.work += node.repeats
+
+    def _read_patterns(self, schema: dict[str, Any], node: SchemaNode) -> None:
+        if "pattern" not in schema and "patternProperties" not in schema:
+            return
+        by_pattern = _as_map(schema.get("patternProperties"))
+        node.within += [self._add(each) for each in by_pattern.values()]
+        pattern = schema.get("pattern")
+        patterns = [*by_pattern, *([pattern] if isinstance(pattern, str) else [])]
+        for each in patterns:
+            weight = weigh_pattern(each)
+            node.matching += weight.matching
+            self._states += weight.states
+        if self._states > MAX_STATES:
+            raise TooLarge("its patterns are too large")
+
+    def _read_reference(self, ref: Any, node: SchemaNode) -> None:
+        if not isinstance(ref, str):
+            return
+        if _PUBLIC in ref:
+            node.work += _WEIGHT_OF_PUBLIC
+        if ref not in self._targets:
+            # Where it leads may depend on how it was reached: all places that it can lead to are counted.
+            targets = {id(target): target for target in self._find_targets(ref)}
+            self._targets[ref] = list(map(self._add, targets.values()))
+        node.same += self._targets[ref]
+
+    def _find_targets(self, ref: str) -> Iterator[Any]:
+        address, _, fragment = ref.partition("#")
+        if fragment and not fragment.startswith("/"):
+            yield from self._anchors.get(fragment, ())
+            return
+        for resource in self._resources:
+            found = resolve_reference(resource, f"#{fragment}")
+            if isinstance(found, dict):
+                yield found
+        yield from self._anchors.get(address, ()) if address else ()
+
+
+def _walk_objects(root: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a schema, wherever it is.
+
+    Raises: TooLarge if there are too many, or they are nested too deeply.
+    """
+    level = [root]
+    depth = count = 0
+    while level:
+        depth += 1
+        count += len(level)
+        if count > MAX_VALUES:
+            raise TooLarge(f"it holds more than {MAX_VALUES} values")
+        # A schema within a schema takes two levels of JSON, as in `{"properties": {"a": …}}`.
+        if depth > 2 * MAX_DEPTH:
+            raise TooLarge("it is nested too deeply")
+        deeper: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                yield part
+                deeper += part.values()
+            elif isinstance(part, list):
+                deeper += part
+        level = deeper
+
+
+def _as_schemas(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _as_map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count_values(value: Any) -> int:
+    count = 0
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        count += 1
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return count
