@@ -13,6 +13,7 @@ from msgspec import Raw
 from tests.faults.table import Meter, rss
 
 from bombs import bombs, nest_objects
+from mooring.chat.field import read_fields
 from mooring.core.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm
@@ -114,6 +115,14 @@ def test_no_schema_takes_long_to_adapt(name: str) -> None:
             took.append(time.process_time() - began)
         assert min(took) < STALL
         assert len(json.dumps(made.schema)) < 1_000_000
+
+
+@pytest.mark.parametrize("name", BOMBS[10])
+def test_no_schema_takes_long_to_make_a_form_of(name: str) -> None:
+    began = time.process_time()
+    fields = read_fields(BOMBS[10][name].schema)
+    assert time.process_time() - began < 2 * STALL
+    assert len(fields) <= 100
 
 
 async def test_the_loop_goes_on_while_bombs_are_checked() -> None:

@@ -10,6 +10,8 @@ from mooring.core.tool import Tool
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
+from mooring.tools.schema.bound import SchemaBound
+from mooring.tools.schema.graph import TooLarge
 from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
 
 _TYPE_NAMES = {
@@ -29,6 +31,8 @@ _SWITCHES = {
 _SHARED = ("$schema", "$defs", "definitions")
 _MOST_DIGITS = 9
 LONGEST_DESCRIPTION = 200
+MOST_FIELDS = 100
+"""How many fields are asked for one by one."""
 MOST_KEYS = 8
 """How many keys of an object are shown."""
 
@@ -161,11 +165,28 @@ def _describe_types(types: frozenset[str]) -> str:
 
 
 def read_fields(schema: Mapping[str, Any]) -> list[FormField]:
-    """Everything that a form asks for, required fields first."""
+    """Everything that a form asks for, required fields first; one that is too large is asked for as a whole."""
     shape = Shape(schema)
+    names = shape.properties_at(())
+    if len(names) > MOST_FIELDS or _is_too_large(schema):
+        return [make_whole_field()]
     required = set(_list_required(schema))
-    made = [_build_field(shape, name, name in required) for name in shape.properties_at(())]
+    made = [_build_field(shape, name, name in required) for name in names]
     return sorted(made, key=lambda field: not field.required)
+
+
+def make_whole_field() -> FormField:
+    """A field for all of a form at once."""
+    # An array, since only fields that take no object themselves can be given as a whole.
+    return FormField("all of it", frozenset({"array"}), True, "As JSON: {…}")
+
+
+def _is_too_large(schema: Mapping[str, Any]) -> bool:
+    try:
+        SchemaBound(schema)
+    except TooLarge:
+        return True
+    return False
 
 
 def _list_required(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.chat.field import FormField, build_field_form, build_form, read_fields
+from mooring.chat.field import FormField, build_field_form, build_form, make_whole_field, read_fields
 from mooring.chat.plain.terminal import Terminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
@@ -103,8 +103,7 @@ class FormDialog:
     def _start_over(self) -> FormField:
         """A field for all of the form: no single one is wrong."""
         self._values.clear()
-        # An array, since `_take_all` is for fields that take no object themselves.
-        return FormField("all of it", frozenset({"array"}), True, "As JSON: {…}")
+        return make_whole_field()
 
     def _insist(self, field: FormField) -> None:
         empty = ' (an empty text is "")' if "string" in field.types else ""

@@ -16,7 +16,7 @@ UNIONS = ("anyOf", "oneOf")
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
 # Schemas come from servers: references that lead in circles or double at every step must not take forever.
-_MAX_FACES = 256
+_MAX_FACES = 64
 _MAX_DEPTH = 64
 
 
