@@ -121,7 +121,7 @@ class Link:
         left = [child for child in self._children.values() if not child.gone.done()]
         if left:
             roots = [child.pid for child in left if child.pid]
-            kill_leftovers(self._guard.mark, roots, portable=self._guard.portable)
+            kill_leftovers(self._guard, roots)
         for child in left:
             child.on_lost(self.lost())
 

@@ -3,17 +3,25 @@
 import os
 import sys
 
+from .brand import choose_brand
 from .channel import Channel
 from .native import socket
 
+_INHERITED = (
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "__PYVENV_LAUNCHER__",  # to find and be Python
+    "LC_ALL", "LC_CTYPE", "LANG",  # to read the path of our folder
+    "MOORING_TREE",
+)  # fmt: skip
+
 
 class GuardProcess:
-    """A guard that was started and may still be loading: its pid, the host's end of the channel, and its mark."""
+    """A guard that was started and may still be loading: the host's end of the channel, its pid, mark and brand."""
 
-    def __init__(self, pid: int, sock: "socket.socket", mark: str, portable: bool) -> None:
+    def __init__(self, pid: int, sock: "socket.socket", mark: str, brand: int, portable: bool) -> None:
         self.pid = pid
         self.channel = Channel(sock)
         self.mark = mark
+        self.brand = brand
         self.portable = portable
 
 
@@ -25,11 +33,12 @@ def start_guard(*, portable: bool = False) -> GuardProcess:
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     mark = os.urandom(6).hex()
+    brand = 0 if portable else choose_brand()
     try:
         pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", "-c", _program(mark, portable)],
-            os.environ,
+            [sys.executable, "-I", "-S", "-c", _program(mark, brand, portable)],
+            _minimal_environment(),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
@@ -45,15 +54,24 @@ def start_guard(*, portable: bool = False) -> GuardProcess:
         raise
     finally:
         theirs.close()
-    return GuardProcess(pid, ours, mark, portable)
+    return GuardProcess(pid, ours, mark, brand, portable)
 
 
-def _program(mark: str, portable: bool) -> str:
+def _minimal_environment() -> dict[str, str]:
+    """What the interpreter needs to start, and the mark of a guard above this one.
+
+    Every server can read the environment of its parent, so it must not hold what servers are not given. Theirs travel
+    over the channel.
+    """
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+def _program(mark: str, brand: int, portable: bool) -> str:
     """Python code that imports the guard and runs it.
 
     An import uses the cached bytecode; a script named on the command line would be compiled at every start.
     """
     # The folder above `guard`, so that it can be imported without the packages around it.
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    call = f"main({os.getpid()}, {mark!r}, {portable})"
+    call = f"main({os.getpid()}, {mark!r}, {brand}, {portable})"
     return f"import sys; sys.path.append({folder!r}); from guard.main import main; {call}"

@@ -1,33 +1,57 @@
 """The host's part if its guard was killed: to end what the guard had started."""
 
 import os
+import time
 
+from .brand import read_tree_number
 from .native import signal
 from .proc import attempt, environ, processes, session, signal_if
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from .boot import GuardProcess
+
+PATIENCE = 2.0
+"""How many seconds to go after processes that fork as fast as they are killed."""
 
 
-def kill_leftovers(mark: str, roots: "Iterable[int]", *, portable: bool) -> None:
-    """Kill what a dead guard has left: every process of the roots' groups and sessions, and every marked one.
+def kill_leftovers(guard: "GuardProcess", roots: "Iterable[int]") -> None:
+    """Kill what a dead guard has left: all of the roots' groups and sessions, and all that is branded or marked.
 
-    Parents tell nothing any more: what was below the guard was given to another process when it died.
+    Parents tell nothing any more: what was below the guard was given to another process when it died. The host could
+    ask to be that process, but could not tell such a child from one that the program around it has started itself.
     """
     sessions = set(roots)
     for pid in sessions:
         attempt(os.killpg, pid, signal.SIGKILL)
-    if portable or not hasattr(os, "pidfd_open"):
+    if guard.portable or not hasattr(os, "pidfd_open"):
         return
-    needle = mark.encode() + b"-"
+    needle = guard.mark.encode() + b"-"
 
     def belongs(pid: int) -> bool:
-        return session(pid) in sessions or needle in environ(pid)
+        is_branded = guard.brand and read_tree_number(pid, guard.brand)
+        return bool(is_branded) or session(pid) in sessions or needle in environ(pid)
 
+    _kill_all(belongs)
+
+
+def _kill_all(belongs: "Callable[[int], bool]") -> None:
+    """Kill every such process until none is found: one may fork between being listed and being killed."""
+    deadline = time.monotonic() + PATIENCE
+    strangers: set[int] = set()
     killed: set[int] = set()
-    # Until none is found: a process may fork between being listed and being killed.
-    while found := {pid for pid in processes() if pid not in killed and belongs(pid)}:
-        killed |= found
-        for pid in found:
-            signal_if(belongs, pid, signal.SIGKILL)
+    found = True
+    while found and time.monotonic() < deadline:
+        found = False
+        for pid in processes():
+            # Each is looked at once: one that forks and exits at once is hit only if few have to be looked at.
+            if pid in strangers or pid in killed:
+                continue
+            if belongs(pid):
+                signal_if(belongs, pid, signal.SIGKILL)
+                killed.add(pid)
+                found = True
+            else:
+                strangers.add(pid)

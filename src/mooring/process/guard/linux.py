@@ -2,12 +2,13 @@
 
 When a process dies, Linux gives its children to the nearest ancestor that asked to be a sub-reaper: the guard. So
 everything that a server starts stays below the guard, either below that server or as an orphan, a direct child of
-the guard. Two things tell which tree an orphan belongs to: its session, which is the server's unless it left it, and
-the mark in its environment, which it inherited. An orphan that has neither is killed when the guard ends.
+the guard. Three things tell which tree an orphan belongs to: its session, which is the server's unless it left it, its
+brand, and the mark in its environment, which it inherited. An orphan that has none is killed when the guard ends.
 """
 
 import time
 
+from .brand import read_tree_number, set_brand
 from .native import os, signal
 from .proc import attempt, children, environ, group, session, signal_child, with_descendants
 
@@ -26,8 +27,9 @@ class LinuxTracker:
     from being given to an unrelated process.
     """
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, brand: int) -> None:
         self._mark = mark.encode()
+        self._brand = brand
         self._orphans: dict[int, list[int]] = {}
         """The orphans of each tree, by the tree's number."""
         self._unassigned: dict[int, float] = {}
@@ -35,6 +37,10 @@ class LinuxTracker:
 
     def watch_host(self, host: int) -> int:
         return os.pidfd_open(host)
+
+    def prepare(self, number: int) -> None:
+        if self._brand:
+            set_brand(self._brand, number)
 
     def refresh(self, trees: "dict[int, Tree]") -> None:
         roots = {tree.pid: number for number, tree in trees.items()}
@@ -46,7 +52,7 @@ class LinuxTracker:
         self._orphans = {}
         self._unassigned = {}
         for pid in orphans:
-            number = roots.get(session(pid)) or self._marked_number(pid)
+            number = roots.get(session(pid)) or read_tree_number(pid, self._brand) or self._marked_number(pid)
             if number in trees:
                 self._orphans.setdefault(number, []).append(pid)
             elif number:

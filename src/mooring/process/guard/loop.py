@@ -108,6 +108,7 @@ class GuardLoop:
         fds = self._channel.take(3)
         # Appended to what we inherited: a guard below another guard's child still belongs to that tree.
         env[MARK] = b"%b%b-%d;" % (os.environ.get(MARK, b""), self._mark, number)
+        self._tracker.prepare(number)
         try:
             tree = Tree(number, self._start(argv, env, cwd, fds), env, cwd)
         except StartError as error:

@@ -11,11 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tracker import TreeTracker
 
+_PR_SET_PDEATHSIG = 1
+"""From <linux/prctl.h>: the signal that this process gets when its parent dies."""
 _PR_SET_CHILD_SUBREAPER = 36
-"""From <linux/prctl.h>: orphaned descendants become children of this process instead of init's."""
+"""Orphaned descendants become children of this process instead of init's."""
 
 
-def main(host: int, mark: str, portable: bool) -> None:
+def main(host: int, mark: str, brand: int, portable: bool) -> None:
     """Guard the children of `host` until it is gone and they are too."""
     _close_inherited_descriptors()
     os.chdir("/")
@@ -24,7 +26,7 @@ def main(host: int, mark: str, portable: bool) -> None:
         signal.signal(number, signal.SIG_IGN)
     channel = Channel(socket.socket(fileno=0))
     sys.excepthook = lambda kind, error, _: channel.send(("crash", f"{kind.__name__}: {error}"))
-    GuardLoop(channel, _make_tracker(mark, portable), mark).run(host)
+    GuardLoop(channel, _make_tracker(mark, brand, portable), mark).run(host)
     # Skips the interpreter's shutdown: there is nothing left to flush.
     os._exit(0)
 
@@ -37,22 +39,24 @@ def _close_inherited_descriptors() -> None:
             attempt(os.close, fd)  # one of them was opened for the listing itself and is closed already
 
 
-def _make_tracker(mark: str, portable: bool) -> "TreeTracker":
+def _make_tracker(mark: str, brand: int, portable: bool) -> "TreeTracker":
     if portable or not _become_subreaper():
         from .portable import PortableTracker
 
         return PortableTracker()
     from .linux import LinuxTracker
 
-    return LinuxTracker(mark)
+    return LinuxTracker(mark, brand)
 
 
 def _become_subreaper() -> bool:
-    """Have orphans given to us; false where the kernel or this Python cannot."""
+    """Have orphans given to us, and go on when the host dies; false where the kernel or this Python cannot."""
     try:
         import _ctypes  # the ctypes package would take 4 ms more
 
         prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+        # A server can stop the guard. If the host is killed then, the guard has to wake up to do its work.
+        _ctypes.call_function(prctl, (_PR_SET_PDEATHSIG, int(signal.SIGCONT), 0, 0, 0))
         failed = _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     except (ImportError, OSError):
         return False

@@ -19,6 +19,9 @@ class PortableTracker:
     def watch_host(self, host: int) -> None:
         """Only the end of the stream tells that the host is gone."""
 
+    def prepare(self, number: int) -> None:
+        """There is nothing that a process could carry along."""
+
     def refresh(self, trees: "dict[int, Tree]") -> None:
         """Orphans need no looking for: they are in the group of their tree, or lost."""
 

@@ -11,6 +11,9 @@ class TreeTracker(Protocol):
     def watch_host(self, host: int) -> int | None:
         """A descriptor that becomes readable when the host is gone, where the system has such a thing."""
 
+    def prepare(self, number: int) -> None:
+        """Be ready for the start of this tree's root."""
+
     def refresh(self, trees: dict[int, Tree]) -> None:
         """Find out which orphans there are now and whose they are."""
 

@@ -1,0 +1,52 @@
+"""A brand that every process below the guard carries, and that no server can take off: a resource limit.
+
+A server can leave its session and clear its environment, and once the guard is killed, its parent tells nothing either.
+A hard limit goes on to every descendant, and only root may raise it. Linux has not used RLIMIT_LOCKS
+since version 2.4.25, so its value is free to say of which tree a process is: that of the guard, less the tree's number.
+"""
+
+from .native import os
+from .proc import read_file
+
+_RLIMIT_LOCKS = 10
+"""From <asm-generic/resource.h>; Python has no name for it."""
+_LINE = b"Max file locks"
+_SPAN = 1 << 32
+"""How many numbers lie between two brands."""
+
+
+def choose_brand() -> int:
+    """A brand for another guard, or 0 if there can be none.
+
+    A host that has a limit of its own is most likely below a guard already. That guard's brand stays then, and it is
+    that guard which ends what escapes.
+    """
+    limits = read_file(b"/proc/self/limits")
+    is_unlimited = limits.partition(_LINE)[2].split()[:1] == [b"unlimited"]
+    if not is_unlimited:
+        return 0
+    return (1 + int.from_bytes(os.urandom(3), "little")) * _SPAN
+
+
+def set_brand(brand: int, number: int) -> bool:
+    """Have everything that is started from now on carry the brand of this tree; numbers may only grow.
+
+    Where a filter of system calls forbids it, the mark in the environment has to do.
+    """
+    import resource  # a guard that has no brand does without it
+
+    limit = brand - number
+    try:
+        resource.setrlimit(_RLIMIT_LOCKS, (limit, limit))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def read_tree_number(pid: int, brand: int) -> int:
+    """The number of the tree that a process belongs to by its brand; 0 if it has another one or none."""
+    found = read_file(b"/proc/%d/limits" % pid).partition(_LINE)[2].split()[:1]
+    if not found or not found[0].isdigit():
+        return 0
+    number = brand - int(found[0])
+    return number if 0 < number < _SPAN else 0
