@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from bombs import double
 from mooring.actions.arguments import parse_arguments
 from mooring.errors import ConfigError, FileError
 from support import Cli, Home
 
+HOSTILE = str(Path(__file__).parents[1] / "hostile.py")
 MOORING = str(Path(sys.executable).parent / "mooring")
 DEMO = f"{sys.executable} -I -m mooring.demo"
 
@@ -54,6 +56,25 @@ def test_one_bad_tool_is_named_and_costs_the_others_nothing(home: Home) -> None:
 def test_a_call_prints_its_text_and_nothing_else_on_stdout(home: Home) -> None:
     done = run(home, "call", "--server", DEMO, "echo", "text=hello world")
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
+
+
+def test_a_call_whose_arguments_cannot_be_checked_in_time_is_made_and_says_so(home: Home, tmp_path: Path) -> None:
+    schema = double(28, lambda parts: {"allOf": parts})
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "bomb", "inputSchema": schema}]))
+    done = run(home, "call", "--server", f"{sys.executable} -S {HOSTILE} {tmp_path}/tools.json", "bomb", "k=1")
+    assert (done.returncode, done.stdout) == (0, "called bomb\n")
+    assert done.stderr.startswith("Warning: The arguments of ")
+    assert "were not checked: its schema is too large" in done.stderr
+
+
+def test_a_tool_whose_schema_is_enormous_is_left_out_and_named(home: Home, tmp_path: Path) -> None:
+    large = {"name": "large", "inputSchema": {"type": "object", "description": "x" * 1024 * 1024}}
+    small = {"name": "small", "inputSchema": {"type": "object"}}
+    (tmp_path / "tools.json").write_text(json.dumps([large, small]))
+    done = run(home, "tools", "--server", f"{sys.executable} -S {HOSTILE} {tmp_path}/tools.json")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["small"]
+    assert "large cannot be used: its inputSchema is larger than 1 MiB" in done.stderr
 
 
 def test_a_call_as_data_is_as_the_protocol_has_it(home: Home) -> None:

@@ -14,18 +14,21 @@ from mooring.core.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
 from mooring.tools.arguments.alternatives import likely_branches
 from mooring.tools.arguments.plain import PlainSchema, read_plain_schema
-from mooring.tools.arguments.validator import BoundedValidator, Unchecked
-from mooring.tools.schema.bound import MAX_BYTES
+from mooring.tools.arguments.unchecked import Unchecked
 from mooring.tools.schema.shape import Path, Shape, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
+
+    from mooring.tools.arguments.validator import BoundedValidator
 
 Repaired: TypeAlias = tuple[dict[str, Any], tuple[str, ...]]
 """The arguments, and a note on each change."""
 Errors: TypeAlias = "list[ValidationError] | Unchecked"
 """What is wrong with arguments, or why that could not be found out."""
 
+MAX_BYTES = 64 * 1024
+"""The largest schema that is checked against; of 1,500 tools of published servers the largest has 43 KiB."""
 _MAX_ROUNDS = 8
 """How often repairing starts over: a text that was read as an object may hold texts of its own."""
 
@@ -156,10 +159,12 @@ class ArgumentForm:
         return None if self._is_too_large else read_plain_schema(self.schema)
 
     @cached_property
-    def _validator(self) -> BoundedValidator | str:
+    def _validator(self) -> "BoundedValidator | str":
         """The validator, or why there is none. A broken schema stops no call."""
         if self._is_too_large:
             return f"its schema is larger than {MAX_BYTES // 1024} KiB"
+        from mooring.tools.arguments.validator import BoundedValidator  # as with the library, many do without
+
         try:
             return BoundedValidator(self.schema)
         except Unchecked as error:

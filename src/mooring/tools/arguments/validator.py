@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mooring.tools.arguments.alternatives import failed_branches
+from mooring.tools.arguments.unchecked import Unchecked
 from mooring.tools.schema.bound import MAX_ERROR_COST, SchemaBound
 from mooring.tools.schema.graph import TooLarge
 
@@ -22,10 +23,6 @@ BACKTRACKS = 1000
 REGEX_SIZE = 1024 * 1024
 _MAX_ERRORS = 50
 _GIVEN_UP = ("BacktrackLimitExceeded", "RegexEngineFailure")
-
-
-class Unchecked(Exception):
-    """Arguments cannot be checked; the message says why, as the end of a sentence."""
 
 
 class BoundedValidator:

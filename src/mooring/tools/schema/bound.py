@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from mooring.tools.schema.graph import MAX_DEPTH, SchemaGraph, SchemaNode, TooLarge
 
-MAX_BYTES = 64 * 1024
-"""The largest schema that is checked against; of 1,500 tools of published servers the largest has 43 KiB."""
 MAX_WORK = 400_000
 """How many comparisons a check may make, at 15 to 50 ns each."""
 MAX_UNROLLED = 20_000
@@ -21,6 +19,8 @@ MAX_UNROLLED = 20_000
 MAX_ARGUMENT_DEPTH = 100
 MAX_STEPS = 3000
 """How many schemas and values are compared step by step, at 4 microseconds each."""
+MAX_COPIED = 20_000
+"""How many values arguments may hold if their errors are to be explained."""
 MAX_ERROR_COST = 12_000
 """How much errors may cost, in microseconds."""
 
@@ -80,7 +80,7 @@ class SchemaBound:
 
     def estimate_errors(self, arguments: Any) -> ErrorCost | None:
         """What errors in these arguments cost at most; `None` if even that takes too long to find out."""
-        if measure(arguments, MAX_STEPS) is None:
+        if measure(arguments, MAX_COPIED) is None:
             return None
         return _Walk(self._nodes).run(arguments)
 
