@@ -57,6 +57,12 @@ for _ in range(30):
 ready(); time.sleep(0.3); os.kill(GUARD, 9); stay()
 """,
     "with a mark of its own": 'daemonize("os.kill(GUARD, 9); stay()", {"MOORING_TREE": "0-1;"}); ready(); stay()',
+    "with its brand lowered": """
+daemonize("import resource; resource.setrlimit(10, (5, 5)); os.kill(GUARD, 9); stay()"); ready(); stay()
+""",
+    "with its state hidden": """
+daemonize("import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.kill(GUARD, 9); stay()"); ready(); stay()
+""",
     "a runner that forks and exits": """
 daemonize('''
 os.kill(GUARD, 9)

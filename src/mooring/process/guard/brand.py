@@ -6,11 +6,13 @@ since version 2.4.25, so its value is free to say of which tree a process is: th
 """
 
 from .native import os
-from .proc import read_file
+from .proc import parent_of, read_file
 
 _RLIMIT_LOCKS = 10
 """From <asm-generic/resource.h>; Python has no name for it."""
 _LINE = b"Max file locks"
+_GUARD = b"from guard.main import main"
+"""What is on the command line of a guard: see `boot.py`."""
 _SPAN = 1 << 32
 """How many numbers lie between two brands."""
 
@@ -45,8 +47,28 @@ def set_brand(brand: int, number: int) -> bool:
 
 def read_tree_number(pid: int, brand: int) -> int:
     """The number of the tree that a process belongs to by its brand; 0 if it has another one or none."""
-    found = read_file(b"/proc/%d/limits" % pid).partition(_LINE)[2].split()[:1]
-    if not found or not found[0].isdigit():
+    limit = _read_limit(pid)
+    if limit is None:
         return 0
-    number = brand - int(found[0])
+    number = brand - limit
     return number if 0 < number < _SPAN else 0
+
+
+def is_stray(pid: int) -> bool:
+    """Whether a process is branded, but below no living guard: a server can lower its limit, but not take it off.
+
+    Its topmost branded ancestor has been orphaned then. That of any other branded process is its guard.
+    """
+    if _read_limit(pid) is None:
+        return False
+    top = pid
+    while _read_limit(above := parent_of(top)) is not None:
+        top = above
+    is_orphan = above == 1 or read_file(b"/proc/%d/comm" % above).strip() == b"systemd"
+    return is_orphan and _GUARD not in read_file(b"/proc/%d/cmdline" % top)
+
+
+def _read_limit(pid: int) -> int | None:
+    """The value that a process has; `None` if it has no limit, or is gone."""
+    found = read_file(b"/proc/%d/limits" % pid).partition(_LINE)[2].split()[:1]
+    return int(found[0]) if found and found[0].isdigit() else None

@@ -3,9 +3,9 @@
 import os
 import time
 
-from .brand import read_tree_number
+from .brand import is_stray, read_tree_number
 from .native import signal
-from .proc import attempt, environ, processes, session, signal_if
+from .proc import attempt, environ, processes, read_file, session, signal_if
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +31,20 @@ def kill_leftovers(guard: "GuardProcess", roots: "Iterable[int]") -> None:
     needle = guard.mark.encode() + b"-"
 
     def belongs(pid: int) -> bool:
-        is_branded = guard.brand and read_tree_number(pid, guard.brand)
-        return bool(is_branded) or session(pid) in sessions or needle in environ(pid)
+        if session(pid) in sessions or needle in environ(pid):
+            return True
+        if not guard.brand:
+            return False
+        return read_tree_number(pid, guard.brand) != 0 or (is_stray(pid) and _is_own(pid))
 
     _kill_all(belongs)
+
+
+def _is_own(pid: int) -> bool:
+    """Whether a process is of the same user: root could end those of others."""
+    # Not the owner of its folder in /proc: a process can have that given to root.
+    users = read_file(b"/proc/%d/status" % pid).partition(b"Uid:")[2].split()[:1]
+    return users == [b"%d" % os.getuid()]
 
 
 def _kill_all(belongs: "Callable[[int], bool]") -> None:

@@ -64,10 +64,11 @@ def environ(pid: int) -> bytes:
 def signal_child(pid: int, parent: int, number: int) -> None:
     """Signal a process only if it is still the one that was found below that parent."""
     # If the parent has died meanwhile, the process has been given to us.
-    signal_if(lambda pid: _parent(pid) in (parent, os.getpid()), pid, number)
+    signal_if(lambda pid: parent_of(pid) in (parent, os.getpid()), pid, number)
 
 
-def _parent(pid: int) -> int:
+def parent_of(pid: int) -> int:
+    """The parent of a process; 0 if the process is gone."""
     # The command's name comes in parentheses and may hold spaces and parentheses itself.
     fields = read_file(b"/proc/%d/stat" % pid).rpartition(b")")[2].split()
     return int(fields[1]) if fields else 0
