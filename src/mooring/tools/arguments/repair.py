@@ -29,6 +29,8 @@ def gather_lists(arguments: dict[str, Any], shape: Shape) -> tuple[dict[str, Any
 
 def _indexed_keys(arguments: dict[str, Any], shape: Shape) -> dict[str, dict[int, str]]:
     """The keys that look like items of a known parameter, by its name and their index."""
+    if not any(key.endswith("]") for key in arguments):
+        return {}  # nearly always, and the properties take longer to find than everything else
     known = shape.properties_at(())
     found: dict[str, dict[int, str]] = {}
     for key in arguments:
