@@ -1,10 +1,16 @@
 """A server that turns on the guard gains nothing by it, and nothing that is not ours is ended."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
 import pytest
 from escapes import KILLERS, LEAVERS, STOPPERS, EscapeHost, wait_until
+
+from mooring.process.guard.proc import parent_of
 
 pytestmark = pytest.mark.processes
 
@@ -82,3 +88,35 @@ def _state(pid: int) -> str:
             return file.read().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+LIMITED_DAEMON = """
+import os, resource, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+resource.setrlimit(10, (64, 64))
+print(os.getpid(), flush=True)
+os.close(1)
+time.sleep(60)
+"""
+
+
+@pytest.mark.timeout(60)
+def test_a_daemon_with_a_limit_of_its_own_that_was_there_before_is_not_ended() -> None:
+    daemon = subprocess.run([sys.executable, "-c", LIMITED_DAEMON], stdout=subprocess.PIPE, text=True, check=True)
+    pid = int(daemon.stdout)
+    try:
+        assert wait_until(lambda: parent_of(pid) == 1 or parent_of(pid) == _find_reaper())
+        with EscapeHost(next(iter(KILLERS.values()))) as host:
+            assert wait_until(lambda: not host.guard or is_gone(host.guard))
+            assert wait_until(lambda: not host.servers)
+        assert not is_gone(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _find_reaper() -> int:
+    """Who is given orphans here: process 1, unless a process above has asked for them."""
+    code = "import os,time; r,w=os.pipe(); pid=os.fork()\nif pid: os._exit(0)\ntime.sleep(0.3); print(os.getppid())"
+    return int(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout)

@@ -6,6 +6,7 @@ import sys
 from .brand import choose_brand
 from .channel import Channel
 from .native import socket
+from .proc import start_time
 
 _INHERITED = (
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "__PYVENV_LAUNCHER__",  # to find and be Python
@@ -23,6 +24,8 @@ class GuardProcess:
         self.mark = mark
         self.brand = brand
         self.portable = portable
+        self.started = start_time(pid) if brand else 0
+        """When it was started, in the kernel's ticks."""
 
 
 def start_guard(*, portable: bool = False) -> GuardProcess:

@@ -6,7 +6,7 @@ since version 2.4.25, so its value is free to say of which tree a process is: th
 """
 
 from .native import os
-from .proc import parent_of, read_file
+from .proc import parent_of, read_file, start_time
 
 _RLIMIT_LOCKS = 10
 """From <asm-generic/resource.h>; Python has no name for it."""
@@ -54,10 +54,11 @@ def read_tree_number(pid: int, brand: int) -> int:
     return number if 0 < number < _SPAN else 0
 
 
-def is_stray(pid: int) -> bool:
+def is_stray(pid: int, since: int) -> bool:
     """Whether a process is branded, but below no living guard: a server can lower its limit, but not take it off.
 
-    Its topmost branded ancestor has been orphaned then. That of any other branded process is its guard.
+    Its topmost branded ancestor has been orphaned then, and was started after the guard, `since` which it is looked
+    for: a daemon with a limit of its own may have been there before. That of any other branded process is its guard.
     """
     if _read_limit(pid) is None:
         return False
@@ -65,7 +66,8 @@ def is_stray(pid: int) -> bool:
     while _read_limit(above := parent_of(top)) is not None:
         top = above
     is_orphan = above == 1 or read_file(b"/proc/%d/comm" % above).strip() == b"systemd"
-    return is_orphan and _GUARD not in read_file(b"/proc/%d/cmdline" % top)
+    is_younger = 0 < since <= start_time(top)
+    return is_orphan and is_younger and _GUARD not in read_file(b"/proc/%d/cmdline" % top)
 
 
 def _read_limit(pid: int) -> int | None:

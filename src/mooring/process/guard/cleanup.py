@@ -35,7 +35,7 @@ def kill_leftovers(guard: "GuardProcess", roots: "Iterable[int]") -> None:
             return True
         if not guard.brand:
             return False
-        return read_tree_number(pid, guard.brand) != 0 or (is_stray(pid) and _is_own(pid))
+        return read_tree_number(pid, guard.brand) != 0 or (is_stray(pid, guard.started) and _is_own(pid))
 
     _kill_all(belongs)
 

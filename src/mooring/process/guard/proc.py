@@ -69,9 +69,19 @@ def signal_child(pid: int, parent: int, number: int) -> None:
 
 def parent_of(pid: int) -> int:
     """The parent of a process; 0 if the process is gone."""
-    # The command's name comes in parentheses and may hold spaces and parentheses itself.
-    fields = read_file(b"/proc/%d/stat" % pid).rpartition(b")")[2].split()
+    fields = _read_stat(pid)
     return int(fields[1]) if fields else 0
+
+
+def start_time(pid: int) -> int:
+    """When a process was started, in the kernel's ticks since it booted; 0 if the process is gone."""
+    fields = _read_stat(pid)
+    return int(fields[19]) if len(fields) > 19 else 0
+
+
+def _read_stat(pid: int) -> list[bytes]:
+    # The command's name comes in parentheses and may hold spaces and parentheses itself.
+    return read_file(b"/proc/%d/stat" % pid).rpartition(b")")[2].split()
 
 
 def signal_if(is_same: "Callable[[int], bool]", pid: int, number: int) -> None:
