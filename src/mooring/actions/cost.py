@@ -1,6 +1,6 @@
 """`tools --cost`: how many tokens a model reads for the tools of all servers, or of one, before it does anything."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, json
 
@@ -85,29 +85,27 @@ async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...]
     # What a model would be given is asked of the registry itself: once with room for everything, once with none.
     async with host.registry(context=EVERYTHING) as whole, host.registry(context=0) as deferred:
         pairs = whole.pairs
-        owners = {server for server, _ in pairs.values()}
-        servers = sorted(owners if only is None else owners & {only})
-        shares = [_make_share(server, whole.definitions, deferred.definitions, pairs) for server in servers]
-        own = _make_share(None, whole.definitions, deferred.definitions, pairs)
-    return tuple(shares), own
+        tools = _group_by_server(whole.definitions, pairs)
+        always_shown = _group_by_server(deferred.definitions, pairs)
+    # Also those of which nothing is shown, for a budget of 0 % leaves no room in any context.
+    names = sorted({server for server, _ in pairs.values() if only in (None, server)})
+    shares = tuple(_make_share(name, tools.get(name, []), always_shown.get(name, [])) for name in names)
+    return shares, _make_share(OWN, tools.get(None, []), always_shown.get(None, []))
 
 
-def _make_share(
-    server: str | None,
-    whole: tuple[Definition, ...],
-    deferred: tuple[Definition, ...],
-    pairs: Mapping[str, tuple[str, str]],
-) -> Share:
-    """The share of one server; `None` stands for Mooring itself, whose tools belong to no server."""
-    tools = _select_tools(server, whole, pairs)
-    always_shown = _select_tools(server, deferred, pairs)
-    return Share(server or OWN, len(tools), _count_tokens(tools), _count_tokens(always_shown))
+def _group_by_server(
+    tools: Iterable[Definition], pairs: Mapping[str, tuple[str, str]]
+) -> dict[str | None, list[Definition]]:
+    """The tools of each server; `None` stands for Mooring itself, whose tools belong to no server."""
+    groups: dict[str | None, list[Definition]] = {}
+    for tool in tools:
+        server = pairs[tool.name][0] if tool.name in pairs else None
+        groups.setdefault(server, []).append(tool)
+    return groups
 
 
-def _select_tools(
-    server: str | None, tools: tuple[Definition, ...], pairs: Mapping[str, tuple[str, str]]
-) -> list[Definition]:
-    return [tool for tool in tools if pairs.get(tool.name, (None,))[0] == server]
+def _make_share(name: str, tools: list[Definition], always_shown: list[Definition]) -> Share:
+    return Share(name, len(tools), _count_tokens(tools), _count_tokens(always_shown))
 
 
 def _count_tokens(tools: list[Definition]) -> int:

@@ -1,7 +1,8 @@
 """`tools`: the tools of all servers, or of one; only servers whose tools are not known are asked."""
 
 import asyncio
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import connect_server, connect_servers, find_config_errors
 from mooring.core.problem import Problem
-from mooring.core.status import Idle, StatusWord, status_error, status_word
+from mooring.core.status import Idle, Status, StatusWord, status_error, status_word
 from mooring.core.tool import Listing, Tool
 from mooring.errors import MooringError, NotApproved
 from mooring.host.host import Host
@@ -93,9 +94,10 @@ async def _search(host: Host, listing: ToolListing, words: str) -> ToolListing:
 
 def _describe_one(host: Host, server: Server) -> ToolListing:
     missing = _explain_missing_tools(server)
+    entries = _list_entries(server, [entry for entry in host.tools if entry.server == server.name])
     return ToolListing(
-        entries=_list_entries(host, server),
-        peers=(_describe_server(server.name, server, host, None),),
+        entries=entries,
+        peers=(_describe_server(server.name, host.status()[server.name], server, entries),),
         failed={server.name: missing} if missing else {},
         held=_count_held(host, [server.name]),
         healthy=not missing,
@@ -104,15 +106,17 @@ def _describe_one(host: Host, server: Server) -> ToolListing:
 
 def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
     servers = dict(sorted(host.servers.items()))
-    entries: list[CatalogEntry] = []
-    for name, server in servers.items():
-        # An alias leads to the same server: its tools are listed once, under the server's own name.
-        if server.name == name:
-            entries += _list_entries(host, server)
+    entries = _list_all_entries(host, servers)
     failed = _describe_failures(servers, errors)
+    peers = []
+    for name, status in host.status().items():
+        server = servers.get(name)
+        listed = () if server is None else entries[server.name]
+        peers.append(_describe_server(name, status, server, listed, errors.get(name)))
     return ToolListing(
-        entries=tuple(entries),
-        peers=tuple(_describe_server(name, servers.get(name), host, errors.get(name)) for name in host.status()),
+        # An alias leads to the same server: its tools are listed once, under the server's own name.
+        entries=tuple(chain.from_iterable(entries[name] for name in servers if name in entries)),
+        peers=tuple(peers),
         failed=failed,
         waiting=tuple(name for name, error in errors.items() if isinstance(error, NotApproved)),
         problems=find_config_errors(host),
@@ -145,14 +149,27 @@ def _count_held(host: Host, names: Container[str]) -> dict[str, int]:
     return {name: len(held.names) for name, held in host.held().items() if name in names}
 
 
-def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:
-    """Its tools in its own order: its author may have put those that belong together side by side."""
-    offered = {entry.tool: entry for entry in host.tools if entry.server == server.name}
+def _list_all_entries(host: Host, servers: Mapping[str, Server]) -> dict[str, tuple[CatalogEntry, ...]]:
+    """What each server offers, by its own name."""
+    offered: dict[str, list[CatalogEntry]] = {server.name: [] for server in servers.values()}
+    for entry in host.tools:
+        offered[entry.server].append(entry)
+    return {name: _list_entries(servers[name], entries) for name, entries in offered.items()}
+
+
+def _list_entries(server: Server, entries: Iterable[CatalogEntry]) -> tuple[CatalogEntry, ...]:
+    """A server's tools in its own order: its author may have put those that belong together side by side."""
+    offered = {entry.tool: entry for entry in entries}
     return tuple(offered[tool.name] for tool in server.tools if tool.name in offered)
 
 
-def _describe_server(name: str, server: Server | None, host: Host, failure: MooringError | None) -> ServerTools:
-    status = host.status()[name]
+def _describe_server(
+    name: str,
+    status: Status,
+    server: Server | None,
+    entries: tuple[CatalogEntry, ...],
+    failure: MooringError | None = None,
+) -> ServerTools:
     word = status_word(status)
     error = status_error(status) if failure is None else str(failure)
     if server is None:
@@ -168,6 +185,6 @@ def _describe_server(name: str, server: Server | None, host: Host, failure: Moor
         status=word,
         error=error,
         server_info={"name": info.name, "version": info.version},
-        tools=len(_list_entries(host, server)),
+        tools=len(entries),
         listing=server.offer.tools,
     )
