@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mooring.core.approved import Approved
-from mooring.core.event import Event, Reloaded, ToolsChanged, Troubled
+from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.failure import Failure
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
@@ -177,7 +177,9 @@ class Assembly:
     def emit(self, event: Event) -> None:
         # A listener that learns of changed tools looks them up at once, so the lookup must know first.
         if isinstance(event, ToolsChanged):
-            self.lookup.invalidate()
+            self.lookup.invalidate(event.server)
+        elif isinstance(event, StatusChanged):
+            self.lookup.note_status(event.server)
         self.feed.emit(event)
 
     def log(self, server: str, level: str, text: str) -> None:

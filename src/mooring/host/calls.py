@@ -51,7 +51,7 @@ class Calls:
         """The servers whose tools were pinned, with the name that was used."""
         self._routes: dict[str, _Route] = {}
         self._routes_valid_for: tuple[object, object] = (None, None)
-        """The catalog and the policy that the routes were made with."""
+        """The version of the catalog, and the policy, that the routes were made with."""
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def call(
@@ -65,7 +65,7 @@ class Calls:
         """See `Host.call`."""
         # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.
         limit = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
-        valid_for = (self._lookup.catalog, self._permissions.gate.policy)
+        valid_for = (self._lookup.catalog.version, self._permissions.gate.policy)
         if valid_for != self._routes_valid_for:
             self._routes_valid_for, self._routes = valid_for, {}
         route = self._routes.get(name if isinstance(name, str) else name.name)
@@ -118,7 +118,7 @@ class Calls:
         return (
             self._permissions.is_always_allowed(call)
             and not self._lookup.other_names(call.server)
-            and self._routes_valid_for[0] is self._lookup.catalog
+            and self._routes_valid_for[0] is self._lookup.catalog.version
         )
 
     async def _authorize_tool(
@@ -135,13 +135,13 @@ class Calls:
         shown, server = self._lookup.find_current(entry)
         while True:
             began = loop.time()
-            catalog, tools = self._lookup.catalog, server.tools
+            version, tools = self._lookup.catalog.version, server.tools
             call = self._propose(shown, server, arguments)
             verdict = await self.authorize(self.list_names(call), seconds)
             if (server, shown.server) not in self._pinned:
                 await self._pin(server, shown.server, tools)
             # From here to the sending nothing waits, unless the server has to be connected first: see `verify`.
-            if self._lookup.catalog is catalog:
+            if self._lookup.catalog.version is version:
                 return shown, server, call, verdict
             asked_about = shown
             shown, server = self._lookup.find_current(shown)
@@ -154,8 +154,8 @@ class Calls:
         self._pinned.add((server, name))
         await self._permissions.pin_tools(self._lookup.find_approved(name), tools)
         if server.tools is not tools:
-            # A catalog that was built meanwhile knows nothing of the pin.
-            self._lookup.invalidate()
+            # A catalog that was brought up to date meanwhile knows nothing of the pin.
+            self._lookup.invalidate(server.name)
 
     def _propose(self, entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
         """The call as the gate judges it."""

@@ -310,7 +310,7 @@ class Host:
     def approve(self, server: str, held: HeldTools) -> None:
         """Approve tools as they were shown. Raises: as `server`; FileError."""
         self._parts.permissions.approve(self.approved(server), held)
-        self._parts.lookup.invalidate()
+        self._parts.lookup.invalidate(self.server(server).name)
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -390,5 +390,6 @@ class Host:
 
     def forget(self, server: str) -> None:
         """Forget what a server offered; its next connection lists it again. Raises: as `server`."""
-        self._parts.fleet.forget(self.server(server))
-        self._parts.lookup.invalidate()
+        found = self.server(server)
+        self._parts.fleet.forget(found)
+        self._parts.lookup.invalidate(found.name)

@@ -35,52 +35,88 @@ class Lookup:
         self._meaning = meaning
         self._servers = servers
         self._find_held = find_held
+        self._under_all_names: Mapping[str, Server] = {}
         self._aliases: Mapping[str, Alias] = {}
         self._held_under: dict[str, frozenset[str]] = {}
         """The tools that are held back under an alias, as far as it was used since the catalog was built."""
         self._refused: Mapping[str, NotAdmitted] = {}
         self._scheme: Scheme = "mcp__server__tool"
         self._catalog: Catalog | None = None
-        self._listed: Catalog | None = None
-        self._bound: dict[tuple[str, str], Server] = {}
-        """The server that each pair of server and tool name referred to when it was listed, or first called."""
+        self._changed: set[str] = set()
+        """Servers that the catalog has to look at again."""
+        self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
+        """The tools as they were last listed; each is bound to the server that it belonged to then."""
+        self._listed_version: object = None
+        self._called: dict[tuple[str, str], Server] = {}
+        """The server that any other pair of server and tool name referred to when it was first called."""
 
     def use(self, admitted: Admitted) -> None:
         """Take over the names of a new configuration."""
         self._aliases, self._refused = admitted.aliases, admitted.refused
         self._scheme = admitted.settings["toolNames"]
+        self._under_all_names = {
+            **self._servers,
+            **{name: self._servers[alias.server] for name, alias in self._aliases.items()},
+        }
         self.invalidate()
 
-    def invalidate(self) -> None:
-        """Build a new catalog when it is next needed: tools came, went, changed, or were approved."""
-        self._catalog = None
-        self._held_under = {}
+    def invalidate(self, server: str | None = None) -> None:
+        """Look at a server's tools again when they are next needed, or at those of all servers."""
+        if server is None:
+            self._catalog = None
+            self._held_under = {}
+        else:
+            self._changed.add(server)
+            for name in [name for name in self._held_under if self._own_name(name) == server]:
+                del self._held_under[name]
+
+    def note_status(self, name: str) -> None:
+        """Look at a server's tools again if its new status makes a difference to what is known of them."""
+        server = self._servers.get(name)
+        if self._catalog is not None and server is not None and not _is_current(self._catalog, server):
+            self._changed.add(name)
 
     # --- what there is --------------------------------------------------------------------------------------------
 
     @property
     def catalog(self) -> Catalog:
-        """Everything that can be called, built again after a change."""
+        """Everything that can be called, brought up to date after a change."""
         if self._catalog is None:
-            now = time()
-            sources = [self._make_source(server, now) for server in self._servers.values()]
-            unknown = [ToolSource(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
-            self._catalog = Catalog((*sources, *unknown), self._scheme, self._meaning)
+            self._catalog = self._build_catalog()
+        elif self._changed:
+            self._update_catalog(self._catalog)
         return self._catalog
+
+    def _build_catalog(self) -> Catalog:
+        now = time()
+        sources = [self._make_source(server, now) for server in self._servers.values()]
+        unknown = [ToolSource(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
+        self._changed.clear()
+        return Catalog((*sources, *unknown), self._scheme, self._meaning)
+
+    def _update_catalog(self, catalog: Catalog) -> None:
+        """Look again at the servers that changed, and at no other: there may be hundreds."""
+        now = time()
+        for name in self._changed:
+            # A server that was replaced may still report something.
+            server = self._servers.get(name)
+            if server is not None:
+                catalog.put(self._make_source(server, now))
+        self._changed.clear()
 
     @property
     def tools(self) -> tuple[CatalogEntry, ...]:
         """Every tool. Reading them binds each name to its server: it is what the caller has seen."""
         catalog = self.catalog
-        if self._listed is not catalog:
-            self._listed = catalog
-            self._bound = {pair: self._servers[pair[0]] for pair in catalog.pairs}
+        if self._listed_version is not catalog.version:
+            self._listed_version = catalog.version
+            self._listed, self._called = catalog.list_by_server(), {}
         return catalog.entries
 
     @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, under all of its names."""
-        return {**self._servers, **{name: self._servers[alias.server] for name, alias in self._aliases.items()}}
+        return self._under_all_names
 
     @property
     def own_names(self) -> tuple[str, ...]:
@@ -113,7 +149,7 @@ class Lookup:
     def _make_source(self, server: Server, now: float) -> ToolSource:
         """A server's tools for the catalog: those that it has, or had when it was last connected."""
         offer, config = server.offer, server.config
-        if offer is None or not (server.is_connected or offer.usable(now)):
+        if offer is None or not _is_known(server, now):
             return ToolSource(server.name, (), server, known=False)
         return ToolSource(
             server.name,
@@ -227,8 +263,24 @@ class Lookup:
 
     def _bind(self, server: Server, name: str, tool: str) -> None:
         """Bind a name to its server on first use. Raises: Stale if it was bound to another one."""
-        if self._bound.setdefault((name, tool), server) is not server:
+        listed = self._listed.get(name, {}).get(tool)
+        bound = listed.owner if listed is not None else self._called.setdefault((name, tool), server)
+        if bound is not server:
             raise Stale(name, tool)
+
+
+def _is_known(server: Server, now: float) -> bool:
+    """Whether a server's tools are known, from this connection or one that is not too long ago."""
+    return server.offer is not None and (server.is_connected or server.offer.usable(now))
+
+
+def _is_current(catalog: Catalog, server: Server) -> bool:
+    """Whether the catalog has a server's tools as they are known now."""
+    source = catalog.source(server.name)
+    if source is None or server.offer is None or not _is_known(server, time()):
+        return source is not None and not source.known
+    # Why a server lists no tools may be different each time.
+    return source.known and bool(source.tools) and source.tools is server.offer.tools.items
 
 
 def is_older(server: Server, seconds: float) -> bool:

@@ -1,17 +1,23 @@
-"""Everything that can be called now, under the names it is shown by. A catalog never changes: it is replaced."""
+"""Everything that can be called now, under the names it is shown by.
+
+When the tools of a server change, only that server's part of the catalog is replaced: a host with hundreds of servers
+would otherwise name ten thousand tools again for each server that connects.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.glob import GlobSet
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import HeldBack, UnknownServer, UnknownTool
-from mooring.tools.catalog.names import Scheme, name_tools
+from mooring.tools.catalog.names import Scheme, ToolNames
 
 if TYPE_CHECKING:
     from mooring.tools.search.index import Index
@@ -97,18 +103,66 @@ class Catalog:
         scheme: Scheme = "mcp__server__tool",
         meaning: MeaningSource = lambda: None,
     ) -> None:
+        self.version = object()
+        """Another object after each change."""
         self._meaning = meaning
-        self._sources = {source.server: source for source in sources}
-        self.entries: tuple[CatalogEntry, ...] = _make_entries(self._sources, scheme)
-        self._by_pair: dict[Pair, CatalogEntry] = {(entry.server, entry.tool): entry for entry in self.entries}
-        # A shown name wins over `server.tool`, so it is put in last.
-        self._exact = {f"{entry.server}.{entry.tool}": entry for entry in self.entries}
-        self._exact |= {entry.name: entry for entry in self.entries}
+        self._names = ToolNames(scheme)
+        self._sources: dict[str, ToolSource] = {}
+        self._casefolded: dict[str, str] = {}
+        self._longest_server = 0
+        self._by_server: dict[str, dict[str, CatalogEntry]] = {}
+        self._by_name: dict[str, CatalogEntry] = {}
+        self._entries: tuple[CatalogEntry, ...] | None = None
+        self._index: Index | None = None
+        self._unindexed: set[str] = set()
+        """Servers whose tools changed since the last search."""
+        for source in sources:
+            self.put(source)
+
+    def put(self, source: ToolSource) -> None:
+        """Replace everything that is known of a server. Costs no more than its own tools."""
+        server = source.server
+        before = self._by_server.get(server, {})
+        offered = {tool.name: tool for tool in source.tools if source.offers(tool.name)}
+        names = self._names.replace(((server, tool) for tool in before), ((server, tool) for tool in offered))
+        entries = [
+            CatalogEntry(names.pop((server, tool)), server, tool, offered[tool], source.owner)
+            for tool in sorted(offered)
+        ]
+        renamed = [replace(self._by_server[other][tool], name=name) for (other, tool), name in names.items()]
+        # All old names go before any new one comes: one tool may take over the name of another.
+        for old in (*before.values(), *(self._by_server[new.server][new.tool] for new in renamed)):
+            del self._by_name[old.name]
+        self._by_server[server] = {}
+        for new in (*entries, *renamed):
+            self._by_server[new.server][new.tool] = self._by_name[new.name] = new
+        self._note_server(source)
+
+    def _note_server(self, source: ToolSource) -> None:
+        name = source.server
+        self._sources[name] = source
+        # Of two servers that differ in case only, the last one stands for both.
+        self._casefolded[name.casefold()] = max(name, self._casefolded.get(name.casefold(), ""))
+        self._longest_server = max(len(name), self._longest_server)
+        self._entries = None
+        self._unindexed.add(name)
+        self.version = object()
 
     @property
-    def pairs(self) -> Iterable[Pair]:
-        """The server and the raw name behind each tool."""
-        return self._by_pair
+    def entries(self) -> tuple[CatalogEntry, ...]:
+        """Every tool."""
+        if self._entries is None:
+            by_server = (self._by_server[server].values() for server in sorted(self._by_server))
+            self._entries = tuple(chain.from_iterable(by_server))
+        return self._entries
+
+    def list_by_server(self) -> Mapping[str, Mapping[str, CatalogEntry]]:
+        """The tools that each server has now, by raw name; of later changes only another shown name is visible."""
+        return self._by_server.copy()
+
+    def source(self, server: str) -> ToolSource | None:
+        """What is known of a server, as it was put in."""
+        return self._sources.get(server)
 
     def vet(self, server: str, tool: str) -> None:
         """Check that a tool is what was approved. Raises: HeldBack."""
@@ -117,11 +171,22 @@ class Catalog:
 
     def get(self, name: str) -> CatalogEntry | None:
         """The tool shown by exactly this name, or written as exactly `server.tool`."""
-        return self._exact.get(name)
+        # A shown name wins over `server.tool`.
+        shown = self._by_name.get(name)
+        if shown is not None:
+            return shown
+        # Both may contain dots: the longest server that has such a tool wins.
+        cut = name.rfind(".", 0, self._longest_server + 1)
+        while cut >= 0:
+            found = self._by_server.get(name[:cut], {}).get(name[cut + 1 :])
+            if found is not None:
+                return found
+            cut = name.rfind(".", 0, cut)
+        return None
 
     def get_pair(self, server: str, tool: str) -> CatalogEntry | None:
         """The tool of that raw name."""
-        return self._by_pair.get((server, tool))
+        return self._by_server.get(server, {}).get(tool)
 
     def find(self, name: str) -> CatalogEntry | UnlistedTool:
         """The tool of that name, as shown or as `server.tool`; a misspelled one only if exactly one fits.
@@ -144,42 +209,44 @@ class Catalog:
 
     def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
         """The tools that fit a request, best first."""
-        return [self._by_pair[pair] for pair in self.index.search(words, limit)]
+        return [self._by_server[server][tool] for server, tool in self.index.search(words, limit)]
 
-    @cached_property
+    @property
     def index(self) -> "Index":
         """The search index over all tools."""
         from mooring.tools.search.index import Index  # loads the word tables, which only a search needs
 
-        return Index({pair: entry.definition for pair, entry in self._by_pair.items()}, self._meaning())
+        if self._index is None or self._unindexed:
+            tools = {(entry.server, entry.tool): entry.definition for entry in self.entries}
+            self._index = Index(tools, self._meaning())
+            self._unindexed.clear()
+        return self._index
 
     def server(self, name: str) -> str:
         """The server of that name, ignoring case if only one fits. Raises: UnknownServer."""
         return find_server(name, self._sources)
 
     def _find_pair(self, server: str, tool: str) -> CatalogEntry | UnlistedTool:
-        entry = self._by_pair.get((server, tool))
-        if entry is not None:
-            return entry
+        of_server = self._by_server[server]
+        if tool in of_server:
+            return of_server[tool]
         source = self._sources[server]
         if tool in source.held:
             raise HeldBack(server, tool)
         if not source.known:
             return UnlistedTool(server, tool)
-        of_server = [entry for entry in self.entries if entry.server == server]
-        alike = [entry for entry in of_server if fold_name(entry.tool) == fold_name(tool)]
+        alike = [entry for entry in of_server.values() if fold_name(entry.tool) == fold_name(tool)]
         if len(alike) == 1:
             return alike[0]
-        close = nearest(tool, [entry.tool for entry in of_server])
+        close = nearest(tool, of_server)
         raise UnknownTool(server, tool, close, _explain_absence(source, tool))
 
     def _split(self, name: str) -> Pair | None:
         """`server.tool` or `server/tool` taken apart. Both may contain dots, so the longest known server wins."""
-        folded = {server.casefold(): server for server in sorted(self._sources)}
-        cuts = [cut.start() for cut in re.finditer(r"[./]", name)]
+        cuts = [cut.start() for cut in re.finditer(r"[./]", name[: self._longest_server + 1])]
         for cut in reversed(cuts):
             prefix, tool = name[:cut], name[cut + 1 :]
-            server = prefix if prefix in self._sources else folded.get(prefix.casefold())
+            server = prefix if prefix in self._sources else self._casefolded.get(prefix.casefold())
             if server is not None and tool:
                 return server, tool
         return None
@@ -195,7 +262,8 @@ class Catalog:
     def _unknown(self, name: str, alike: list[CatalogEntry]) -> UnknownServer | UnknownTool:
         if alike:
             return UnknownTool("Mooring", name, [f"{entry.server}.{entry.tool}" for entry in alike])
-        close = nearest(name, sorted(self._exact))
+        written = (f"{entry.server}.{entry.tool}" for entry in self.entries)
+        close = nearest(name, sorted({*self._by_name, *written}))
         server, dot, _ = name.partition(".")
         if not dot:
             return UnknownTool("Mooring", name, close)
@@ -214,17 +282,6 @@ def fold_spellings(name: str, server: str, tool: str) -> tuple[str, ...]:
     """What `fold_name` makes of each way to write a tool's name."""
     pair = fold_name(f"{server}{tool}")
     return fold_name(name), pair, f"mcp{pair}"
-
-
-def _make_entries(sources: Mapping[str, ToolSource], scheme: Scheme) -> tuple[CatalogEntry, ...]:
-    offered: dict[Pair, Tool] = {}
-    for source in sources.values():
-        offered |= {(source.server, tool.name): tool for tool in source.tools if source.offers(tool.name)}
-    shown = name_tools(offered, scheme)
-    return tuple(
-        CatalogEntry(shown[server, tool], server, tool, offered[server, tool], sources[server].owner)
-        for server, tool in sorted(offered)
-    )
 
 
 def _explain_absence(source: ToolSource, tool: str) -> str:

@@ -6,7 +6,6 @@ other two schemes fold names together; there, every tool whose name would be sha
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -25,18 +24,55 @@ _ENDS_IN_DIGEST = re.compile(rf"{_DIGEST_MARK}[0-9a-f]{{{_DIGEST_LENGTH}}}\Z")
 
 def name_tools(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> Mapping[Pair, str]:
     """A name for each pair: the same for the same set of pairs, in whatever order they come."""
-    plain = {pair: _SCHEMES[scheme](*pair) for pair in pairs}
-    counts = Counter(plain.values())
+    return ToolNames(scheme).replace((), pairs)
 
-    def may_keep(pair: Pair, name: str) -> bool:
+
+class ToolNames:
+    """The names of pairs that come and go, each time for no more work than there are pairs that do."""
+
+    def __init__(self, scheme: Scheme = "mcp__server__tool") -> None:
+        self._make_plain = _SCHEMES[scheme]
+        # In the first scheme no name depends on another one.
+        self._folds = scheme != "mcp__server__tool"
+        self._sharers: dict[str, set[Pair]] = {}
+        """In the other schemes, the pairs that come to the same plain name."""
+
+    def replace(self, old: Iterable[Pair], new: Iterable[Pair]) -> dict[Pair, str]:
+        """Let the old pairs go and name the new ones; with them, any other pair whose name changed by that."""
+        plain = {pair: self._make_plain(*pair) for pair in new}
+        if self._folds:
+            plain |= self._share(old, plain)
+        return {pair: name if self._may_keep(pair, name) else _add_digest(name, pair) for pair, name in plain.items()}
+
+    def _share(self, old: Iterable[Pair], new: Mapping[Pair, str]) -> dict[Pair, str]:
+        """Keep account of who shares a plain name; return the others that share it from now on, or no longer do."""
+        gone = {pair: self._make_plain(*pair) for pair in old}
+        alone_before = {name: self._find_alone(name) for name in (*gone.values(), *new.values())}
+        for pair, name in gone.items():
+            self._sharers[name].discard(pair)
+        for pair, name in new.items():
+            self._sharers.setdefault(name, set()).add(pair)
+        changed: dict[Pair, str] = {}
+        for name, before in alone_before.items():
+            # Among three or more nothing changes when one comes or goes, so that at most one other pair is renamed.
+            after = self._find_alone(name)
+            changed |= dict.fromkeys(self._sharers[name].intersection((before, after)), name)
+            if not self._sharers[name]:
+                del self._sharers[name]
+        return changed
+
+    def _find_alone(self, name: str) -> Pair | None:
+        """The only pair that comes to a plain name, if it is the only one."""
+        sharers = self._sharers.get(name, set())
+        return next(iter(sharers)) if len(sharers) == 1 else None
+
+    def _may_keep(self, pair: Pair, name: str) -> bool:
         if len(name) > MAX_LENGTH or _ENDS_IN_DIGEST.search(name):
             return False
-        if scheme == "mcp__server__tool":
-            # Nothing was folded away, so no other pair can come to this name.
-            return name == "mcp__{}__{}".format(*pair)
-        return counts[name] == 1
-
-    return {pair: name if may_keep(pair, name) else _add_digest(name, pair) for pair, name in plain.items()}
+        if self._folds:
+            return len(self._sharers[name]) == 1
+        # Nothing was folded away, so no other pair can come to this name.
+        return name == "mcp__{}__{}".format(*pair)
 
 
 def _name_double(server: str, tool: str) -> str:
