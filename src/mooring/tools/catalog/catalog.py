@@ -216,10 +216,12 @@ class Catalog:
         """The search index over all tools."""
         from mooring.tools.search.index import Index  # loads the word tables, which only a search needs
 
-        if self._index is None or self._unindexed:
-            tools = {(entry.server, entry.tool): entry.definition for entry in self.entries}
-            self._index = Index(tools, self._meaning())
-            self._unindexed.clear()
+        if self._index is None:
+            self._index = Index({}, self._meaning())
+        for server in sorted(self._unindexed):
+            tools = {entry.tool: entry.definition for entry in self._by_server[server].values()}
+            self._index.put(server, tools)
+        self._unindexed.clear()
         return self._index
 
     def server(self, name: str) -> str:

@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from heapq import nlargest
+from functools import cached_property
+from heapq import nsmallest
 from itertools import chain, islice
-from math import log, pow
+from math import fsum, log, pow
 from typing import TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
@@ -13,12 +14,12 @@ from msgspec.json import Decoder
 from mooring.core.raw import read_as
 from mooring.core.tool import Pair, Tool
 from mooring.tools.search.lexicon import load_lexicon
-from mooring.tools.search.meaning import Meaning, Sense, blend
+from mooring.tools.search.meaning import Meaning, Sense, blend, describe_for_meaning
 from mooring.tools.search.request import Readings, RequestReader
 from mooring.tools.search.words import split_name, split_prose, stem
 
 Scores: TypeAlias = dict[int, float]
-"""How well tools fit, by their place in the order of the index."""
+"""How well tools fit, by their number in the index."""
 Field: TypeAlias = tuple[Sequence[str], float]
 """The words of one part of a tool's definition, and what each of them counts."""
 
@@ -47,30 +48,95 @@ _WANTED = 0.3
 
 
 class Index:
-    """Tools that can be searched; made once for a catalog."""
+    """Tools that can be searched. The tools of one server can be replaced without reading the others again."""
 
-    def __init__(self, tools: Mapping[Pair, Tool], meaning: Meaning | None = None) -> None:
-        self._pairs = sorted(tools)
-        self._counts, self._sizes = _count_words(_fields(server, tools[server, name]) for server, name in self._pairs)
-        self._average_size = sum(self._sizes) / max(1, len(self._sizes))
+    def __init__(self, tools: Mapping[Pair, Tool] = {}, meaning: Meaning | None = None) -> None:
+        self._meaning = meaning
+        self._next_place = 0
+        self._pairs: dict[int, Pair] = {}
+        self._texts: dict[int, str] = {}
+        """What each tool means, in words, if searches go by meaning."""
+        self._counts: dict[str, Scores] = {}
+        self._stems: dict[int, list[str]] = {}
+        self._sizes: dict[int, float] = {}
+        self._servers: dict[str, range] = {}
+        self._named: Counter[str] = Counter()
         self._weights: dict[str, Scores] = {}
-        self._server_sizes = Counter(server for server, _ in self._pairs)
-        self._reader = RequestReader(set(_words_of_names(self._pairs)), self._count_tools)
-        self.sense = None if meaning is None else Sense(meaning, tools, self._pairs)
+        by_server: dict[str, dict[str, Tool]] = {}
+        for server, name in sorted(tools):
+            by_server.setdefault(server, {})[name] = tools[server, name]
+        for server, its_tools in by_server.items():
+            self.put(server, its_tools)
+
+    def put(self, server: str, tools: Mapping[str, Tool]) -> None:
+        """Replace the tools of a server, given by name."""
+        self._remove(server)
+        pairs = [(server, name) for name in sorted(tools)]
+        places = range(self._next_place, self._next_place + len(pairs))
+        self._next_place = places.stop
+        fields = {place: _fields(server, tools[name]) for place, (_, name) in zip(places, pairs, strict=True)}
+        counts, sizes = _count_words(fields)
+        for word, in_tools in counts.items():
+            self._counts.setdefault(word, {}).update(in_tools)
+            for place in in_tools:
+                self._stems.setdefault(place, []).append(word)
+        self._sizes |= sizes
+        self._servers[server] = places
+        self._pairs.update(zip(places, pairs, strict=True))
+        self._named.update(_words_of_names(pairs))
+        if self._meaning is not None:
+            texts = (describe_for_meaning(pair, tools[pair[1]]) for pair in pairs)
+            self._texts.update(zip(places, texts, strict=True))
+        self._forget_computed()
+
+    def _remove(self, server: str) -> None:
+        for place in self._servers.pop(server, ()):
+            for word in self._stems.pop(place, ()):
+                del self._counts[word][place]
+                if not self._counts[word]:
+                    del self._counts[word]
+            for word in _words_of_names([self._pairs.pop(place)]):
+                self._named[word] -= 1
+                if not self._named[word]:
+                    del self._named[word]
+            del self._sizes[place]
+            self._texts.pop(place, None)
+
+    def _forget_computed(self) -> None:
+        """Forget what depends on all tools together."""
+        self._weights.clear()
+        for name in ("_average_size", "_reader", "sense"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _average_size(self) -> float:
+        return fsum(self._sizes.values()) / max(1, len(self._sizes))
+
+    @cached_property
+    def _reader(self) -> RequestReader:
+        return RequestReader(self._named.keys(), self._count_tools)
+
+    @cached_property
+    def sense(self) -> Sense | None:
+        """What the tools mean, if searches go by that."""
+        return None if self._meaning is None else Sense(self._meaning, self._texts.values())
 
     def search(self, words: str, limit: int = 5) -> list[Pair]:
         """The tools that fit best, the best first; equally good ones by server and name."""
         request = list(self._reader.read(words))
         scores = self._score(request)
-        scores = self._refine(scores, _best(scores, max(limit, _CLOSE_LOOK)), request)
+        scores = self._refine(scores, self._best(scores, max(limit, _CLOSE_LOOK)), request)
         # A request that is a tool's name needs no model, and shouldn't wait until one is loaded.
         if self.sense and request and not self._is_named(request, scores):
-            scores = blend(scores, self.sense.compare(words)) or scores
-        return [self._pairs[place] for place in _best(scores, limit)]
+            scores = blend(scores, self.sense.compare(words), self._texts) or scores
+        return [self._pairs[place] for place in self._best(scores, limit)]
+
+    def _best(self, scores: Scores, limit: int) -> list[int]:
+        return nsmallest(limit, scores, key=lambda place: (-scores[place], self._pairs[place]))
 
     def _is_named(self, request: Collection[Readings], scores: Scores) -> bool:
         """Whether every word of the request is in the name of the best tool: then no other can be meant."""
-        best = [self._pairs[place] for place in _best(scores, 1)]
+        best = [self._pairs[place] for place in self._best(scores, 1)]
         stems = set(map(stem, _words_of_names(best)))
         return all(_says_one_of(stems, readings) for readings in request)
 
@@ -95,7 +161,7 @@ class Index:
     def _neighbors_score(self, place: int, of_servers: Mapping[str, float]) -> float:
         """What the tool's whole server has to do with the request: the average score of its tools."""
         server = self._pairs[place][0]
-        return _NEIGHBORS * of_servers[server] / (self._server_sizes[server] + _FEW_TOOLS)
+        return _NEIGHBORS * of_servers[server] / (len(self._servers[server]) + _FEW_TOOLS)
 
     def _match(self, readings: Readings) -> Scores:
         """What one word says of each tool: by its best reading, so that many synonyms do not add up."""
@@ -185,10 +251,6 @@ def _ways_to_say(name: str) -> list[tuple[str, ...]]:
     return [(word, *named.get(word, ())) for word in stems]
 
 
-def _best(scores: Scores, limit: int) -> list[int]:
-    return nlargest(limit, scores, key=lambda place: (scores[place], -place))
-
-
 def _best_readings(request: Iterable[Readings]) -> Readings:
     """All readings of a request's words, each as well as it fits any of them."""
     best: Readings = {}
@@ -235,18 +297,18 @@ def _parameters(tool: Tool) -> Iterable[str]:
     return islice(schema.properties, _MOST_PARAMETERS)
 
 
-def _count_words(tools: Iterable[Iterable[Field]]) -> tuple[dict[str, Scores], list[float]]:
+def _count_words(tools: Mapping[int, Iterable[Field]]) -> tuple[dict[str, Scores], Scores]:
     """What each stem counts in each tool, and the size of each tool: all that its words count."""
     counts: dict[str, Scores] = defaultdict(dict)
-    sizes = []
-    for place, fields in enumerate(tools):
+    sizes: Scores = {}
+    for place, fields in tools.items():
         size = 0.0
         for words, weight in fields:
             size += len(words) * weight
             for word in words:
                 in_tools = counts[word]
                 in_tools[place] = in_tools.get(place, 0.0) + weight
-        sizes.append(size)
+        sizes[place] = size
     return _merge_stems(counts), sizes
 
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import islice
+from itertools import count, islice
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -49,11 +49,16 @@ def is_installed() -> bool:
     return all(map(find_spec, NEEDED))
 
 
-def blend(words: Mapping[int, float], likenesses: Sequence[float]) -> dict[int, float]:
-    """What words and meaning say of tools together; they are added, so tools that both find come first."""
+def blend(
+    words: Mapping[int, float], likenesses: Sequence[float], places: Iterable[int] | None = None
+) -> dict[int, float]:
+    """What words and meaning say of tools together; they are added, so tools that both find come first.
+
+    `places` are those of the tools that the likenesses are about; by default 0, 1, 2 and so on.
+    """
     best = max(words.values(), default=1.0)
     blended = {}
-    for place, likeness in enumerate(likenesses):
+    for place, likeness in zip(count() if places is None else places, likenesses, strict=False):
         if place in words or likeness >= FLOOR:
             blended[place] = words.get(place, 0.0) / best + WEIGHT * likeness
     return blended
@@ -62,9 +67,10 @@ def blend(words: Mapping[int, float], likenesses: Sequence[float]) -> dict[int, 
 class Sense:
     """What the tools of one index mean."""
 
-    def __init__(self, meaning: "Meaning", tools: Mapping[Pair, Tool], order: Iterable[Pair]) -> None:
+    def __init__(self, meaning: "Meaning", texts: Iterable[str]) -> None:
+        """`texts` are those that `describe_for_meaning` makes of each tool."""
         self._meaning = meaning
-        self.texts = [_describe(pair, tools[pair]) for pair in order]
+        self.texts = list(texts)
         self._vectors: Any = None
 
     def compare(self, words: str) -> list[float]:
@@ -204,7 +210,7 @@ class Meaning:
         return self._encoder is not None and self._wanted.keys() <= self._known.keys()
 
 
-def _describe(pair: Pair, tool: Tool) -> str:
+def describe_for_meaning(pair: Pair, tool: Tool) -> str:
     """What the model reads of a tool: its server, its name in words, and its description."""
     server, name = pair
     words = " ".join(filter(None, _WORD_BREAK.split(name)))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
@@ -48,7 +49,7 @@ _FILE_ENDING = re.compile(rf"(?<=[\w)-])\.(?:{_FILE_ENDINGS})\b", re.IGNORECASE)
 class RequestReader:
     """Reads requests to one catalog, given the words in its names and how many tools use a stem."""
 
-    def __init__(self, named: set[str], count_tools: Callable[[str], int]) -> None:
+    def __init__(self, named: AbstractSet[str], count_tools: Callable[[str], int]) -> None:
         self._named = named
         self._count_tools = count_tools
 
