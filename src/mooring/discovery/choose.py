@@ -4,6 +4,7 @@ No entries are merged between tools: one definition wins, the others are shadowe
 that is disabled or broken still owns its name. A project's definition that is not approved displaces nothing.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec import Struct
@@ -22,12 +23,19 @@ class Choice(Struct, frozen=True):
     shadowed: tuple[RankedDefinition, ...] = ()
     proposed: RankedDefinition | None = None
     """What an unapproved project would put in this one's place."""
-    aliases: tuple[str, ...] = ()
-    """Other names under which the very same thing would be started."""
+    names: tuple[str, ...] = ()
+    """Every name under which the very same thing would be started; sorted, and one tuple for all of these choices."""
 
     @property
     def name(self) -> str:
         return self.definition.name
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other names under which the very same thing would be started."""
+        # Cut out of the shared tuple: a thousand names of one definition have a million aliases.
+        own = bisect_left(self.names, self.name)
+        return self.names[:own] + self.names[own + 1 :]
 
     @property
     def approved(self) -> bool:
@@ -42,7 +50,7 @@ def choose(
     for definition in definitions:
         by_name.setdefault(definition.name, []).append(definition)
     choices = [_choose_one(candidates, standing) for candidates in by_name.values()]
-    return tuple(sorted(_add_aliases(choices), key=lambda choice: (choice.name.casefold(), choice.name)))
+    return tuple(sorted(_add_names(choices), key=lambda choice: (choice.name.casefold(), choice.name)))
 
 
 def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: Standing) -> str:
@@ -98,15 +106,15 @@ def _find_proposed(
     return None
 
 
-def _add_aliases(choices: list[Choice]) -> Iterable[Choice]:
-    """The choices, in no certain order, each with the names of those that would start or reach the same thing."""
+def _add_names(choices: list[Choice]) -> Iterable[Choice]:
+    """The choices, in no certain order, each with the names of all those that would start or reach the same thing."""
     groups: dict[Hashable, list[Choice]] = {}
     for choice in choices:
         groups.setdefault(_connection_key(choice), []).append(choice)
     for twins in groups.values():
-        names = sorted(twin.name for twin in twins)
+        names = tuple(sorted(twin.name for twin in twins))
         for twin in twins:
-            yield replace(twin, aliases=tuple(name for name in names if name != twin.name))
+            yield replace(twin, names=names)
 
 
 def _connection_key(choice: Choice) -> Hashable:

@@ -107,7 +107,8 @@ def _find_twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approv
     A server has one set of filters, timeouts and so on. Names whose entries differ in those are two servers: otherwise
     a tool that one entry blocks could be called under its name, because the other does not block it.
     """
-    for name in choice.aliases:
+    # Its own name is among them, but not wanted yet.
+    for name in choice.names:
         twin = wanted.get(name)
         # The choice compares connections only; the program also depends on the folder and on whose definition it is.
         if twin is not None and twin.is_same_program(approved) and twin.options == approved.options:
