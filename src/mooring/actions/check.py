@@ -1,6 +1,8 @@
 """`list --check`: the same rows, with the status of each server after an attempt to connect it."""
 
 import asyncio
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -8,6 +10,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.list import Row, ServerListing
 from mooring.actions.opening import connect_servers
+from mooring.core.event import StatusChanged
 from mooring.core.status import Connecting, status_error, status_word
 from mooring.errors import MooringError
 from mooring.host.host import Host
@@ -25,7 +28,8 @@ async def check(
         errors = await connect_servers(host, deadline)
     finally:
         following.cancel()
-    return replace(listing, servers=tuple(_update_row(row, host, errors) for row in listing.servers))
+    tools = Counter(entry.server for entry in host.tools)
+    return replace(listing, servers=tuple(_update_row(row, host, errors, tools) for row in listing.servers))
 
 
 def is_healthy(listing: ServerListing) -> bool:
@@ -36,11 +40,30 @@ def is_healthy(listing: ServerListing) -> bool:
 
 
 async def _follow(host: Host, on_pending: Callable[[Sequence[str]], None]) -> None:
-    async for _ in host.events():
-        on_pending([name for name, status in host.status().items() if isinstance(status, Connecting)])
+    names_of: dict[str, list[str]] = {}
+    for name, server in host.servers.items():
+        names_of.setdefault(server.name, []).append(name)
+    events = host.events()
+    pending = [name for name, status in host.status().items() if isinstance(status, Connecting)]
+    # Kept from event to event: each of a thousand servers would otherwise look at all of them several times.
+    async for event in events:
+        if isinstance(event, StatusChanged):
+            for name in names_of.get(event.server, ()):
+                _set_pending(pending, name, isinstance(event.status, Connecting))
+        on_pending(pending)
 
 
-def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
+def _set_pending(pending: list[str], name: str, is_pending: bool) -> None:
+    """Put a name into a sorted list, or take it out."""
+    at = bisect_left(pending, name)
+    is_there = pending[at : at + 1] == [name]
+    if is_pending and not is_there:
+        pending.insert(at, name)
+    elif is_there and not is_pending:
+        del pending[at]
+
+
+def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError], tools: Mapping[str, int]) -> Row:
     server = host.servers.get(row.name)
     if row.shadowed_by is not None or server is None:
         return row
@@ -54,5 +77,4 @@ def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row
     # Connected, but it could not list its tools: to a person that is a failed server.
     if offer.tools.note and not offer.tools.items:
         return replace(row, status="failed", error=offer.tools.note, server_info=info, tools=0)
-    tools = sum(entry.server == server.name for entry in host.tools)
-    return replace(row, status="connected", error=None, server_info=info, tools=tools)
+    return replace(row, status="connected", error=None, server_info=info, tools=tools.get(server.name, 0))
