@@ -2,7 +2,6 @@
 
 import asyncio
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -28,8 +27,7 @@ async def check(
         errors = await connect_servers(host, deadline)
     finally:
         following.cancel()
-    tools = Counter(entry.server for entry in host.tools)
-    return replace(listing, servers=tuple(_update_row(row, host, errors, tools) for row in listing.servers))
+    return replace(listing, servers=tuple(_update_row(row, host, errors) for row in listing.servers))
 
 
 def is_healthy(listing: ServerListing) -> bool:
@@ -63,7 +61,7 @@ def _set_pending(pending: list[str], name: str, is_pending: bool) -> None:
         del pending[at]
 
 
-def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError], tools: Mapping[str, int]) -> Row:
+def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
     server = host.servers.get(row.name)
     if row.shadowed_by is not None or server is None:
         return row
@@ -77,4 +75,5 @@ def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError], tools:
     # Connected, but it could not list its tools: to a person that is a failed server.
     if offer.tools.note and not offer.tools.items:
         return replace(row, status="failed", error=offer.tools.note, server_info=info, tools=0)
-    return replace(row, status="connected", error=None, server_info=info, tools=tools.get(server.name, 0))
+    tools = len(host.tools_by_server.get(server.name, ()))
+    return replace(row, status="connected", error=None, server_info=info, tools=tools)

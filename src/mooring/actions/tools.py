@@ -1,7 +1,7 @@
 """`tools`: the tools of all servers, or of one; only servers whose tools are not known are asked."""
 
 import asyncio
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from itertools import chain
 
 from msgspec import Struct
@@ -94,7 +94,7 @@ async def _search(host: Host, listing: ToolListing, words: str) -> ToolListing:
 
 def _describe_one(host: Host, server: Server) -> ToolListing:
     missing = _explain_missing_tools(server)
-    entries = _list_entries(server, [entry for entry in host.tools if entry.server == server.name])
+    entries = _list_entries(host, server)
     return ToolListing(
         entries=entries,
         peers=(_describe_server(server.name, host.status()[server.name], server, entries),),
@@ -106,7 +106,8 @@ def _describe_one(host: Host, server: Server) -> ToolListing:
 
 def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
     servers = dict(sorted(host.servers.items()))
-    entries = _list_all_entries(host, servers)
+    # An alias leads to the same server: its tools are listed once, under the server's own name.
+    entries = {name: _list_entries(host, server) for name, server in servers.items() if server.name == name}
     failed = _describe_failures(servers, errors)
     peers = []
     for name, status in host.status().items():
@@ -114,8 +115,7 @@ def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing
         listed = () if server is None else entries[server.name]
         peers.append(_describe_server(name, status, server, listed, errors.get(name)))
     return ToolListing(
-        # An alias leads to the same server: its tools are listed once, under the server's own name.
-        entries=tuple(chain.from_iterable(entries[name] for name in servers if name in entries)),
+        entries=tuple(chain.from_iterable(entries.values())),
         peers=tuple(peers),
         failed=failed,
         waiting=tuple(name for name, error in errors.items() if isinstance(error, NotApproved)),
@@ -149,17 +149,9 @@ def _count_held(host: Host, names: Container[str]) -> dict[str, int]:
     return {name: len(held.names) for name, held in host.held().items() if name in names}
 
 
-def _list_all_entries(host: Host, servers: Mapping[str, Server]) -> dict[str, tuple[CatalogEntry, ...]]:
-    """What each server offers, by its own name."""
-    offered: dict[str, list[CatalogEntry]] = {server.name: [] for server in servers.values()}
-    for entry in host.tools:
-        offered[entry.server].append(entry)
-    return {name: _list_entries(servers[name], entries) for name, entries in offered.items()}
-
-
-def _list_entries(server: Server, entries: Iterable[CatalogEntry]) -> tuple[CatalogEntry, ...]:
-    """A server's tools in its own order: its author may have put those that belong together side by side."""
-    offered = {entry.tool: entry for entry in entries}
+def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:
+    """Its tools in its own order: its author may have put those that belong together side by side."""
+    offered = host.tools_by_server.get(server.name, {})
     return tuple(offered[tool.name] for tool in server.tools if tool.name in offered)
 
 

@@ -27,6 +27,7 @@ from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
+from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
     from mooring.tools.registry import Registry
@@ -69,6 +70,8 @@ class Conversation:
         self.tokens = tokens
         self.missing: dict[str, str] = {}
         """Servers that are unavailable, and what the person was last told about each."""
+        self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
+        """The tools by server, as they were when the registry was last given them."""
         self._permissions = permissions
         self._face = face
         self._guard = guard
@@ -94,6 +97,7 @@ class Conversation:
         )
         async with open_host(options) as self.host:
             tools = self.host.registry(context=UNBOUNDED, takes=(), tokens=self.tokens, tell=self._face.show_call_event)
+            self._listed = self.host.tools_by_server
             async with tools as self.registry:
                 listening = asyncio.create_task(self._listen())
                 try:
@@ -144,6 +148,7 @@ class Conversation:
 
     def _refresh_tools(self) -> None:
         self.registry.use(self.host.tools)
+        self._listed = self.host.tools_by_server
 
     # --- servers --------------------------------------------------------------------------------------------------
 
@@ -220,7 +225,7 @@ class Conversation:
     def _report_connected(self, server: str) -> None:
         if self.missing.pop(server, None) is None:
             return
-        count = sum(entry.server == server for entry in self.host.tools)
+        count = len(self.host.tools_by_server.get(server, ()))
         self._notice(f"{safe(server)} is there now: {count_noun(count, 'tool')}")
 
     def _report_missing(self, server: str, text: str) -> None:
@@ -230,10 +235,10 @@ class Conversation:
             self._notice(text)
 
     def _report_tools(self, server: str, text: str) -> None:
-        servers_before = {name for name, _ in self.registry.pairs.values()}
+        had_tools = bool(self._listed.get(server))
         self._refresh_tools()
         # The tools of a server that was missing are announced with "is there now".
-        if server in servers_before and server not in self.missing:
+        if had_tools and server not in self.missing:
             self._notice(text)
 
     def _report_reloaded(self, event: Reloaded) -> None:

@@ -1,7 +1,6 @@
 """The servers of a host as lines of text: all of them, or one in full."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from time import time
 
 from mooring.actions.list import split_target
@@ -47,22 +46,18 @@ def list_servers(host: Host) -> Iterator[str]:
         return
     yield "MCP Servers"
     yield ""
-    tools = Counter(entry.server for entry in host.tools)
     for name, status in status_of.items():
-        yield from _list_server(host, name, status, tools)
+        yield from _list_server(host, name, status)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` begins anew."
 
 
-def _list_server(host: Host, name: str, status: Status, tools: Mapping[str, int]) -> Iterator[str]:
+def _list_server(host: Host, name: str, status: Status) -> Iterator[str]:
     config = _find_config(host, name)
     # A definition that cannot be used may not even say how its server would be reached.
     kind = f" ({config.transport})" if config is not None and config.transport else ""
-    server = host.servers.get(name)
-    # A server that goes by two names has its tools under one of them.
-    count = 0 if server is None else tools.get(server.name, 0)
-    described = describe_status(name, status, server, count)
+    described = describe_status(name, status, host.servers.get(name), _count_tools(host, name))
     yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}"
     if isinstance(config, ServerConfig):
         yield f"    {describe_target(config)}"
@@ -72,8 +67,7 @@ def describe_server(host: Host, name: str, log: list[LogEntry]) -> Iterator[str]
     """One server: its status, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
     status = host.status()[name]
     server = host.servers.get(name)
-    count = 0 if server is None else sum(entry.server == server.name for entry in host.tools)
-    described = describe_status(name, status, server, count)
+    described = describe_status(name, status, server, _count_tools(host, name))
     yield f"{choose_symbol(status)} {safe(name)} · {described}"
     yield from _describe_definition(_find_config(host, name))
     if server is not None:
@@ -97,7 +91,7 @@ def _describe_offer(host: Host, server: Server) -> Iterator[str]:
     hello = _describe_hello(server)
     if hello:
         yield f"  is {hello}"
-    tools = [safe(entry.tool) for entry in host.tools if entry.server == server.name]
+    tools = map(safe, host.tools_by_server.get(server.name, ()))
     yield f"  tools: {', '.join(tools) or 'none that are known'}"
     held = host.held().get(server.name)
     if held is not None:
@@ -168,6 +162,14 @@ def _find_config(host: Host, name: str) -> ServerConfig | Broken | None:
         return server.config
     refused = host.refused.get(name)
     return None if refused is None else refused.config
+
+
+def _count_tools(host: Host, name: str) -> int:
+    # A server that goes by two names has its tools under one of them.
+    server = host.servers.get(name)
+    if server is None:
+        return 0
+    return len(host.tools_by_server.get(server.name, ()))
 
 
 def _describe_hello(server: Server) -> str:

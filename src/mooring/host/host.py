@@ -83,6 +83,11 @@ class Host:
         """Every tool that is known now, in a stable order; what `ready` adds later is announced by an event."""
         return self._parts.lookup.tools
 
+    @property
+    def tools_by_server(self) -> Mapping[str, Mapping[str, CatalogEntry]]:
+        """The same tools by server, then by the name that the server gave them; no cost for those of other servers."""
+        return self._parts.lookup.tools_by_server
+
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""
         statuses = {name: server.status for name, server in self.servers.items()}

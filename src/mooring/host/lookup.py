@@ -107,11 +107,20 @@ class Lookup:
     @property
     def tools(self) -> tuple[CatalogEntry, ...]:
         """Every tool. Reading them binds each name to its server: it is what the caller has seen."""
+        self._bind_listed()
+        return self.catalog.entries
+
+    @property
+    def tools_by_server(self) -> Mapping[str, Mapping[str, CatalogEntry]]:
+        """The same tools by server, then by raw name."""
+        self._bind_listed()
+        return self._listed
+
+    def _bind_listed(self) -> None:
         catalog = self.catalog
         if self._listed_version is not catalog.version:
             self._listed_version = catalog.version
             self._listed, self._called = catalog.list_by_server(), {}
-        return catalog.entries
 
     @property
     def servers(self) -> Mapping[str, Server]:

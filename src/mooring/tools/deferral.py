@@ -53,6 +53,11 @@ class Deferral:
         """All of them, whether they are shown or not."""
         return tuple(self._entries.values())
 
+    @cached_property
+    def servers(self) -> frozenset[str]:
+        """Whose they are."""
+        return frozenset(server for server, _ in self._entries)
+
     @property
     def offered(self) -> tuple[CatalogEntry, ...]:
         """What a model is shown by now."""
@@ -75,18 +80,23 @@ class Deferral:
 
     def find_raw_name(self, server: str, tool: str) -> str:
         """The raw name of a server's tool, given that or its shown name. Raises: UnknownTool."""
-        for entry in self._entries.values():
-            if entry.server == server and tool in (entry.tool, entry.name):
-                return entry.tool
-        raise UnknownTool(server, tool)
+        if (server, tool) in self._entries:
+            return tool
+        pair = self._by_name.get(tool)
+        if pair is None or pair[0] != server:
+            raise UnknownTool(server, tool)
+        return pair[1]
 
     def load(self, names: Iterable[str]) -> None:
         """Show these from now on, as if a search had found them."""
-        by_name = {entry.name: pair for pair, entry in self._entries.items()}
         for name in names:
-            pair = by_name.get(name)
+            pair = self._by_name.get(name)
             if pair is not None and pair in self._deferred:
                 self._loaded.setdefault(pair)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Pair]:
+        return {entry.name: pair for pair, entry in self._entries.items()}
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
         """The tools that fit a request, best first; they are shown from now on."""

@@ -124,6 +124,8 @@ class Registry:
         self._running: dict[CallId, RunningCall] = {}
         self._numbers = count(1)
         self._more = tuple(more)
+        self._latest: tuple[tuple[CatalogEntry, ...], Iterable[str] | None] | None = None
+        """A snapshot of the catalog that is to be used, and what was found in it, once somebody looks."""
         self._take(entries, options.loaded)
 
     async def __aenter__(self) -> Self:
@@ -143,11 +145,19 @@ class Registry:
     # --- which tools there are ------------------------------------------------------------------------------------
 
     def use(self, entries: Iterable[CatalogEntry], loaded: Iterable[str] | None = None) -> None:
-        """Switch to another snapshot of the catalog. Tools that a search found stay found if they still exist.
+        """Switch to another snapshot of the catalog. Tools that a search found stay found if they still exist."""
+        # Taken over when somebody looks: while two hundred servers connect, nobody needs every state in between.
+        self._latest = tuple(entries), loaded
 
-        Raises: ConfigError if a name is taken.
-        """
-        self._take(entries, self.loaded if loaded is None else loaded)
+    def _use_latest(self) -> None:
+        if self._latest is None:
+            return
+        (entries, loaded), self._latest = self._latest, None
+        self._take(entries, self._deferral.loaded if loaded is None else loaded)
+
+    def _get_deferral(self) -> Deferral:
+        self._use_latest()
+        return self._deferral
 
     def _take(self, entries: Iterable[CatalogEntry], loaded: Iterable[str]) -> None:
         options = self._options
@@ -155,9 +165,10 @@ class Registry:
         in_scope = [entry for entry in entries if self._scope.allows_tool(entry)]
         self._deferral = Deferral(in_scope, budget, options.always, self._meaning)
         self._deferral.load(loaded)
-        self._search = make_search_tool(self._host, lambda: self._deferral)
+        self._search = make_search_tool(self._host, self._get_deferral)
         self._own = self._make_own_tools()
         self._remote = {entry.name: ServerTool(entry, self._host) for entry in self._deferral.entries}
+        self._alike: tuple[_ToolsByFold, ...] | None = None
         # Schemas may differ between two snapshots.
         self._forms: dict[str, ArgumentForm] = {}
 
@@ -182,6 +193,7 @@ class Registry:
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What a model is shown now, in a stable order; a search adds to the end."""
+        self._use_latest()
         own = [tool for name, tool in self._own.items() if name not in ALIASES]
         if not self._deferral.has_hidden:
             own = [tool for tool in own if tool is not self._search]
@@ -191,21 +203,22 @@ class Registry:
     @property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
         """The server and the raw name behind each shown name."""
+        self._use_latest()
         return {name: (tool.server, tool.definition.name) for name, tool in self._remote.items()}
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The names that a search found: worth keeping with a conversation."""
-        return self._deferral.loaded
+        return self._get_deferral().loaded
 
     def _has_server(self, server: str) -> bool:
         """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
         if self._scope.allows_server(server):
             return True
-        return any(entry.server == server for entry in self._deferral.entries)
+        return server in self._get_deferral().servers
 
     def _find_raw_name(self, server: str, tool: str) -> str:
-        return self._deferral.find_raw_name(server, tool)
+        return self._get_deferral().find_raw_name(server, tool)
 
     def find(self, name: str) -> Definition | None:
         """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
@@ -214,11 +227,12 @@ class Registry:
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
         """The servers' tools that fit a request, best first; they count as shown from now on."""
-        return tuple(self._show(self._remote[entry.name]) for entry in self._deferral.search(words, limit))
+        found = self._get_deferral().search(words, limit)
+        return tuple(self._show(self._remote[entry.name]) for entry in found)
 
     def learn(self) -> None:
         """Start to learn what the tools mean, for a caller that is going to search."""
-        self._deferral.learn()
+        self._get_deferral().learn()
 
     def _show(self, tool: ModelTool) -> Definition:
         self._deferral.load([tool.name])
@@ -343,13 +357,16 @@ class Registry:
 
     def _find(self, name: str) -> ModelTool | None:
         """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
+        self._use_latest()
         exact = self._own.get(name) or self._remote.get(name)
         if exact is not None:
             return exact
+        if self._alike is None:
+            # Once for all tools: a model that misspells one name misspells others.
+            self._alike = _group_by_fold(self._own.values()), _group_by_fold(self._remote.values())
         folded = fold_name(name)
-        for tools in (self._own, self._remote):
-            # A tool and its aliases are one tool.
-            alike = {id(tool): tool for tool in tools.values() if folded in _fold_names_of(tool)}
+        for tools in self._alike:
+            alike = tools.get(folded)
             if alike:
                 return next(iter(alike.values())) if len(alike) == 1 else None
         return None
@@ -390,6 +407,18 @@ def _parse(written: WrittenArguments) -> Arguments | BadArguments:
     if isinstance(parsed, dict):
         return parsed
     return BadArguments("Mooring", "tools/call", "no object", words="The arguments are not a JSON object.")
+
+
+_ToolsByFold: TypeAlias = dict[str, dict[int, ModelTool]]
+"""The tools that a folded name may mean; by identity, for a tool and its aliases are one tool."""
+
+
+def _group_by_fold(tools: Iterable[ModelTool]) -> _ToolsByFold:
+    groups: _ToolsByFold = {}
+    for tool in tools:
+        for folded in _fold_names_of(tool):
+            groups.setdefault(folded, {})[id(tool)] = tool
+    return groups
 
 
 def _fold_names_of(tool: ModelTool) -> tuple[str, ...]:
