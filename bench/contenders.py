@@ -58,6 +58,7 @@ CONTENDERS = {
         _shell("fastmcp-cli", f"fastmcp {locked('fastmcp', 'fastmcp')}", partial(build_python, "fastmcp")),
         _shell("mcpm", f"mcpm {locked('mcpm', 'mcpm')} (starts nothing)", partial(build_python, "mcpm")),
         _shell("ours-refresh", "mooring, all servers started"),
+        _shell("tenth", "mooring, a tenth of it"),
         _shell("python", "python -c pass"),
     )
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
-from bench import listing
+from bench import growth, listing
 from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
 from bench.ground import NODE, SERVER, python_of
@@ -196,6 +196,10 @@ P50 = Figure("p50", "p50", "µs")
 RATE = Figure("rate", "calls/s", "", best=max, shown=",.0f")
 WALL = Figure("wall", "wall", "ms")
 UP = (WALL, Figure("cpu", "CPU", "ms"), Figure("close", "then to close", "ms"))
+
+GROWING = ("ours", "tenth")
+GROWS = (Goal("at most ten times the CPU, within 20 %, for ten times as much", "cpu", 12.0, "tenth"),)
+COMMAND = (Figure("cpu", "CPU", "ms"), WALL)
 
 ROWS = (
     Row(
@@ -397,5 +401,75 @@ ROWS = (
         ),
         note="Ours reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them all, "
         "`mcporter config list` and `mcpm ls`, of one file each, start nothing. mcpm has no command that calls a tool.",
+    ),
+    Row(
+        "growth-servers",
+        "The tools of 1,000 configured servers, 10 each",
+        GROWING,
+        COMMAND,
+        growth.measure_servers,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring tools`, with everything remembered.",
+    ),
+    Row(
+        "growth-list",
+        "List 1,000 configured servers",
+        GROWING,
+        COMMAND,
+        growth.measure_listing,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring mcp list`, which starts nothing.",
+    ),
+    Row(
+        "growth-tools",
+        "What 10,000 tools cost a model",
+        GROWING,
+        COMMAND,
+        growth.measure_tools,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring tools --cost` for 100 servers, with everything remembered.",
+    ),
+    Row(
+        "growth-first-use",
+        "First use of 200 servers of 100 tools, one after another",
+        GROWING,
+        COMMAND,
+        growth.measure_first_use,
+        rounds=5,
+        goals=GROWS,
+        note="`Host.call` of `mooring.open`, with nothing known of any server; the servers' own CPU is included.",
+    ),
+    Row(
+        "growth-names",
+        "One call of a server that goes by 1,000 names",
+        GROWING,
+        COMMAND,
+        growth.measure_names,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring call NAME.TOOL`: one definition under all of the names, so that one program is started.",
+    ),
+    Row(
+        "growth-files",
+        "List the servers of 300 files, 5 each",
+        GROWING,
+        COMMAND,
+        growth.measure_files,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring mcp list` with a `--config` for each file.",
+    ),
+    Row(
+        "growth-lines",
+        "20,000 lines of the log of calls",
+        GROWING,
+        COMMAND,
+        growth.measure_lines,
+        rounds=5,
+        goals=GROWS,
+        note="`mooring log`, which prints all of them.",
     ),
 )  # fmt: skip

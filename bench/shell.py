@@ -16,13 +16,14 @@ def time_commands(commands: Mapping[str, Sequence[str]], rounds: int, cwd: Path,
     """
     samples: Samples = {name: {} for name in commands}
     for name, command in commands.items():
-        _check(name, command, cwd, env)
+        run_once(name, command, cwd, env)
     for name in turns(list(commands), rounds):
         keep(samples[name], _timed(commands[name], cwd, env))
     return samples
 
 
-def _check(name: str, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+def run_once(name: str, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    """Run a command that has to succeed. Raises: Broken."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
     if done.returncode:
         raise Broken(f"{name} exits with {done.returncode}:\n{done.stderr[-2000:]}")
