@@ -5,8 +5,11 @@ import timeit
 from fnmatch import fnmatchcase
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
+from mooring.core.glob import Glob, GlobSet
 from mooring.core.tool import Tool
 from mooring.tools.catalog.catalog import ToolSource
 from mooring.tools.catalog.cost import defer
@@ -32,6 +35,19 @@ def test_an_ordinary_glob_filters_as_the_standard_library_would(glob: str) -> No
     assert [not source(deny=(glob,)).offers(name) for name in NAMES] == expected
     assert [not ToolScope(deny=(glob,)).allows_builtin(name) for name in NAMES] == expected
     assert [find_budget({glob: 1}, None, name) == 1 for name in NAMES] == expected
+
+
+@given(globs=st.lists(st.text("ab*?[]!", max_size=5)), text=st.text("ab*[", max_size=5))
+def test_several_globs_match_what_one_of_them_does(globs: list[str], text: str) -> None:
+    assert GlobSet(globs).matches(text) == any(Glob(glob).matches(text) for glob in globs)
+
+
+def test_a_hundred_times_the_plain_globs_cost_next_to_nothing() -> None:
+    def measure(count: int) -> float:
+        globs = GlobSet([f"server-{n}.{end}" for n in range(count) for end in ("*", "tool")])
+        return min(timeit.repeat(lambda: globs.matches("server-x.tool"), number=2_000, repeat=3))
+
+    assert measure(5_000) < 5 * measure(50)
 
 
 def test_what_cannot_be_told_is_denied_and_not_allowed() -> None:
