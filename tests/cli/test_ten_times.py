@@ -1,6 +1,7 @@
 """Ten times as much costs at most ten times the CPU; `make bench` measures the same at larger sizes."""
 
 import time
+import timeit
 
 import pytest
 from msgspec import Raw
@@ -91,3 +92,14 @@ def test_the_names_of_one_definition_share_one_list_of_them(home: Home) -> None:
     assert len(choices[7].aliases) == 199
     assert "name-007" not in choices[7].aliases
     assert admit(home.inventory()).wanted.keys() == {"name-000"}
+
+
+def test_ten_times_the_filters_of_one_command_cost_at_most_ten_times(home: Home) -> None:
+    spent = []
+    for servers in (80, 800):
+        entries = {f"server-{n}": {"command": "/bin/true", "blockedTools": [f"tool-{n}"]} for n in range(servers)}
+        home.write("home/.config/mooring/mcp.json", {"mcpServers": entries})
+        inventory = home.inventory()
+        assert len(admit(inventory).wanted) == servers
+        spent.append(min(timeit.repeat(lambda: admit(inventory), number=1, repeat=3, timer=time.process_time)))  # noqa: B023 - called before the next turn
+    assert spent[1] < GENEROUS * spent[0]

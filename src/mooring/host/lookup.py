@@ -35,7 +35,9 @@ class Lookup:
         self._meaning = meaning
         self._servers = servers
         self._find_held = find_held
-        self._under_all_names: Mapping[str, Server] = {}
+        self._under_all_names: dict[str, Server] = {}
+        self._names_of: dict[str, list[str]] = {}
+        """All names of each server that has several, its own first."""
         self._aliases: Mapping[str, Alias] = {}
         self._held_under: dict[str, frozenset[str]] = {}
         """The tools that are held back under an alias, as far as it was used since the catalog was built."""
@@ -54,10 +56,11 @@ class Lookup:
         """Take over the names of a new configuration."""
         self._aliases, self._refused = admitted.aliases, admitted.refused
         self._scheme = admitted.settings["toolNames"]
-        self._under_all_names = {
-            **self._servers,
-            **{name: self._servers[alias.server] for name, alias in self._aliases.items()},
-        }
+        self._under_all_names = dict(self._servers)
+        self._names_of = {}
+        for name, alias in self._aliases.items():
+            self._under_all_names[name] = self._servers[alias.server]
+            self._names_of.setdefault(alias.server, [alias.server]).append(name)
         self.invalidate()
 
     def invalidate(self, server: str | None = None) -> None:
@@ -146,8 +149,7 @@ class Lookup:
         """The other names of a server."""
         if not self._aliases or name is None:
             return []
-        own = self._own_name(name)
-        names = [own, *(alias for alias, found in self._aliases.items() if found.server == own)]
+        names = self._names_of.get(self._own_name(name), ())
         return [other for other in names if other != name]
 
     def _own_name(self, name: str) -> str:

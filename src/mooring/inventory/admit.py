@@ -1,6 +1,6 @@
 """Which of the configured servers may be started, under which names, and why the others may not."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
@@ -75,14 +75,20 @@ def admit(inventory: "Inventory") -> Admitted:
     wanted: dict[str, Approved] = {}
     aliases: dict[str, Alias] = {}
     refused: dict[str, NotAdmitted] = {}
+    alike: dict[Hashable, list[Approved]] = {}
     for choice in inventory.choices:
         judged = _judge(inventory, choice)
         if isinstance(judged, NotAdmitted):
             refused[choice.name] = judged
-        elif (twin := _find_twin(judged, choice, wanted)) is not None:
-            aliases[choice.name] = Alias(twin, judged)
+            continue
+        # Two names of one program are always among those with one key: no others have to be compared.
+        candidates = alike.setdefault(_twin_key(judged, choice), [])
+        twin = next((twin for twin in candidates if twin.is_same_program(judged)), None)
+        if twin is not None:
+            aliases[choice.name] = Alias(twin.name, judged)
         else:
             wanted[choice.name] = judged
+            candidates.append(judged)
     return Admitted(inventory.settings, inventory.root, wanted, aliases, refused, inventory.problems, inventory.looked)
 
 
@@ -101,19 +107,14 @@ def _judge(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
     return approved
 
 
-def _find_twin(approved: Approved, choice: "Choice", wanted: Mapping[str, Approved]) -> str | None:
-    """The server that is the same program under another name, if one is wanted already.
+def _twin_key(approved: Approved, choice: "Choice") -> Hashable:
+    """What two names of one server have in common besides the program.
 
     A server has one set of filters, timeouts and so on. Names whose entries differ in those are two servers: otherwise
     a tool that one entry blocks could be called under its name, because the other does not block it.
     """
-    # Its own name is among them, but not wanted yet.
-    for name in choice.names:
-        twin = wanted.get(name)
-        # The choice compares connections only; the program also depends on the folder and on whose definition it is.
-        if twin is not None and twin.is_same_program(approved) and twin.options == approved.options:
-            return name
-    return None
+    # The first of the names that the choice found alike stands for all of them.
+    return choice.names[0], approved.folder, approved.own, approved.options
 
 
 def admit_given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:
