@@ -6,7 +6,7 @@ class Published:
 
     def __init__(self, page: str) -> None:
         before, _, after = page.partition("\n## What was measured\n")
-        tables = after.partition("\n## Where the time goes\n")[0]
+        tables = after.partition("\n## How cost grows\n")[0]
         self._promises = [_cells(line) for line in before.splitlines() if line.startswith("| ")]
         self._sections = dict(_titled(section) for section in tables.split("\n### ")[1:])
 
