@@ -1,8 +1,10 @@
 """Settings: each value with its origin; a repository may propose but not grant."""
 
+from typing import Any
+
 import pytest
 
-from mooring.settings import SETTINGS, Settings, load
+from mooring.settings import MAX_RULE_TEXT, MAX_RULES, SETTINGS, Settings, load
 from support import Home
 
 
@@ -151,3 +153,24 @@ def test_a_source_switched_off_is_not_read(home: Home) -> None:
     inventory = home.inventory()
     assert inventory.choices == ()
     assert inventory.files == ()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"tool": f"mcp__x__{number}", "action": "deny"} for number in range(MAX_RULES + 1)],
+        [{"tool": "x" * 900, "action": "deny", "pattern": str(number)} for number in range(MAX_RULE_TEXT // 900 + 1)],
+    ],
+    ids=["many", "long"],
+)
+def test_more_rules_than_are_kept_make_a_file_doubtful_and_the_first_stay_in_force(
+    home: Home, rules: list[Any]
+) -> None:
+    path = home.write("home/.config/mooring/settings.json", {"permissions": rules})
+    found = settings(home)
+    assert found["permissions"] == rules[: len(found["permissions"])]
+    assert len(rules) - len(found["permissions"]) in (1, 2)
+    assert found.doubts == (str(path),)
+    assert "are ignored" in found.problems[0].message
+    home.write("home/.config/mooring/settings.json", {"permissions": rules[: len(found["permissions"])]})
+    assert (settings(home).doubts, settings(home).problems) == ((), ())

@@ -1,6 +1,7 @@
 """Settings, each value with its origin. A repository may propose but not grant, and the person's own files win."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, islice
 from math import inf
 from typing import Any, Literal, TypeAlias
 
@@ -66,6 +67,10 @@ LONGEST_RULE = 1_000
 PROJECT_LIMIT = 256 * 1024
 PROJECT_VALUES = 10_000
 """How large a project's file may be, and how many keys and list elements it may hold."""
+MAX_RULES = 2_000
+"""How many rules of one file are in force. Each is compiled once, which takes up to a tenth of a millisecond."""
+MAX_RULE_TEXT = 256 * 1024
+"""How many characters they may have in all."""
 NETWORK = ("proxy", "ca", "certificate", "key")
 _RULE_KEYS = {"tool", "pattern", "action"}
 _RULE_ACTIONS = ("allow", "deny", "ask")
@@ -110,7 +115,7 @@ def _are_names(value: Any) -> bool:
 
 
 def _are_rules(value: Any) -> bool:
-    return _is_list_of(_is_rule, value)
+    return _is_list_of(_is_rule, value) and count_fitting_rules(value) == len(value)
 
 
 def _are_amounts(value: Any) -> bool:
@@ -135,6 +140,12 @@ def _is_rule(value: Any) -> bool:
 
 def _is_rule_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST_RULE
+
+
+def count_fitting_rules(rules: Iterable[Mapping[str, Any]]) -> int:
+    """How many rules of a list are in force, from its beginning, before there are too many or they are too long."""
+    sizes = accumulate(len(rule["tool"]) + len(rule.get("pattern", "")) for rule in islice(rules, MAX_RULES))
+    return sum(size <= MAX_RULE_TEXT for size in sizes)
 
 
 MODES: tuple[Literal["plan", "ask", "accept-reads", "bypass"], ...] = ("plan", "ask", "accept-reads", "bypass")
@@ -297,6 +308,7 @@ def _keep_rules(value: Any, level: Level) -> list[Any]:
     if not isinstance(value, list):
         return []
     rules = list(filter(_is_rule, value))
+    rules = rules[: count_fitting_rules(rules)]
     if level != "project":
         return rules
     # Whoever writes to the repository would otherwise decide what runs on this machine.
@@ -314,6 +326,11 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
 
 
 def _complain_about_value(key: str, value: Any, setting: Setting) -> tuple[str, str]:
+    if key == "permissions" and _is_list_of(_is_rule, value):
+        most = f"{MAX_RULES:,} rules with {MAX_RULE_TEXT // 1024} Ki characters"
+        kept = count_fitting_rules(value)
+        ignored = f"`{key}` holds {len(value):,} rules, more than {most}; those after the first {kept:,} are ignored"
+        return ignored, "join rules by globs, or remove some; until then all is asked, if the file is yours"
     if key == "permissions" and _keep_rules(value, "user"):
         ignored = f"`{key}` should be {setting.expects}; what is not is ignored"
         return ignored, "mend it there; until then all is asked"

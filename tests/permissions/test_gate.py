@@ -107,7 +107,8 @@ async def test_without_anybody_to_ask_no_rule_is_named_that_would_not_help() -> 
     doubtful = await outcome(Gate(Policy((), "bypass", (), ("settings.json",))))
     managed = await outcome(Gate(ruled(Rule("*", "ask"), level="managed")))
     assert doubtful.endswith(
-        "rules in settings.json cannot be read, and could deny it, and there is nobody to ask. Mend that file first."
+        "rules in settings.json cannot be read, and could deny it, and there is nobody to ask. "
+        "Fix that file first; `mooring mcp doctor` says what is wrong with it."
     )
     assert managed.endswith("The machine's settings want every such call to be asked about.")
 

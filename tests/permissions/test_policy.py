@@ -6,6 +6,7 @@ import timeit
 
 import pytest
 
+from mooring.core.glob import Glob
 from mooring.core.tool import Hints
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule
@@ -69,6 +70,8 @@ def test_a_deny_beats_all_and_else_the_highest_level_decides(high: Level, low: L
             reads = hints is READS and trust == ("github",)
             call = ProposedCall("github", "create_issue", {}, hints)
             expected = BY_MODE[mode][0 if reads else 1][said]
+            if mode == "bypass" and (high, above, said) == ("managed", "ask", "ask"):
+                expected = "ask"  # no mode silences what the machine's settings ask about
             assert verdict(call, *layers, mode=mode, trusted=trust) == expected, (above, below, hints, trust)
 
 
@@ -252,3 +255,147 @@ def test_no_pattern_and_no_arguments_make_a_verdict_slow(what: str, pattern: str
 def test_the_verdict_about_a_tool_is_remembered_and_no_arguments_are_looked_at() -> None:
     policy = Policy([layer("user", "deny mcp__y__* secret*", "allow mcp__x__*")])
     assert policy.decide(ProposedCall("x", "t")) is policy.decide(ProposedCall("x", "t", {"a": object()}))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "arguments"),
+    [
+        ("port=22", {"port": 22.0}),
+        ("port=22", {"port": " 22\t"}),
+        ("port=22", {"port": "2.2e1"}),
+        ("port=22", {"port": "+22"}),
+        ("port=22", {"port": "022"}),
+        ("port=22", {"port": "0x16"}),
+        ("port=22", {"port": "\uff12\uff12"}),
+        ("port=22", {"port": "\u0662\u0662"}),
+        ("port=22.0", {"port": 22}),
+        ("port=22", {"options": {"Port ": 22.0}}),
+        ("amount=0.5", {"amount": ".50"}),
+        ("*rm -rf*", {"argv": ["rm", "-rf", "/"]}),
+        ("*rm -rf*", {"argv": ("rm", "-rf")}),
+        ("argv=rm -rf /", {"argv": ["rm", "-rf", "/"]}),
+        ("*sleep 5*", {"deep": [{"argv": ["sleep", 5]}]}),
+        ("*rm -rf*", {"args": ["-rf", "/"], "command": "rm"}),
+        ("*rm -rf*", {"Cmd": "rm", "Argv": "-rf"}),
+        ("*rm -rf*", {"command": "rm  -rf"}),
+        ("*rm -rf*", {"command": "rm\t\n-rf"}),
+        ("*rm -rf*", {"command": "rm\u2003-rf"}),
+        ("rm", {"command": "rm "}),
+        ("rm", {"command": "\nrm\0"}),
+        ("command=rm", {"command": "rm\u3000"}),
+        *(("rm", {"command": f"r{odd}m"}) for odd in (
+            "\0", "\x1b", "\x7f", "\x9b", "\u00ad", "\u034f", "\u061c", "\u180e", "\u200b", "\u200d", "\u202e", "\u2060",
+            "\u2066", "\u3164", "\ufe0f", "\ufeff", "\ufff9", "\ufffa", "\ufffb", "\U000e0001", "\U000e0072",
+            "\U000e0100", "\U0001d173", "\ud800",
+        )),
+    ],
+)  # fmt: skip
+def test_no_way_to_write_an_argument_evades_a_deny(pattern: str, arguments: dict[str, object]) -> None:
+    call = ProposedCall("sh", "run", arguments)
+    assert verdict(call, layer("user", f"deny mcp__sh__run {pattern}"), mode="bypass") == "deny"
+    assert verdict(call, layer("user", f"allow mcp__sh__run {pattern}")) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "arguments"),
+    [
+        ("port=22", {"port": 2222}),
+        ("port=22", {"port": "22.5"}),
+        ("port=22", {"port": "022x"}),
+        ("*rm -rf*", {"argv": ["rmdir", "x", "-rf"]}),
+        ("rm", {"command": "rm x"}),
+        ("n=1", {"n": "inf"}),
+    ],
+)
+def test_a_deny_leaves_other_arguments_alone(pattern: str, arguments: dict[str, object]) -> None:
+    call = ProposedCall("sh", "run", arguments)
+    assert verdict(call, layer("user", f"deny mcp__sh__run {pattern}"), mode="bypass") == "allow"
+
+
+# What each level grants to a server that came with the project.
+COVERS_FOREIGN: dict[Level, bool] = {"managed": True, "session": True, "local": True, "user": False, "project": False}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("rule", ["mcp__github__*", "mcp__*", "*", "github.create_issue"])
+def test_what_settings_grant_to_a_name_is_not_for_a_projects_server(level: Level, rule: str) -> None:
+    own = Policy([layer(level, f"allow {rule}")])
+    foreign = Policy([layer(level, f"allow {rule}")], foreign=["github"])
+    assert own.decide(CALL).action == ("ask" if level == "project" else "allow")
+    assert foreign.decide(CALL).action == ("allow" if COVERS_FOREIGN[level] else "ask")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("action", ["deny", "ask"])
+def test_a_deny_and_an_ask_are_for_every_server(level: Level, action: Action) -> None:
+    policy = Policy([layer(level, f"{action} mcp__github__*")], foreign=["github"])
+    assert policy.decide(CALL).action == action
+
+
+def test_the_reason_says_that_an_allow_is_for_ones_own_servers() -> None:
+    policy = Policy([layer("user", "allow mcp__github__* title=*")], foreign=["github"])
+    found = policy.decide(ProposedCall("github", "create_issue", {"title": "x"}))
+    assert found.why == (
+        "no rule speaks of it; your rule to allow mcp__github__* with title=* is for your own servers, "
+        "and github comes from this project"
+    )
+    assert policy.decide(CALL).why == "no rule speaks of it"
+
+
+def test_a_withheld_allow_shields_from_nothing() -> None:
+    rules = layer("user", "allow mcp__github__create_issue", "deny mcp__github__*")
+    assert Policy([rules]).decide(CALL).action == "allow"
+    assert Policy([rules], foreign=["github"]).decide(CALL).action == "deny"
+
+
+@pytest.mark.parametrize(
+    ("level", "action"), [("managed", "ask"), ("session", "allow"), ("user", "allow"), ("project", "allow")]
+)
+def test_only_the_machine_asks_where_permissions_are_bypassed(level: Level, action: Action) -> None:
+    assert verdict(CALL, layer(level, "ask mcp__github__*"), mode="bypass") == action
+
+
+def test_many_patterns_and_long_arguments_are_too_much_together() -> None:
+    rules = [f"deny mcp__x__* *{number}q?{number}*" for number in range(2_000)]
+    policy = Policy([layer("user", *rules)], "bypass")
+    assert policy.decide(ProposedCall("x", "t", {"text": "z" * 60_000})).action == "deny"
+    assert policy.decide(ProposedCall("x", "t", {"text": "z" * 1_500})).action == "allow"
+
+
+RULE_FILES: dict[str, list[str]] = {
+    "denies": [f"deny mcp__server{number}__tool_{number}" for number in range(2_000)],
+    "patterns": [f"deny mcp__x__* *{number}*rf?x{number}*" for number in range(2_000)],
+    "long globs": [f"deny mcp__*{number}{'a?' * 60} *{number}{'a?' * 60}" for number in range(1_000)],
+    "classes": [f"deny *{number}{'[a-z]*' * 20} {number}{'[a-z]*' * 20}" for number in range(1_000)],
+    "other letters": [f"deny mcp__\uff58{'é' * 60}{number} {'é' * 60}{number}" for number in range(2_000)],
+}
+
+
+@pytest.mark.parametrize("what", RULE_FILES)
+def test_the_most_rules_there_can_be_cost_little_and_only_once(what: str) -> None:
+    layers = [layer("user", *RULE_FILES[what])]
+    calls = [ProposedCall("x", f"t{number}", {"a": "rm -rf " * 10}) for number in range(3)]
+    began = time.thread_time()
+    policy = Policy(layers, "bypass")
+    policy.decide(calls[0])
+    first = time.thread_time() - began
+    assert first < 1.5
+    again = min(timeit.repeat(lambda: policy.decide(calls[0]), timer=time.thread_time, number=1, repeat=5))
+    assert again < 0.02
+    # A session's answer compiles nothing again.
+    began = time.thread_time()
+    policy.with_rule("session", rule("allow mcp__x__t1")).decide(calls[1])
+    assert time.thread_time() - began < max(first, 0.02)
+
+
+def test_no_glob_takes_longer_than_a_millisecond_to_match() -> None:
+    texts = ["a" * 65_536, "ab" * 32_768, "a" * 32_768 + "b" * 32_768, "é" * 16_384]
+    globs = ["*" + "a" * 25 + "b" + "a" * 25 + "*", "*a" * 300 + "b", "*" + "a?" * 300, "*[!a]*", "*a?b*", "?" * 900 + "*",
+             "*" + "a" * 900 + "b*", "*" + "ab" * 400 + "a*", "*" + "[ab]" * 3 + "*"]  # fmt: skip
+    for text, written in itertools.product(texts, globs):
+        glob = Glob(written)
+        glob.matches("a" * 2_000)  # compiled with the rules, once
+        assert min(timeit.repeat(lambda: glob.matches(text), timer=time.thread_time, number=1, repeat=7)) < 0.001, (  # noqa: B023
+            written[:20],
+            text[:3],
+        )

@@ -182,3 +182,26 @@ def test_a_rule_can_be_typed(text: str, expected: Rule) -> None:
 def test_a_rule_that_would_allow_nothing_is_refused_when_it_is_typed(text: str) -> None:
     with pytest.raises(ConfigError, match=r"server\.tool"):
         parse_rule(text, "allow")
+
+
+@pytest.mark.parametrize(
+    ("rule", "server", "tool"),
+    [
+        ("mcp__my_server__*", "my-server", "run"),
+        ("mcp__my-server__*", "my_server", "run"),
+        ("my_server.run", "my-server", "run"),
+        ("my-server/get-it", "my_server", "get_it"),
+        ("mcp__x__get-[a-z]*", "x", "get_it"),
+        ("mcp__github__*", "g\u0456thub", "run"),
+        ("github.create_issue", "github", "cre\u0430te_issue"),
+        ("mcp__github__*", "git\ufff9hub", "run"),
+        ("mcp__github__*", "github\0", "run"),
+        ("mcp__github__*", " github ", "run"),
+        ("mcp__github__create_issue", "github", "create_issue "),
+        ("mcp__github__create_issue", "github", "cre\0ate_issue"),
+        ("mcp__g\u0456thub__*", "g\u0456thub", "run"),
+    ],
+)
+def test_no_name_evades_a_deny_and_no_allow_follows_it(rule: str, server: str, tool: str) -> None:
+    assert decide(rule, "deny", server, tool) == "deny"
+    assert decide(rule, "allow", server, tool) == ("allow" if rule == f"mcp__{server}__*" else "ask")

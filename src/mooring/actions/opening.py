@@ -17,6 +17,7 @@ from mooring.actions.deadline import SLACK, Deadline
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.problem import Problem
+from mooring.core.question import Ask
 from mooring.core.template import Template, literal
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
@@ -75,6 +76,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Seconds for everything, from start to result."""
     guard: Guard | None = None
     permissions: CommandPermissions = CommandPermissions()
+    ask_permission: Ask | None = None
+    """Asks the person about a call, if somebody is there; for a typed call only the machine's settings want that."""
     warn: Callable[[str, str], None] = _ignore_lack
     """Called with a server and a sentence on the value it has to start without."""
     tell: Callable[[Problem], None] = _ignore_problem
@@ -109,10 +112,11 @@ async def run_on_host(
     options = HostOptions(
         request=setup.request,
         servers=adhoc,
-        # A call that a person types is itself the permission; a deny rule still refuses it.
+        # A call that a person types is itself the permission; a deny still refuses it, and the machine's rules may ask.
         policy=setup.permissions.mode or "allow",
         rules=setup.permissions.rules,
         bypass_reason=BYPASSED if setup.permissions.mode else "you typed it",
+        ask_permission=setup.ask_permission,
         guard=setup.guard,
         # What is configured nowhere leaves nothing in the catalog on disk.
         remember=adhoc is None,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import Globals
+from mooring.cli.question import find_permission_asker
 from mooring.core.problem import Problem
 from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError
@@ -76,6 +77,7 @@ def make_configured_setup(options: Globals, timeout: float | None) -> Setup:
         request=options.request(),
         timeout=timeout,
         guard=take_guard(options),
+        ask_permission=find_permission_asker(),
         warn=_make_warner(),
         tell=_make_problem_printer(options),
     )

@@ -67,6 +67,8 @@ class Permission(Struct, frozen=True, tag=True):
     hints: Hints | None = None
     scopes: tuple[AnswerScope, ...] = ("once", "session", "always")
     """How far an answer can reach; one that goes further counts as the widest of these."""
+    project_only: bool = False
+    """The server came with the project, so that "always" means in this project, whatever the answer says."""
 
 
 Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission

@@ -1,6 +1,7 @@
 """The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -17,7 +18,7 @@ from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
 from mooring.host.requests import Requests
-from mooring.inventory.admit import Admitted, GivenServers, build_loader, keep_unreadable
+from mooring.inventory.admit import Admitted, Alias, GivenServers, build_loader, keep_unreadable
 from mooring.inventory.changes import watch_changes
 from mooring.permissions.host_permissions import HostPermissions
 from mooring.servers.cache import Cache
@@ -75,7 +76,7 @@ class Assembly:
             where,
             settings,
             project,
-            ask=options.ask,
+            ask=options.ask or options.ask_permission,
             mode=options.mode,
             session_rules=options.rules,
             bypass_reason=options.bypass_reason,
@@ -169,7 +170,7 @@ class Assembly:
         self.settings = admitted.settings
         self.problems = admitted.problems
         self.lookup.use(admitted)
-        self.permissions.use(admitted.settings)
+        self.permissions.use(admitted.settings, _find_foreign(wanted, admitted.aliases))
         self.feed.emit(Reloaded(plan.start, plan.stop, plan.replace, admitted.problems))
 
     # --- for the servers (ServerOwner) ----------------------------------------------------------------------------
@@ -210,3 +211,9 @@ class Assembly:
         self.troubles = (*self.troubles, problem)
         with suppress(RuntimeError):  # raised if the loop is closed
             self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))
+
+
+def _find_foreign(wanted: Mapping[str, Approved], aliases: Mapping[str, Alias]) -> frozenset[str]:
+    """The names, other names included, of servers that came with the project."""
+    by_name = {**wanted, **{name: alias.approved for name, alias in aliases.items()}}
+    return frozenset(name for name, approved in by_name.items() if not approved.own)

@@ -37,6 +37,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     reload: bool = False
     remember: bool = True
     rules: tuple[Rule, ...] = ()
+    ask_permission: Ask | None = None
+    """Asks about calls alone, where `ask` is missing: servers are not told that somebody could answer their own."""
     bypass_reason: str = BYPASSED
     """What the audit log says of a call that was allowed because nobody is asked."""
     sleep: Sleep = asyncio.sleep

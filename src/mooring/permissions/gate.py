@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from mooring.core.problem import Problem
 from mooring.core.question import Allow, AnswerScope, Ask, No, Permission, Yes
 from mooring.core.where import Where
+from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
@@ -58,14 +59,17 @@ class Gate:
         self._save_answer = save_answer
         self._audit = audit
         self._on_problem = on_problem
-        self._answers: list[ProposedCall] = []
+        self._answers: list[tuple[ProposedCall, bool]] = []
+        """The calls that were allowed for this session, and whether their server came with the project."""
         self._queues: dict[tuple[ServerName, str], _QuestionQueue] = {}
 
     def use(self, policy: Policy) -> None:
         """Take another policy, as after a change of the settings; answers of this session stay in force."""
         # Each answer goes before the earlier ones, so that adding them backwards restores their order.
-        for call in reversed(self._answers):
-            policy = _add_answer(policy, call)
+        for call, was_foreign in reversed(self._answers):
+            # A yes to one's own server is none to a project's that took its name since, nor the other way round.
+            if policy.is_foreign(call.server) == was_foreign:
+                policy = _add_answer(policy, call)
         self.policy = policy
 
     def recheck(self, call: ProposedCall) -> None:
@@ -119,9 +123,11 @@ class Gate:
 
     async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
-            raise self._refuse(call, Verdict("ask", "there was nobody to ask"), _explain_nobody_to_ask(call, verdict))
+            message = _explain_nobody_to_ask(call, verdict, self.policy.is_foreign(call.server))
+            raise self._refuse(call, Verdict("ask", "there was nobody to ask"), message)
         scopes = _limit_scopes(verdict, self._save_answer is not None)
-        answer = queue.find_refusal(call) or await self._ask(_build_question(call, verdict, scopes))
+        question = _build_question(call, verdict, scopes, self.policy.is_foreign(call.server))
+        answer = queue.find_refusal(call) or await self._ask(question)
         match answer:
             case No():
                 queue.refused.append((call, answer))
@@ -135,12 +141,15 @@ class Gate:
                 assert_never(answer)
 
     async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[AnswerScope, ...]) -> None:
-        self._answers.append(call)
+        is_foreign = self.policy.is_foreign(call.server)
+        self._answers.append((call, is_foreign))
         self.policy = _add_answer(self.policy, call)
         if answer.scope != "always" or "always" not in scopes or self._save_answer is None:
             return
+        # A rule that holds everywhere is not for a project's server: there, always means in this project.
+        location: RuleLocation = "project-local" if is_foreign else answer.where
         try:
-            await asyncio.to_thread(self._save_answer, call.server, call.tool, answer.where)
+            await asyncio.to_thread(self._save_answer, call.server, call.tool, location)
         except ConfigError as error:
             hint = "until then the answer holds for this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
@@ -170,7 +179,9 @@ def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
     return policy.with_rule("session", rule, lambda earlier: rules.find_insertion_point(earlier, server, tool))
 
 
-def _build_question(call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerScope, ...]) -> Permission:
+def _build_question(
+    call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerScope, ...], project_only: bool
+) -> Permission:
     return Permission(
         server=call.server,
         tool=call.tool,
@@ -180,6 +191,7 @@ def _build_question(call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerSc
         origin=call.origin,
         hints=call.hints,
         scopes=scopes,
+        project_only=project_only,
     )
 
 
@@ -213,12 +225,15 @@ def _explain_no(call: ProposedCall, answer: No) -> str:
     return f"{_name_tool(call)} was not called; the person said no{reason}"
 
 
-def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict) -> str:
+def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
     # A rule is only suggested where adding it would help.
     if verdict.doubtful:
-        way = "Mend that file first."
+        way = "Fix that file first; `mooring mcp doctor` says what is wrong with it."
     elif verdict.level == "managed":
         way = "The machine's settings want every such call to be asked about."
+    elif is_foreign:
+        name = quote_argument(rules.build_allow_rule(call.server, call.tool).tool)
+        way = f"To allow it, answer `always` in `mooring chat` in this project, or give --allow {name}."
     else:
         way = f"To allow it, add to `permissions` in your settings.json: {_write_allow_rule(call)}"
     return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"

@@ -1,7 +1,7 @@
 """The permissions of one host: the gate before its calls, the log of them, and its servers' tools as approved."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 from mooring.core.approved import Approved
@@ -51,18 +51,21 @@ class HostPermissions:
         )
         self._pins: dict[PinKey, Pin | None] = {}
 
-    def use(self, settings: Settings) -> None:
-        """Take other settings; answers of this session stay in force, and pins are read again."""
-        self.gate.use(self._load_policy(settings))
+    def use(self, settings: Settings, foreign: Collection[str] = ()) -> None:
+        """Take other settings, and the names of the servers that came with the project.
+
+        Answers of this session stay in force, and pins are read again.
+        """
+        self.gate.use(self._load_policy(settings, foreign))
         self._pins.clear()
 
     def close(self) -> None:
         """Write the rest of the log."""
         self.audit.close()
 
-    def _load_policy(self, settings: Settings) -> Policy:
+    def _load_policy(self, settings: Settings, foreign: Collection[str] = ()) -> Policy:
         return rules.load_policy(
-            settings, self._where, self._project, self._mode, self._session_rules, self._bypass_reason
+            settings, self._where, self._project, self._mode, self._session_rules, self._bypass_reason, foreign
         )
 
     # --- calls ------------------------------------------------------------------------------------------------------

@@ -8,15 +8,20 @@ level that has a rule for the call decides whether it is allowed or asked about;
 | `plan` | allowed if it only reads and its server is trusted, else denied | no allow reaches further than that |
 | `ask` | asked about | |
 | `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
-| `bypass` | allowed | so is what a rule would ask about |
+| `bypass` | allowed | so is what a rule would ask about, unless it is the machine's |
 
 Whether a tool only reads is its server's own claim; it counts for servers the person calls trusted, and for no
 others. Mooring's own tools are allowed unless a rule is about them; one that calls a tool in turn, as polling does,
 needs that tool's permission as well. Resources and prompts that a server listed only read; an address that it never
 named is asked about like a tool that does more than that.
+
+A server that came with the project may have any name, also that of a server the person has elsewhere. So what the
+person's settings grant to a name, by an allow or by `trustedServers`, is for their own servers; what the machine's
+settings, this session and the rules for this project grant holds for a project's server too. Denies hold for all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import groupby
 from typing import TypeAlias
 
@@ -27,7 +32,17 @@ from mooring.core.problem import Problem
 from mooring.core.tool import Hints
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
 from mooring.permissions.values import ArgumentValues
-from mooring.permissions.verdict import BYPASSED, Action, ItemState, Level, Mode, ProposedCall, Rule, Verdict
+from mooring.permissions.verdict import (
+    BYPASSED,
+    Action,
+    ItemState,
+    Level,
+    Mode,
+    ProposedCall,
+    Rule,
+    ServerName,
+    Verdict,
+)
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""
@@ -86,6 +101,8 @@ class _PreparedTool(Struct, frozen=True):
 
     verdict: Verdict | None
     rules: _RulesByLevel
+    withheld: tuple[_RuleForTool, ...] = ()
+    """Allows that name this tool, but are for the person's own servers."""
 
 
 class Policy:
@@ -98,19 +115,40 @@ class Policy:
         trusted: Iterable[str] = (),
         doubts: Iterable[str] = (),
         bypass_reason: str = BYPASSED,
+        foreign: Iterable[str] = (),
+        compiled: dict[Rule, RuleMatcher] | None = None,
     ) -> None:
         """`doubts` are files of rules that cannot be read in full. What they deny is unknown, so only what the person
         allowed in this session is allowed without asking. `bypass_reason` is what the log says of calls that nobody
-        was asked about."""
+        was asked about. `foreign` are the names of servers that came with the project. `compiled` are the rules of an
+        earlier policy, so that they are not compiled again."""
         given = tuple(layers)
         self.layers = tuple(layer for level in LEVELS for layer in given if layer.level == level)
         self.mode: Mode = mode
         self.trusted = frozenset(trusted)
         self.doubts = tuple(doubts)
         self.bypass_reason = bypass_reason
-        self.problems = tuple(_find_problems(self.layers))
-        self._matchers = [(layer.level, RuleMatcher(rule)) for layer in self.layers for rule in _rules_in_force(layer)]
+        self.foreign = frozenset(foreign)
+        self._compiled: dict[Rule, RuleMatcher] = {} if compiled is None else compiled
+        self._matchers = [
+            (layer.level, self._compile(rule)) for layer in self.layers for rule in _rules_in_force(layer)
+        ]
         self._prepared: dict[_ToolKey, _PreparedTool] = {}
+
+    def _compile(self, rule: Rule) -> RuleMatcher:
+        matcher = self._compiled.get(rule)
+        if matcher is None:
+            matcher = self._compiled[rule] = RuleMatcher(rule)
+        return matcher
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """The allows that are ignored, each with its reason."""
+        return tuple(_find_problems(self.layers))
+
+    def is_foreign(self, server: ServerName) -> bool:
+        """Whether a server came with the project: what the person's settings grant to its name is not for it."""
+        return server in self.foreign
 
     def decide(self, call: ProposedCall) -> Verdict:
         """What happens to a call."""
@@ -120,7 +158,7 @@ class Policy:
             prepared = self._prepare(call, key)
         verdict = prepared.verdict
         if verdict is None:
-            verdict = self._apply_rules(call, prepared.rules, ArgumentValues(call.arguments))
+            verdict = self._apply_rules(call, prepared, ArgumentValues(call.arguments))
         if call.target is None:
             return verdict
         return _stricter(verdict, self.decide(call.target))
@@ -139,22 +177,35 @@ class Policy:
         index = find_index(layer.rules)
         longer = replace(layer, rules=(*layer.rules[:index], rule, *layer.rules[index:]))
         others = [other for other in self.layers if other is not layer]
-        return Policy([longer, *others], self.mode, self.trusted, self.doubts, self.bypass_reason)
+        return Policy(
+            [longer, *others],
+            self.mode,
+            self.trusted,
+            self.doubts,
+            self.bypass_reason,
+            self.foreign,
+            self._compiled,
+        )
 
     def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
         found = list(self._find_rules(call))
+        in_force = [pair for pair in found if not self._is_withheld(*pair, call.server)]
+        withheld = tuple(rule for level, rule in found if self._is_withheld(level, rule, call.server))
         # The matchers are sorted by level, so equal levels are neighbors.
-        by_level = groupby(found, key=lambda pair: pair[0])
+        by_level = groupby(in_force, key=lambda pair: pair[0])
         rules = tuple((level, tuple(rule for _, rule in group)) for level, group in by_level)
-        verdict = None
-        if all(rule.matcher.pattern is None for _, rule in found):
-            verdict = self._apply_rules(call, rules, ArgumentValues({}))
-        prepared = _PreparedTool(verdict, rules)
+        prepared = _PreparedTool(None, rules, withheld)
+        if not any(rule.matcher.has_pattern for _, rule in found):
+            prepared = replace(prepared, verdict=self._apply_rules(call, prepared, ArgumentValues({})))
         # A server may rename its tools for ever: the memory is bounded, and starting over costs little.
         if len(self._prepared) >= MAX_REMEMBERED:
             self._prepared.clear()
         self._prepared[key] = prepared
         return prepared
+
+    def _is_withheld(self, level: Level, rule: _RuleForTool, server: ServerName) -> bool:
+        """Whether a rule grants something to the person's own servers, and this one only shares a name with them."""
+        return level == "user" and rule.matcher.rule.action == "allow" and self.is_foreign(server)
 
     def _find_rules(self, call: ProposedCall) -> Iterator[tuple[Level, _RuleForTool]]:
         spellings = list_spellings(call.server, call.tool)
@@ -168,8 +219,8 @@ class Policy:
             if exact or (matcher.rule.action != "allow" and matcher.could_mean(spellings)):
                 yield level, _RuleForTool(matcher, exact)
 
-    def _apply_rules(self, call: ProposedCall, rules: _RulesByLevel, values: ArgumentValues) -> Verdict:
-        deciding = _find_deciding_rules(rules, values)
+    def _apply_rules(self, call: ProposedCall, prepared: _PreparedTool, values: ArgumentValues) -> Verdict:
+        deciding = _find_deciding_rules(prepared.rules, values)
         # Denies first, of every level: whoever denies a tool means "never", and cannot know which allow somebody else
         # writes at a higher level, or how wide that one is.
         for level, rule in deciding:
@@ -181,6 +232,9 @@ class Policy:
         if verdict.action == "allow" and self.doubts and not _is_allowed_in_session(deciding):
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
             return Verdict("ask", why, doubtful=True)
+        if verdict.action == "ask":
+            withheld = [one.matcher.rule for one in prepared.withheld if one.surely_applies(values)]
+            return replace(verdict, why=_explain_withheld(verdict.why, call, withheld))
         return verdict
 
     def _allow_or_ask(self, call: ProposedCall, deciding: _Deciding) -> Verdict:
@@ -188,7 +242,8 @@ class Policy:
         if not deciding:
             return self._decide_without_rule(call)
         level, rule = deciding[0]
-        if self.mode == "bypass" and rule.action == "ask":
+        # Whoever runs the machine decides what is asked there, and a mode that somebody types does not.
+        if self.mode == "bypass" and rule.action == "ask" and level != "managed":
             return Verdict("allow", self.bypass_reason)
         return Verdict(rule.action, _explain(level, rule), level, rule)
 
@@ -262,6 +317,12 @@ def _explain(level: Level, rule: Rule) -> str:
     return f"{_SOURCES[level]}: {rule}"
 
 
+def _explain_withheld(why: str, call: ProposedCall, withheld: list[Rule]) -> str:
+    if not withheld:
+        return why
+    return f"{why}; your rule to {withheld[0]} is for your own servers, and {call.server} comes from this project"
+
+
 def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:
     """The rules of a layer that count."""
     if layer.level != "project":
@@ -272,7 +333,6 @@ def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:
 
 
 def _find_problems(layers: Iterable[RuleLevel]) -> Iterator[Problem]:
-    """The allows that are ignored, each with its reason."""
     allows = [(layer, rule) for layer in layers for rule in layer.rules if rule.action == "allow"]
     for layer, rule in allows:
         if layer.level == "project":

@@ -10,16 +10,20 @@
 
 The server ends at the first separator. An allow counts for exactly that pair, to the letter. A deny, and an ask that
 comes before an allow, count for whatever could be meant: every spelling of the pair, shown names with their digests
-included, ignoring case, width and invisible characters; there `mcp_github_*` and bare names of tools or servers count
-too. A `mcp_…` name in an allow is refused, since it could allow a tool nobody meant.
+included, ignoring case, width, invisible characters and whether words are joined by `-` or `_`, and taking letters for
+those they look like; there `mcp_github_*` and bare names of tools or servers count too. A `mcp_…` name in an allow is
+refused, since it could allow a tool nobody meant.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from hashlib import sha256
+from itertools import zip_longest
 
 from msgspec import Struct
 
+from mooring.core.confusable import skeleton
 from mooring.core.glob import Glob, folded, literal
 from mooring.errors import ConfigError
 from mooring.permissions.values import ArgumentPattern
@@ -41,31 +45,65 @@ class ToolSpellings(Struct, frozen=True):
 
 
 class RuleMatcher:
-    """A rule, ready to be compared with tools."""
+    """A rule, ready to be compared with tools. Each part of it is compiled once, when it is first needed."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.pattern = None if rule.pattern in ("", *_ANY) else ArgumentPattern(rule.pattern)
-        pair = parse_pair(rule.tool)
-        self._pair = None if pair is None else (Glob(pair[0]), Glob(pair[1]))
+        self.has_pattern = rule.pattern not in ("", *_ANY)
+
+    @cached_property
+    def pattern(self) -> ArgumentPattern | None:
+        """What the arguments are compared with; `None` for any."""
+        return ArgumentPattern(self.rule.pattern) if self.has_pattern else None
+
+    @cached_property
+    def _server(self) -> Glob | None:
+        pair = parse_pair(self.rule.tool)
+        return None if pair is None else Glob(pair[0])
+
+    @cached_property
+    def _tool(self) -> Glob | None:
+        pair = parse_pair(self.rule.tool)
+        return None if pair is None else Glob(pair[1])
+
+    @cached_property
+    def _own_tool(self) -> Glob | None:
         # Only a bare name or a bare star means Mooring's own tools: `mcp__*` is about servers.
-        self._own_tool = Glob(rule.tool) if pair is None or rule.tool in _ANY else None
-        self._loose = Glob(rule.tool, loosely=True)
+        return Glob(self.rule.tool) if self.rule.tool in _ANY or parse_pair(self.rule.tool) is None else None
+
+    @cached_property
+    def _loose(self) -> tuple[Glob, ...]:
+        written = self.rule.tool
+        return tuple(Glob(text, loosely=True) for text in dict.fromkeys((written, _underscore(written))))
 
     def names_exactly(self, server: ServerName, tool: str) -> bool:
         """Whether the rule names this very tool, to the letter."""
         if server is None:
-            return self._own_tool is not None and self._own_tool.matches(tool) is True
-        if self._pair is None:
-            return False
-        server_glob, tool_glob = self._pair
-        return server_glob.matches(server) is True and tool_glob.matches(tool) is True
+            return _surely_matches(self._own_tool, tool)
+        return _surely_matches(self._server, server) and _surely_matches(self._tool, tool)
 
     def could_mean(self, spellings: ToolSpellings) -> bool:
         """Whether the rule could be meant for a tool that can be spelled so."""
-        if self._loose.needle not in spellings.joined:
-            return False
-        return any(self._loose.matches(name) is not False for name in spellings.names)
+        return any(_matches_any(glob, spellings) for glob in self._loose)
+
+
+def _surely_matches(glob: Glob | None, text: str) -> bool:
+    return glob is not None and glob.matches(text) is True
+
+
+def _matches_any(glob: Glob, spellings: ToolSpellings) -> bool:
+    if glob.needle not in spellings.joined:
+        return False
+    return any(glob.matches(name) is not False for name in spellings.names)
+
+
+def _underscore(text: str) -> str:
+    """A glob with underscores for the hyphens between words, those in character classes left alone."""
+    if "-" not in text:
+        return text
+    classes = re.findall(_CHARACTER_CLASS, text)
+    between = [part.replace("-", "_") for part in re.split(_CHARACTER_CLASS, text)]
+    return "".join(part + inside for part, inside in zip_longest(between, classes, fillvalue=""))
 
 
 def parse_rule(text: str, action: Action) -> Rule:
@@ -99,7 +137,7 @@ def parse_pair(text: str) -> tuple[str, str] | None:
 def _split(text: str, separator: str) -> tuple[str, str] | None:
     """The text before and after the first separator that is not inside a character class."""
     # The classes are blanked out rather than removed, so that the index is one in the text itself.
-    blanked = re.sub(_CHARACTER_CLASS, lambda found: "\0" * len(found[0]), text)
+    blanked = re.sub(_CHARACTER_CLASS, lambda found: "\0" * len(found[0]), text) if "[" in text else text
     index = blanked.find(separator)
     if index < 0:
         return None
@@ -125,7 +163,8 @@ def spell_exactly(server: ServerName, tool: str) -> str:
 
 def list_spellings(server: ServerName, tool: str) -> ToolSpellings:
     """How a tool can be spelled in a rule."""
-    names = frozenset(map(folded, _iterate_spellings(server, tool)))
+    spelled = [folded(name) for name in _iterate_spellings(server, tool)]
+    names = frozenset((*spelled, *(name.replace("-", "_") for name in spelled)))
     return ToolSpellings(names, "\n".join(names))
 
 
@@ -153,7 +192,8 @@ def _iterate_spellings(server: ServerName, tool: str) -> Iterator[str]:
 
 
 def _clean_forms(name: str) -> set[str]:
-    return {name, _join_words(name), _join_words(folded(name))}
+    look = skeleton(name)
+    return {name, _join_words(name), _join_words(folded(name)), look, _join_words(look)}
 
 
 def _join_words(text: str) -> str:

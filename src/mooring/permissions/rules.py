@@ -11,7 +11,7 @@ An answer "always, in this project" goes into the person's state folder: nothing
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -26,7 +26,7 @@ from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
 from mooring.permissions.verdict import BYPASSED, Level, Mode, Rule, ServerName
-from mooring.settings import MODES, Settings
+from mooring.settings import MAX_RULES, MODES, Settings
 from mooring.syntax.parse import parse
 
 RuleLocation: TypeAlias = Literal["user", "project-local"]
@@ -52,8 +52,11 @@ def load_policy(
     mode: Mode | None = None,
     session_rules: Iterable[Rule] = (),
     bypass_reason: str = BYPASSED,
+    foreign: Collection[str] = (),
 ) -> Policy:
     """The policy in force; a `mode` asked for just now counts, but cannot be looser than the machine's own.
+
+    `foreign` are the names of servers that came with the project.
 
     Never raises: a record that cannot be read is a doubt, and doubts ask.
     """
@@ -68,7 +71,15 @@ def load_policy(
         layers.append(project_rules)
         if problem is not None and problem.path is not None:
             doubts.append(problem.path)
-    return Policy(layers, choose_mode(settings, mode), settings["trustedServers"], doubts, bypass_reason)
+    trusted = _find_trusted(settings, foreign)
+    return Policy(layers, choose_mode(settings, mode), trusted, doubts, bypass_reason, foreign)
+
+
+def _find_trusted(settings: Settings, foreign: Collection[str]) -> Iterable[str]:
+    """The servers that are believed; a project's server does not become one by taking the name of another."""
+    setting = settings.values["trustedServers"]
+    names: list[str] = setting.value
+    return names if setting.level == "managed" else [name for name in names if name not in foreign]
 
 
 def find_problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:
@@ -97,6 +108,9 @@ def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem |
     except FileError as error:
         message = f"The record of rules for projects {error.reason}, so that everything is asked"
         return RuleLevel("local", (), path), Problem(path, message, error.fix or suggest_new_record(path))
+    if len(rules) > MAX_RULES:
+        message = f"There are more than {MAX_RULES:,} rules for this project, so that everything is asked"
+        return RuleLevel("local", rules[:MAX_RULES], path), Problem(path, message, suggest_new_record(path))
     return RuleLevel("local", rules, path), None
 
 

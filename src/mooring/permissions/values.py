@@ -3,8 +3,10 @@
 The pattern is a glob. It is compared with every value in the arguments, however deep, as text (`true`, `null`, `3`,
 `[]` and `{}` as in JSON), and with `key=text`, where the key is the path with dots: `options.force=true`.
 
-* A deny or an ask is touched if any value matches, by its text, its path or its last key, ignoring case and width.
-  Arguments that are too long or too many to search count as touched.
+* A deny or an ask is touched if any value matches, by its text, its path or its last key, ignoring case, width, blanks
+  around and in a row, and what cannot be seen. A number matches however it is written (`22`, `22.0`, `"2.2e1"`), and a
+  list is compared as one line too: `["rm", "-rf"]` is `rm -rf`. Arguments that are too long or too many to search count
+  as touched.
 * An allow covers a call only if *every* value matches, to the letter, and there is at least one: an argument that the
   person did not think of is not allowed. A glob knows nothing about shells: `git *` matches `git x; rm y` as well.
 
@@ -12,7 +14,8 @@ The cost is bounded by a number of values and of characters. Of a long plain tex
 that a pattern such as `/etc/*` or `path=*.pem` needs; one that looks further in counts as touched, and never covers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +31,11 @@ MAX_DEPTH = 32
 _END = 2_048
 """How much is kept of each end of a long text: more than a rule is long."""
 _MAX_BITS = 4_096
+_LONGEST_NUMBER = 40
+MAX_SEARCHED = 64 * MAX_TEXT
+"""How many characters are searched for one call, by all patterns together."""
+_PROGRAM_KEYS = ("command", "cmd", "program", "executable")
+_WORD_KEYS = ("args", "arguments", "argv", "params")
 
 
 class ArgumentValue(Struct, frozen=True):
@@ -59,7 +67,10 @@ class ArgumentValues:
         self.whole = True
         self.cut = False
         self.values: list[ArgumentValue] = []
+        self._lines: list[ArgumentValue] = []
+        """Lists of words, each as one line: another way to write what a program is called with."""
         self._room = MAX_TEXT
+        self._searched = 0
         self._spellings: list[ValueSpellings] | None = None
         self._joined: str | None = None
         self._collect_members("", arguments, True, 0)
@@ -67,13 +78,15 @@ class ArgumentValues:
     def spellings(self) -> list[ValueSpellings]:
         """Every value in the ways a deny or an ask could mean it."""
         if self._spellings is None:
-            self._spellings = list(map(_spell, self.values))
+            self._spellings = [_spell(value) for value in (*self.values, *self._lines)]
         return self._spellings
 
-    def can_be_searched(self, glob: Glob) -> bool:
-        """Whether every value is here, and comparing them all with the glob stays within bounds."""
+    def begin_search(self, glob: Glob) -> bool:
+        """Whether every value is here, and comparing them all with one more glob stays within bounds."""
         size = MAX_TEXT - self._room
-        return self.whole and glob.weight * size <= WORK
+        # A file may hold thousands of patterns: what they cost together is bounded as well.
+        self._searched += size
+        return self.whole and glob.weight * size <= WORK and self._searched <= MAX_SEARCHED
 
     def may_contain(self, text: str) -> bool:
         """Whether a folded text is in some value, or could be in what was cut out of one."""
@@ -100,6 +113,7 @@ class ArgumentValues:
             self._collect(f"{prefix}{key}", value, clear and _is_clear(str(key)), depth)
             if not self.whole:
                 return
+        self._add_command_line(prefix, members)
 
     def _collect_items(self, path: str, items: Iterable[Any], clear: bool, depth: int) -> None:
         # Items share the path of their list: a rule about `paths` means each of them.
@@ -107,18 +121,36 @@ class ArgumentValues:
             self._collect(path, item, clear, depth)
             if not self.whole:
                 return
+        self._add_line(path, items)
+
+    def _add_command_line(self, prefix: str, members: Mapping[str, Any]) -> None:
+        """A program and its words side by side, as one line: `{"command": "rm", "args": ["-rf"]}`."""
+        by_name = {str(key).casefold(): (str(key), value) for key, value in members.items()}
+        programs = [by_name[key] for key in _PROGRAM_KEYS if key in by_name]
+        words = [by_name[key][1] for key in _WORD_KEYS if key in by_name]
+        for key, program in programs:
+            for rest in words:
+                self._add_line(f"{prefix}{key}", [program, *(rest if isinstance(rest, list | tuple) else [rest])])
+
+    def _add_line(self, path: str, items: Iterable[Any]) -> None:
+        words = [_to_text(item) for item in items if not isinstance(item, dict | list | tuple)]
+        if len(words) > 1:
+            self._lines.append(self._shorten(path, " ".join(words), True, MAX_TEXT))
 
     def _add(self, path: str, text: str, clear: bool) -> None:
-        cut = len(text) > max(self._room, 2 * _END)
-        if cut:
-            self.cut = True
-            text = text[:_END] + text[-_END:]
-        self._room -= len(text)
-        self.values.append(ArgumentValue(path, text, clear, cut))
+        value = self._shorten(path, text, clear, max(self._room, 2 * _END))
+        self.values.append(value)
+        self._room -= len(value.text)
         # Invisible characters may be anywhere in a text that is not ASCII, so its ends alone prove nothing.
-        unsearchable = not text.isascii() and (cut or len(text) > MAX_FOREIGN)
+        unsearchable = not value.text.isascii() and (value.cut or len(value.text) > MAX_FOREIGN)
         if unsearchable or self._room <= -MAX_TEXT:
             self.whole = False
+
+    def _shorten(self, path: str, text: str, clear: bool, most: int) -> ArgumentValue:
+        if len(text) <= most:
+            return ArgumentValue(path, text, clear)
+        self.cut = True
+        return ArgumentValue(path, text[:_END] + text[-_END:], clear, cut=True)
 
 
 class ArgumentPattern:
@@ -134,13 +166,13 @@ class ArgumentPattern:
 
     def touches(self, values: ArgumentValues) -> bool:
         """Whether some value matches, or could as far as can be told."""
-        if not values.can_be_searched(self._loose):
+        if not values.begin_search(self._loose):
             return True
         return values.may_contain(self._loose.needle) and any(map(self._touches, values.spellings()))
 
     def covers(self, values: ArgumentValues) -> bool:
         """Whether every value certainly matches."""
-        if not values.values or not values.can_be_searched(self._exact):
+        if not values.values or not values.begin_search(self._exact):
             return False
         return all(map(self._covers, values.values))
 
@@ -161,12 +193,43 @@ class ArgumentPattern:
 
 
 def _spell(value: ArgumentValue) -> ValueSpellings:
-    spellings = [value.text, f"{value.path}={value.text}"]
-    last_key = value.path.rpartition(".")[2]
-    if last_key != value.path:
-        spellings.append(f"{last_key}={value.text}")
-    raw = tuple(spelling for spelling in spellings if not spelling.isascii())
-    return ValueSpellings(value, tuple(map(folded, spellings)), raw)
+    plain = folded(value.text)
+    texts = list(dict.fromkeys((plain, plain.strip(), *_list_numbers(plain))))
+    path = folded(value.path).strip()
+    keys = dict.fromkeys((path, path.rpartition(".")[2]))
+    spellings = [*texts, *(f"{key}={text}" for key in keys for text in texts)]
+    raw: tuple[str, ...] = ()
+    if plain != value.text.lower() or path != value.path.lower():
+        raw = (value.text, f"{value.path}={value.text}", f"{value.path.rpartition('.')[2]}={value.text}")
+    return ValueSpellings(value, tuple(spellings), raw)
+
+
+def _list_numbers(text: str) -> Iterator[str]:
+    """The plain ways to write a number: a server that wants one reads `22`, `22.0` and `"2.2e1"` alike."""
+    # Most texts are no number, which their first character tells.
+    if len(text) > _LONGEST_NUMBER or not (text.lstrip(" +-.")[:1]).isdigit():
+        return
+    number = _parse_number(text)
+    if number is None:
+        return
+    yield str(number)
+    if isinstance(number, int):
+        yield f"{number}.0"
+    elif number.is_integer():
+        yield str(int(number))
+
+
+def _parse_number(text: str) -> int | float | None:
+    try:
+        # Base 0 takes 0x16 and 0b10110 too, and refuses 022, which is left to the next line.
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _is_clear(key: str) -> bool:

@@ -91,16 +91,18 @@ class Questions:
                 return Allow("once")
             # A longer answer than the question offers is no answer.
             if scope is not None and scope in question.scopes:
-                return await self._allow(scope)
+                return await self._allow(scope, question.project_only)
             self._say("One of these letters, please.")
 
     async def _refuse(self, typed: str) -> No:
         """A capital N is a no that the model is told the reason of."""
         return No(await self._read("Because: ")) if typed == "N" else No()
 
-    async def _allow(self, scope: AnswerScope) -> Allow:
+    async def _allow(self, scope: AnswerScope, project_only: bool) -> Allow:
         if scope != "always" or not self._project:
             return Allow(scope)
+        if project_only:
+            return Allow("always", "project-local")
         while True:
             typed = (await self._read("Always: [e]verywhere or in this [p]roject? ")).casefold()
             if typed in _EVERYWHERE:
