@@ -94,7 +94,9 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
         if failure is not None:
             problems.append(failure)
     definitions = (*_demo_definitions(request), *found.definitions)
-    choices = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
+    chosen = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
+    choices, lookalikes = _refuse_lookalikes(chosen)
+    problems.extend(lookalikes)
     looked = (*found.looked, *found.files, *settings.looked, trust.record_path(request.where))
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
@@ -113,8 +115,9 @@ def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Vie
     else:
         found = servers
     definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
-    choices = choose(definitions, lambda _: "own")
-    return Inventory(request.cwd, choices, (*settings.problems, *problems), (), trust.ApprovalRecord(), settings)
+    choices, lookalikes = _refuse_lookalikes(choose(definitions, lambda _: "own"))
+    problems = (*settings.problems, *problems, *lookalikes)
+    return Inventory(request.cwd, choices, problems, (), trust.ApprovalRecord(), settings)
 
 
 def _parse_given(
@@ -132,6 +135,17 @@ def _parse_given(
     definitions = [one.definition for one in read if one.definition is not None]
     problems = tuple(problem for one in read for problem in one.problems)
     return definitions, problems
+
+
+def _refuse_lookalikes(choices: tuple[Choice, ...]) -> tuple[tuple[Choice, ...], tuple[Problem, ...]]:
+    # Plain names of the person's own pass for no other: most listings need not load what compares them.
+    is_project = any(choice.definition.origin.foreign for choice in choices)
+    names = "".join(choice.name for choice in choices)
+    if not is_project and names.isascii() and names.isprintable() and " " not in names:
+        return choices, ()
+    from mooring.inventory.lookalike import refuse_lookalikes
+
+    return refuse_lookalikes(choices)
 
 
 def _enabled_formats(settings: Settings) -> Iterable[Format]:

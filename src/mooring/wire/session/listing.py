@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
+from mooring.core.confusable import describe_oddities, reads_as_ascii, skeleton
 from mooring.core.limits import Limits
 from mooring.core.raw import ABSENT, read, read_as
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
@@ -35,6 +36,9 @@ class Listable(Struct, Generic[T], frozen=True):
 def _tool_flaw(tool: Tool) -> str:
     if not tool.name:
         return "its name is empty"
+    # Names of tools are ASCII by the protocol's own advice: one that only looks so is made to be taken for another.
+    if reads_as_ascii(tool.name):
+        return f"its name looks like {skeleton(tool.name)}, but has {describe_oddities(tool.name)}"
     # Only its first character is looked at: a schema stays unread until somebody needs it.
     if not bytes(tool.input_schema).lstrip().startswith(b"{"):
         return "its inputSchema is not an object"
