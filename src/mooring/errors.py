@@ -7,6 +7,7 @@ MooringError
 │       └── TooManyValues  a text holds more than it may
 ├── UnknownServer        no server has that name
 ├── UnknownTool          the server has no such tool, or the tool cannot be used
+│   ├── AmbiguousTool    the name can be read as tools of two servers
 │   └── Stale            the tool belongs to a server that has been replaced since
 ├── BadArguments         the arguments do not fit the tool
 ├── ServerDisabled       the server is disabled
@@ -101,6 +102,14 @@ class UnknownTool(MooringError):
         self.server = server
         self.tool = tool
         self.near = tuple(near)
+
+
+class AmbiguousTool(UnknownTool):
+    """The name can be read as tools of two servers; `near` are ways to write each of them that cannot."""
+
+    def __init__(self, name: str, near: Sequence[str]) -> None:
+        super().__init__("Mooring", name, near)
+        self.args = (f"{name!r} can be read as a tool of two servers. Write {' or '.join(near)}.",)
 
 
 class Stale(UnknownTool):

@@ -55,5 +55,5 @@ async def _fill_in(
             raise
         # A new connection lists the tools again.
         await server.session(deadline.until)
-    fresh = await host.find(f"{entry.server}.{entry.tool}", deadline.seconds_left)
+    fresh = await host.find((entry.server, entry.tool), deadline.seconds_left)
     return fresh, fill(fresh.server, fresh.definition)

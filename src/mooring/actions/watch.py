@@ -76,7 +76,7 @@ async def _start_watch(
     host: Host, server: str, target: str, words: Sequence[str], interval: float | None, warn: Callable[[str], None]
 ) -> Watch:
     if not _ADDRESS.match(target):
-        entry = await host.find(f"{host.find_name(server)}.{target}")
+        entry = await host.find((host.find_name(server), target))
         arguments = build_arguments(entry.server, entry.definition, words, warn=warn)
         return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:

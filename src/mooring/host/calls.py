@@ -209,7 +209,7 @@ class Calls:
         entry, _, call, verdict = await self._authorize_tool(entry, arguments)
 
         async def make_call() -> Result:
-            found = await self._lookup.find(f"{entry.server}.{entry.tool}", inf)
+            found = await self._lookup.find((entry.server, entry.tool), inf)
             owner = self._lookup.find_owner(found)
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)

@@ -13,6 +13,7 @@ from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
+from mooring.core.tool import Pair
 from mooring.errors import ConfigError, MooringError, ServerError
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions
@@ -155,14 +156,14 @@ class Host:
         # Not a coroutine itself: one more for each call would be measurable.
         return self._parts.calls.call(name, arguments, timeout, on_progress, on_start)
 
-    async def find(self, name: str, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
-        """The tool of that name. Raises: as `call`.
+    async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
+        """The tool of that name, or of that server and name. Raises: as `call`.
 
         If it is unknown, its server is asked for its tools first, unless it listed them less than `trusted` seconds
         ago.
         """
         until = asyncio.get_running_loop().time() + within
-        entry = self._parts.lookup.catalog.get(name) or await self._parts.lookup.find(name, until, trusted)
+        entry = await self._parts.lookup.find(name, until, trusted)
         self._parts.lookup.find_owner(entry)
         return entry
 
@@ -367,7 +368,8 @@ class Host:
             reading = await self._parts.requests.permit_watching(POLL, server, uri, linked)
             on_start()
             return await watches.poll(self.server(server), uri, "resource", reading.read, interval, reason)
-        entry = await self.find(f"{self.find_name(server)}.{tool}")
+        assert tool is not None  # one of the two is given
+        entry = await self.find((self.find_name(server), tool))
         call = await self._parts.calls.authorize_polling(entry, arguments)
         on_start()
         return await watches.poll(self.server(server), entry.tool, "tool", call, interval, reason)

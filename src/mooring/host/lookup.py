@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
-from mooring.core.tool import Tool
+from mooring.core.tool import Pair, Tool
 from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Alias, NotAdmitted
 from mooring.servers.server import Server
@@ -202,12 +202,12 @@ class Lookup:
             return self._refused[known].config
         return self.find_approved(known).config
 
-    async def find(self, name: str, until: float, trusted: float = 0.0) -> CatalogEntry:
-        """The tool of that name; if it is unknown, its server is asked for its tools first.
+    async def find(self, name: str | Pair, until: float, trusted: float = 0.0) -> CatalogEntry:
+        """The tool of that name, or of that server and name; if it is unknown, its server is asked for its tools first.
 
         A server whose tools were listed less than `trusted` seconds ago is believed.
 
-        Raises: UnknownServer, UnknownTool, Stale, HeldBack; what `server` and a session raise.
+        Raises: UnknownServer, UnknownTool, AmbiguousTool, Stale, HeldBack; what `server` and a session raise.
         """
         try:
             found = self.catalog.find(name)
@@ -223,7 +223,7 @@ class Lookup:
         # Two names of one program share a server, which lists its tools under the first. Rules and pins go by the name
         # that was used.
         if found.server in self._aliases:
-            listed = await self.find(f"{self._own_name(found.server)}.{found.tool}", until, trusted)
+            listed = await self.find((self._own_name(found.server), found.tool), until, trusted)
             return replace(listed, server=found.server)
         return await self._ask_server(found, until)
 
@@ -232,7 +232,7 @@ class Lookup:
         server = self.server(unlisted.server)
         self._bind(server, server.name, unlisted.tool)
         await server.session(until)
-        found = self.catalog.find(f"{server.name}.{unlisted.tool}")
+        found = self.catalog.find((server.name, unlisted.tool))
         if isinstance(found, UnlistedTool):
             raise UnknownTool(server.name, unlisted.tool)
         return found

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from mooring.core.glob import GlobSet
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
-from mooring.errors import HeldBack, UnknownServer, UnknownTool
-from mooring.tools.catalog.names import Scheme, ToolNames
+from mooring.errors import AmbiguousTool, HeldBack, UnknownServer, UnknownTool
+from mooring.tools.catalog.names import Scheme, ToolNames, name_tools
 
 if TYPE_CHECKING:
     from mooring.tools.search.index import Index
@@ -108,7 +108,7 @@ class Catalog:
         self._meaning = meaning
         self._names = ToolNames(scheme)
         self._sources: dict[str, ToolSource] = {}
-        self._casefolded: dict[str, str] = {}
+        self._casefolded: dict[str, set[str]] = {}
         self._longest_server = 0
         self._by_server: dict[str, dict[str, CatalogEntry]] = {}
         self._by_name: dict[str, CatalogEntry] = {}
@@ -141,8 +141,7 @@ class Catalog:
     def _note_server(self, source: ToolSource) -> None:
         name = source.server
         self._sources[name] = source
-        # Of two servers that differ in case only, the last one stands for both.
-        self._casefolded[name.casefold()] = max(name, self._casefolded.get(name.casefold(), ""))
+        self._casefolded.setdefault(name.casefold(), set()).add(name)
         self._longest_server = max(len(name), self._longest_server)
         self._entries = None
         self._unindexed.add(name)
@@ -175,24 +174,23 @@ class Catalog:
         shown = self._by_name.get(name)
         if shown is not None:
             return shown
-        # Both may contain dots: the longest server that has such a tool wins.
-        cut = name.rfind(".", 0, self._longest_server + 1)
-        while cut >= 0:
-            found = self._by_server.get(name[:cut], {}).get(name[cut + 1 :])
-            if found is not None:
-                return found
-            cut = name.rfind(".", 0, cut)
-        return None
+        readings = list(self._list_readings(name))
+        if len(readings) != 1:
+            return None
+        [(server, tool)] = readings
+        return self._by_server[server].get(tool) if name.startswith(f"{server}.") else None
 
     def get_pair(self, server: str, tool: str) -> CatalogEntry | None:
         """The tool of that raw name."""
         return self._by_server.get(server, {}).get(tool)
 
-    def find(self, name: str) -> CatalogEntry | UnlistedTool:
+    def find(self, name: str | Pair) -> CatalogEntry | UnlistedTool:
         """The tool of that name, as shown or as `server.tool`; a misspelled one only if exactly one fits.
 
-        Raises: UnknownServer, UnknownTool, HeldBack.
+        A pair of server and tool cannot be misread. Raises: UnknownServer, UnknownTool, AmbiguousTool, HeldBack.
         """
+        if isinstance(name, tuple):
+            return self._find_pair(self.server(name[0]), name[1])
         exact = self.get(name)
         if exact is not None:
             return exact
@@ -244,14 +242,37 @@ class Catalog:
         raise UnknownTool(server, tool, close, _explain_absence(source, tool))
 
     def _split(self, name: str) -> Pair | None:
-        """`server.tool` or `server/tool` taken apart. Both may contain dots, so the longest known server wins."""
-        cuts = [cut.start() for cut in re.finditer(r"[./]", name[: self._longest_server + 1])]
-        for cut in reversed(cuts):
-            prefix, tool = name[:cut], name[cut + 1 :]
-            server = prefix if prefix in self._sources else self._casefolded.get(prefix.casefold())
+        """`server.tool` or `server/tool` taken apart; `None` if no server is named.
+
+        Both names may contain dots, so that one text may name tools of two servers. A slash is written on purpose: it
+        says where the server ends, unless there are two. Raises: AmbiguousTool.
+        """
+        readings = self._list_readings(name)
+        by_slash = [pair for pair, separator in readings.items() if separator == "/"]
+        if len(readings) > 1 and len(by_slash) != 1:
+            raise AmbiguousTool(name, [self._spell_out(pair) for pair in readings])
+        return next(iter(by_slash or readings), None)
+
+    def _list_readings(self, name: str) -> dict[Pair, str]:
+        """Every pair that a name can mean, with the character between server and tool."""
+        readings: dict[Pair, str] = {}
+        for cut in re.finditer(r"[./]", name[: self._longest_server + 1]):
+            server, tool = self._known_server(name[: cut.start()]), name[cut.end() :]
             if server is not None and tool:
-                return server, tool
-        return None
+                readings[server, tool] = cut[0]
+        return readings
+
+    def _known_server(self, name: str) -> str | None:
+        if name in self._sources:
+            return name
+        alike = self._casefolded.get(name.casefold(), ())
+        return next(iter(alike)) if len(alike) == 1 else None
+
+    def _spell_out(self, pair: Pair) -> str:
+        """A way to write a tool that can be read in one way only."""
+        name = "/".join(pair)
+        by_slash = [reading for reading, separator in self._list_readings(name).items() if separator == "/"]
+        return name if by_slash == [pair] else name_tools([pair])[pair]
 
     def _refuse_held(self, name: str) -> None:
         """Refuse a tool that is held back under any of its names."""
