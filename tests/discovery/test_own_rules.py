@@ -482,3 +482,43 @@ def test_whatever_a_tool_keeps_about_trust_and_plugins_a_scan_does_not_raise(val
     home.write("home/.claude/settings.json", {"allowedMcpServers": value, "deniedMcpServers": value})
     register(home, "q@m", str(home.home / ".claude/plugins/p"))
     assert "a" in found(home)
+
+
+AMP_PROGRAM = {"command": "npx", "args": ["-y", "evil-server"]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "refused"),
+    [
+        ([{"matches": {"command": "npx -y evil-*"}, "action": "reject"}], True),
+        ([{"matches": {"command": "*evil*"}, "action": "reject"}], True),
+        ([{"matches": {"command": ["uvx*", "npx*"]}, "action": "reject"}], True),
+        ([{"matches": {"command": ["uvx*", "docker*"]}, "action": "reject"}], False),
+        ([{"matches": {"command": "/evil-.*/"}, "action": "reject"}], True),
+        ([{"matches": {"command": "/^npx -y evil-server$/"}, "action": "reject"}], True),
+        ([{"matches": {"command": "/EVIL/i"}, "action": "reject"}], True),
+        ([{"matches": {"command": "/good-.*/"}, "action": "reject"}], False),
+        ([{"matches": {"command": "/(good|fine)-server/"}, "action": "reject"}], True),  # not told, so it applies
+        ([{"matches": {"command": "/(evil|bad)/"}, "action": "allow"}, {"action": "reject"}], True),
+        ([{"matches": {"args": {"contains": "x"}}, "action": "reject"}], True),
+        ([{"matches": {"command": 7}, "action": "reject"}], True),
+        ([{"matches": {"signature": "*"}, "action": "reject"}], True),
+        ([{"matches": {"url": "*"}, "action": "reject"}], False),
+        ([{"matches": {"url": ["/(a|b)/"]}, "action": "reject"}], False),
+        ([{"action": "reject"}], True),
+        (["reject"], True),
+        ({"matches": {"command": "*"}, "action": "reject"}, True),
+        ([{"matches": {"command": "*"}, "action": "ask"}], True),
+        ([{"matches": {"command": "npx"}, "action": "allow"}, {"matches": {"command": "*"}, "action": "reject"}], True),
+        ([{"matches": {"command": "npx", "args": "*evil*"}, "action": "allow"}, {"action": "reject"}], False),
+        ([{"matches": {"command": "npx -y *"}, "action": "allow"}, {"action": "reject"}], False),
+        ([{"matches": {"command": "NPX -y *"}, "action": "allow"}, {"action": "reject"}], True),
+        ([{"matches": {"command": "N\u200bPX*"}, "action": "reject"}], True),
+        ([{"matches": {"command": "*"}, "action": "allow"}, {"action": "reject"}], False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_a_rule_of_amps_that_cannot_be_read_in_full_rejects(rules: Any, refused: bool, home: Home) -> None:
+    home.write("home/.config/amp/settings.json", {"amp.mcpServers": {"x": AMP_PROGRAM}, "amp.mcpPermissions": rules})
+    assert (found(home)["x"].config.disabled_by is not None) == refused

@@ -253,7 +253,7 @@ class StartPolicy(Struct, frozen=True):
     """One list of rules about what may start, and where it is."""
 
     says: str
-    rules: tuple[Mapping[str, Any], ...]
+    rules: tuple[Any, ...]
     where: str
     scope: Scope = "user"
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
-from mooring.core.glob import Glob, star_glob
+from mooring.core.glob import Glob, folded, literal, star_glob
 from mooring.discovery.format import StartPolicy
 from mooring.discovery.untyped import as_mapping, text_or_none
 
@@ -173,45 +173,112 @@ class AddressPattern:
 # --- Amp ----------------------------------------------------------------------------------------------------
 
 
-class _AmpRules:
-    """A list of rules, each with globs under `matches` and an `action`; the first rule that applies decides."""
+_AMP_FIELDS = ("command", "args", "url")
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = [_AmpRule(_compile_globs(rule), rule.get("action") == "reject") for rule in rules]
+
+class _AmpRules:
+    """A list of rules, each with conditions under `matches` and an `action`; the first rule that applies decides.
+
+    A condition is a glob, `/a regular expression/`, or a list of which one has to hold. What cannot be read errs on the
+    safe side: a rule that rejects applies, and one that allows does not.
+    """
+
+    def __init__(self, rules: Sequence[Any]) -> None:
+        self._rules = [_compile_amp_rule(rule) for rule in rules if rule is not None]
 
     def reject(self, config: ServerConfig) -> bool:
-        shown = _shown_to_amp(config)
         for rule in self._rules:
-            if rule.applies(shown):
+            if rule.applies(config):
                 return rule.rejects
         return False
 
 
 class _AmpRule(Struct, frozen=True):
-    globs: Mapping[str, Glob]
+    conditions: Mapping[str, "_AmpCondition"]
     rejects: bool
 
-    def applies(self, shown: Mapping[str, str]) -> bool:
-        """Whether every glob matches the field it is for; a rule without globs applies to nothing."""
+    def applies(self, config: ServerConfig) -> bool:
+        """Whether every condition holds; without any, a rule that rejects applies to all and another to none."""
+        shown = self._show(config)
         # A rule about addresses says nothing about programs: `"url": "*"` is how Amp's manual blocks remote servers.
-        if not self.globs or not self.globs.keys() <= shown.keys():
+        if any(field in _AMP_FIELDS and field not in shown for field in self.conditions):
             return False
-        answers = [glob.matches(shown[field]) for field, glob in self.globs.items()]
-        # If it cannot be told whether a glob matches, a rule that rejects applies and one that allows does not.
-        return all(self.rejects if answer is None else answer for answer in answers)
+        if not self.conditions:
+            return self.rejects
+        return all(condition.holds(shown.get(field)) for field, condition in self.conditions.items())
+
+    def _show(self, config: ServerConfig) -> Mapping[str, tuple[str, ...]]:
+        """What the conditions are about, by field."""
+        match _target(config):
+            case Http(url):
+                return {"url": (url.text,)}
+            case Stdio() as stdio:
+                words = _words(stdio)
+                line = " ".join(words)
+                # Amp's manual writes both `npx` with a condition on `args`, and `npx @scope/server-*`. The first of the
+                # two alone must not allow every package there is.
+                is_line_only = not self.rejects and "args" not in self.conditions
+                command = (line,) if is_line_only else (words[0], line)
+                return {"command": command, "args": (" ".join(words[1:]),)}
 
 
-def _compile_globs(rule: Rule) -> dict[str, Glob]:
-    """The globs of a rule by the field they are for; none if one of them is no text, so that the rule says nothing."""
-    patterns = as_mapping(rule.get("matches"))
-    globs = {field: Glob(pattern) for field, pattern in patterns.items() if isinstance(pattern, str)}
-    return globs if len(globs) == len(patterns) else {}
+class _AmpCondition(Struct, frozen=True):
+    globs: tuple[Glob, ...]
+    is_whole: bool
+    """Whether all of it could be read."""
+    rejects: bool
+
+    def holds(self, texts: tuple[str, ...] | None) -> bool:
+        if texts is None or (self.rejects and not self.is_whole):
+            return self.rejects
+        return any(self._matches(glob, text) for glob in self.globs for text in texts)
+
+    def _matches(self, glob: Glob, text: str) -> bool:
+        if not self.rejects:
+            return glob.matches(text) is True
+        return glob.matches(folded(text)) is not False
 
 
-def _shown_to_amp(config: ServerConfig) -> dict[str, str]:
-    match _target(config):
-        case Stdio() as stdio:
-            command, *args = _words(stdio)
-            return {"command": command, "args": " ".join(args)}
-        case Http(url):
-            return {"url": url.text}
+def _compile_amp_rule(rule: Any) -> _AmpRule:
+    written = as_mapping(rule)
+    # Whatever is no plain "allow" is taken for a rejection.
+    rejects = written.get("action") != "allow"
+    matches = as_mapping(written.get("matches"))
+    conditions = {field: _compile_amp_condition(value, rejects) for field, value in matches.items()}
+    return _AmpRule(conditions, rejects)
+
+
+def _compile_amp_condition(value: Any, rejects: bool) -> _AmpCondition:
+    items = value if isinstance(value, list) else [value]
+    read = [_read_amp_text(item) if isinstance(item, str) else () for item in items]
+    globs = tuple(Glob(text, loosely=rejects) for texts in read for text in texts)
+    return _AmpCondition(globs, all(read), rejects)
+
+
+def _read_amp_text(text: str) -> tuple[str, ...]:
+    """The globs that a text stands for; none if it is a regular expression that no glob can say."""
+    found = re.fullmatch(_AMP_REGEX, text)
+    if found is None:
+        return (text,)
+    glob = _to_glob(found[1])
+    # `/usr/bin/s` is a path as well as an expression with a flag.
+    is_path = not text.endswith("/")
+    return () if glob is None else (glob, text) if is_path else (glob,)
+
+
+_AMP_REGEX = r"(?s)/(.+)/[dgimsuvy]*"
+_REGEX_TOKEN = re.compile(r"\.\*|\.\+|\.|\\[^\w\s]|[\w @:/=,;<>%&~'\"!-]|(.)", re.DOTALL)
+_REGEX_WORDS = {".*": "*", ".+": "?*", ".": "?"}
+
+
+def _to_glob(regex: str) -> str | None:
+    """The glob that matches where a simple regular expression is found; `None` if it is not simple."""
+    starts, ends = regex.startswith("^"), regex.endswith("$") and not regex.endswith("\\$")
+    middle = regex[starts : len(regex) - ends]
+    parts = []
+    for token in _REGEX_TOKEN.finditer(middle):
+        if token[1] is not None:
+            return None
+        word = token[0]
+        parts.append(_REGEX_WORDS.get(word) or literal(word.removeprefix("\\")))
+    return "".join(("" if starts else "*", *parts, "" if ends else "*"))

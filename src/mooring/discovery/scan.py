@@ -181,8 +181,15 @@ def _read_policies(documents: Documents, format: Format) -> Iterator[StartPolicy
             continue
         for path, value in read_switch(documents, switch):
             where = f"`{switch.key[-1]}` in {path}"
-            # Anything but a list holds no rule, and so allows nothing, as in Claude Code.
-            yield StartPolicy(switch.says, tuple(as_mappings(value)), where, scope)
+            yield StartPolicy(switch.says, tuple(_list_rules(switch.says, value)), where, scope)
+
+
+def _list_rules(says: str, value: Any) -> list[Any]:
+    # Amp's rules are kept whole, whatever they are: one that cannot be read may be one that rejects.
+    if says == "rules":
+        return value if isinstance(value, list) else [value]
+    # Anything but a list holds no rule, and so allows nothing, as in Claude Code.
+    return list(as_mappings(value))
 
 
 def _is_any_true(documents: Documents, switches: Iterable[Switch]) -> bool:
