@@ -83,13 +83,13 @@ class Glob:
     @property
     def is_text(self) -> bool:
         """Whether it matches one text alone, its needle."""
-        return self._last is None and self._first.regex is None
+        return self._last is None and not self._first.pattern
 
     @property
     def is_prefix(self) -> bool:
         """Whether it matches whatever begins with its needle."""
         is_open = self._last is not None and not self._last.width and self.plain
-        return is_open and self._first.regex is None
+        return is_open and not self._first.pattern
 
     @property
     def plain(self) -> bool:
