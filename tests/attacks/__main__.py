@@ -15,7 +15,7 @@ HEADER = ("", "id", "attack", "tries", "through", "seconds")
 
 
 def main(words: list[str]) -> int:
-    attacks = sorted(_find_attacks(words), key=lambda attack: (int(attack.id.removeprefix("A")), attack.name))
+    attacks = sorted(find_attacks(words), key=lambda attack: (int(attack.id.removeprefix("A")), attack.name))
     began = time.monotonic()
     results = [(attack, *_try(attack)) for attack in attacks]
     _print_table([HEADER, *(_line(attack, tally, seconds) for attack, tally, seconds, _ in results)])
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
     return 1 if failures or not attacks else 0
 
 
-def _find_attacks(words: list[str]) -> Iterator[Attack]:
+def find_attacks(words: list[str]) -> Iterator[Attack]:
     """Those of every module of this folder; with words, those that have one of them in their id or name."""
     for module in pkgutil.iter_modules(tests.attacks.__path__, "tests.attacks."):
         if module.name.endswith(("__main__", ".table", ".registry")):
