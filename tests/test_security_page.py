@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.attacks.__main__ import find_attacks
 
 ROOT = Path(__file__).parents[1]
