@@ -91,8 +91,8 @@ def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
 def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.sees(READY)
-        # As a paste comes: the command, and lines that would allow it once, for the session and always.
-        person.types("/call demo.echo text=hello", "o", "s", "a", "p")
+        # As a paste comes, at once: the command, and lines that would allow it once, for the session and always.
+        person.presses("/call demo.echo text=hello\ro\rs\ra\rp\r")
         person.sees(CALL_IT)
         person.types("n")
         person.sees("was not called; the person said no")

@@ -1,6 +1,5 @@
 """A server's schema holds up nobody: what a check costs at most is known beforehand, and one that is too dear is not made."""
 
-import asyncio
 import gc
 import json
 import time
@@ -125,13 +124,15 @@ def test_no_schema_takes_long_to_make_a_form_of(name: str) -> None:
     assert len(fields) <= 100
 
 
-async def test_the_loop_goes_on_while_bombs_are_checked() -> None:
-    meter = Meter("bombs")
-    async with meter.watching():
-        await asyncio.sleep(0.02)
-        for bomb in BOMBS[1].values():
-            with suppress(BadArguments):
-                make_form(bomb.schema).fit("s", bomb.arguments)
-            await asyncio.sleep(0.006)
-    assert meter.stall < 5 * STALL, "five times, for a machine that does other things"
+@pytest.mark.parametrize("name", BOMBS[1])
+def test_the_loop_never_waits_long_for_a_check(name: str) -> None:
+    bomb, meter = BOMBS[1][name], Meter("bombs")
+    took = []
+    # The better of two: of a thread's own time, a machine that does other things may add some.
+    for _ in range(2):
+        began = time.thread_time()
+        with suppress(BadArguments):
+            make_form(bomb.schema).fit("s", bomb.arguments)
+        took.append(time.thread_time() - began)
+    assert min(took) < STALL
     assert meter.megabytes < 100
