@@ -18,7 +18,7 @@ def main(words: list[str]) -> int:
     attacks = sorted(find_attacks(words), key=lambda attack: (int(attack.id.removeprefix("A")), attack.name))
     began = time.monotonic()
     results = [(attack, *_try(attack)) for attack in attacks]
-    _print_table([HEADER, *(_line(attack, tally, seconds) for attack, tally, seconds, _ in results)])
+    _print_table([HEADER, *(_line(*result) for result in results)])
     tries = sum(tally.tries for _, tally, _, _ in results)
     through = sum(len(tally.through) for _, tally, _, _ in results)
     failures = [(attack, why) for attack, tally, _, error in results for why in (*tally.through, *error)]
@@ -52,8 +52,8 @@ def _try(attack: Attack) -> tuple[Tally, float, list[str]]:
     return tally, time.monotonic() - began, error
 
 
-def _line(attack: Attack, tally: Tally, seconds: float) -> tuple[str, ...]:
-    mark = "✗" if tally.through or not tally.tries else "✓"
+def _line(attack: Attack, tally: Tally, seconds: float, error: list[str]) -> tuple[str, ...]:
+    mark = "✗" if tally.through or error else "✓"
     return mark, attack.id, attack.name, str(tally.tries), str(len(tally.through)), f"{seconds:.1f}"
 
 

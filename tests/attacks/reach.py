@@ -32,7 +32,6 @@ CHANGES: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("it destroys nothing", "helper", {"annotations": {"destructiveHint": False}}),
     ("another tool", "newcomer", {}),
     ("another case", "Helper", {}),
-    ("a letter that looks the same", "h\u0435lper", {}),
 )
 
 
