@@ -785,3 +785,22 @@ async def test_an_odd_retry_after_is_no_answer_to_how_long(value) -> None:
         async with mooring.connect(site.url) as session:
             with pytest.raises(ServerError):
                 await session.call_tool("echo", {"text": "x"}, within=Timeout(None, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("said_to_keep", "pause", "kept"),
+    [("", 0.5, True), ("", 4.3, False), ("timeout=2, max=100", 0.5, True), ("timeout=2", 1.3, False),
+     ("timeout=1", 0.1, False), ("timeout=8", 4.3, True)],
+)  # fmt: skip
+async def test_an_idle_connection_is_given_up_before_the_server_closes_it(said_to_keep, pause, kept) -> None:
+    def answer(request: ReceivedRequest) -> web.Response:
+        headers = {"Keep-Alive": said_to_keep} if said_to_keep else {}
+        return web.Response(body=request.result(said("hi")), content_type="application/json", headers=headers)
+
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = answer
+        await session.call_tool("echo")
+        before = {request.connection for request in site.heard}
+        await asyncio.sleep(pause)
+        await session.call_tool("echo")
+        assert (site.heard[-1].connection in before) is kept

@@ -47,7 +47,7 @@ from mooring.wire.session.session import Session
 T = TypeVar("T")
 
 _CONNECTION_LOST = (ServerDied, Closed, ConnectError, GuardLost)
-"""The errors of a call whose connection was lost."""
+"""The errors of a call that was lost, alone or with its connection."""
 _WORTH_REMEMBERING = (TimedOut, ServerDied, HandshakeError)
 """Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
 
@@ -212,7 +212,8 @@ class Server:
                 except _CONNECTION_LOST as error:
                     # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
                     # notified that a call was canceled, and the next call meets a closed pipe.
-                    supervisor.report_loss(session, error)
+                    if self._lost_connection(session, error):
+                        supervisor.report_loss(session, error)
                     if error.may_have_run and not repeatable:
                         raise
                     lost = error
@@ -269,12 +270,21 @@ class Server:
             try:
                 return await question(session)
             except _CONNECTION_LOST as error:
-                supervisor.report_loss(session, error)
+                if self._lost_connection(session, error):
+                    supervisor.report_loss(session, error)
             return await question(await self.session(min(until, self._connect_deadline(self.limits.call))))
         except ServerError as error:
             raise self._redact(error) from None
         finally:
             supervisor.finish_call()
+
+    def _lost_connection(self, session: Session, error: ServerError) -> bool:
+        """Whether a call that was lost shows that all others on the session are lost with it."""
+        if self.config.transport == "stdio" or session.has_ended:
+            return True
+        # Over HTTP each call has a connection of its own, which may be reset, or end early, all by itself: on a server
+        # that breaks every tenth call, taking that for the end of the session lost the nine healthy ones as well.
+        return isinstance(error, ConnectError)
 
     async def refresh(self) -> None:
         """Have the server list its tools again, connecting if need be. Raises: what `session` raises."""

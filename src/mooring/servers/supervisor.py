@@ -5,6 +5,7 @@ event                                 consequence
 ====================================  =================================================================================
 the first attempt fails               callers who wait get the error at once; an eager server is tried again meanwhile
 the connection is lost                calls in flight fail with the cause; the tools that were known stay listed
+… because a URL cannot be reached     calls in flight go on: each has a connection of its own
 … and a call arrives, or waits        the server is tried again; the call waits up to its own deadline
 … and nobody needs it                 a lazy server stays down until its next use; an eager one is brought back
 it is lost too often                  it is suspended, and its status says so
@@ -43,6 +44,9 @@ from mooring.servers.pending import PendingConnection
 from mooring.servers.retry import FAILURE_WINDOW, MAX_FAILURES, MIN_GAP, Breaker, compute_pause
 from mooring.servers.usage import Usage
 from mooring.wire.session.session import Session
+
+_FINISH_INTERVAL = 0.1
+"""Seconds between two looks at whether the last calls on a lost connection are done."""
 
 
 class SupervisedServer(Protocol):
@@ -97,6 +101,8 @@ class Supervisor:
         self._loop = asyncio.get_running_loop()
         self.usage = Usage(server, self._loop.time)
         self._task: asyncio.Task[None] | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+        """Tasks of lost connections on which calls are still answered; they end when those are."""
         self._pending = PendingConnection()
         self._breaker = Breaker()
         self._wake_signal: asyncio.Future[None] | None = None
@@ -200,7 +206,8 @@ class Supervisor:
 
     async def _end(self) -> None:
         self._closing = True
-        await _cancel(self._task)
+        for task in (self._task, *self._leaving):
+            await _cancel(task)
         self.session = None
         self._pending.fail(self._closed_error())
 
@@ -214,6 +221,8 @@ class Supervisor:
         while True:
             self._announce_attempt(attempt)
             connected, error = await self._use_connection()
+            if asyncio.current_task() in self._leaving:
+                return
             if connected:
                 attempt = 1
             if error is None:
@@ -249,10 +258,32 @@ class Supervisor:
                 ending = await self._stay(session)
                 # Closing takes a while. Callers who come meanwhile must wait for the next connection, not use this one.
                 self._drop_session()
+                if ending is not None and self._has_calls_to_finish(session):
+                    self._leave_to_finish()
+                    await _finish_calls(session)
         except MooringError as error:
-            self._drop_session()
+            if asyncio.current_task() not in self._leaving:
+                self._drop_session()
             return connected, error
         return connected, None if ending is None else _make_loss(self._server.name, ending)
+
+    def _has_calls_to_finish(self, session: Session) -> bool:
+        """Whether calls on a lost connection may still be answered: over HTTP each has a connection of its own."""
+        return not self._is_local and not self._closing and not session.has_ended and session.in_flight > 0
+
+    def _leave_to_finish(self) -> None:
+        """Let this task close its connection when the calls on it are done; another task makes the next one."""
+        task = self._task
+        assert task is not None
+        self._task = None
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+        if not self._may_retry(connected=True):
+            self._suspend()
+        elif self._is_needed:
+            self.start()
+        else:
+            self._set_status(Failed(str(self.error)))
 
     @property
     def _is_needed(self) -> bool:
@@ -331,7 +362,13 @@ class Supervisor:
         # Callers who need the server now get it now; an eager server that nobody calls can wait.
         if attempt == 1 and self._is_missed and not retry_after:
             return 0.0
-        return compute_pause(attempt, remote=not self._is_local, chance=self._chance(), retry_after=retry_after)
+        return compute_pause(
+            attempt,
+            remote=not self._is_local,
+            awaited=self._is_missed,
+            chance=self._chance(),
+            retry_after=retry_after,
+        )
 
     @property
     def _is_missed(self) -> bool:
@@ -429,6 +466,11 @@ def _status_after(error: MooringError) -> Status:
             return Unapproved("changed")
         case _:
             return Failed(str(error))
+
+
+async def _finish_calls(session: Session) -> None:
+    while session.in_flight and not session.has_ended:
+        await asyncio.sleep(_FINISH_INTERVAL)
 
 
 async def _cancel(task: "asyncio.Task[Any] | None") -> None:

@@ -24,6 +24,9 @@ class ReceivedRequest:
         self.request = request
         self.message = message
         self.headers = request.headers
+        peer = request.transport.get_extra_info("peername") if request.transport is not None else None
+        self.connection: object = peer
+        """Which connection it came over."""
 
     @property
     def method(self) -> str:

@@ -1,5 +1,6 @@
 """HTTP to one origin, within budgets: whatever goes wrong comes out as one of our own errors."""
 
+import re
 import socket
 import ssl
 from collections.abc import Mapping
@@ -25,6 +26,10 @@ _WORDS = 64 * 1024
 """So much of a refusal is read: enough for any reason it gives."""
 _ENCODINGS = "gzip, deflate"
 """What the standard library can decompress piece by piece."""
+_KEPT_FOR = 4.0
+"""Seconds after which an idle connection is not used again: uvicorn and Node close theirs after 5, and a call that is
+sent at that moment is lost without anybody knowing whether it ran."""
+_KEPT_AT_MOST = 60.0
 
 
 class Web:
@@ -47,12 +52,14 @@ class Web:
         self._proxy = proxy
         defaults = _make_defaults(program, headers)
         self._cookies = Cookies(defaults.get("Cookie", ""))
+        self._connector = _make_connector(address, tls)
+        self._keep_alive = ""
         # aiohttp repeats a session's default headers to the proxy that it asks for a tunnel, in the open, and with
         # them the token for the server. Behind a proxy they are sent request by request, inside the tunnel.
         self._own_defaults = None if proxy is None else defaults
         self._proxy_headers = {"User-Agent": program}
         self._client = aiohttp.ClientSession(
-            connector=_make_connector(address, tls),
+            connector=self._connector,
             headers=defaults if proxy is None else None,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
@@ -144,7 +151,14 @@ class Web:
             raise self._translate(method, error) from error
         if "Set-Cookie" in response.headers:
             self._cookies.take(response.headers.getall("Set-Cookie"), url)
+        if (keep_alive := response.headers.get("Keep-Alive", "")) != self._keep_alive:
+            self._keep_alive = keep_alive
+            self._keep_connections_for(_parse_keep_alive(keep_alive))
         return response
+
+    def _keep_connections_for(self, seconds: float) -> None:
+        # aiohttp takes this only when a connector is made, which is before the server has said anything.
+        self._connector._keepalive_timeout = seconds
 
     def _translate(self, method: str, error: Exception) -> ServerError:
         """Our error for one of aiohttp's. The order matters: each is a special case of a later one."""
@@ -196,10 +210,19 @@ def _make_connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.Bas
     # Without a limit: how many requests are under way is decided above, and an answer to a server must never wait for
     # a connection.
     if address.socket:
-        return aiohttp.UnixConnector(address.socket, limit=0)
+        return aiohttp.UnixConnector(address.socket, limit=0, keepalive_timeout=_KEPT_FOR)
     # `True` is the context that aiohttp makes when it is imported, with the system's authorities. A second one costs a
     # tenth of a second.
-    return aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls, socket_factory=_make_socket)
+    context = True if tls is None else tls
+    return aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_FOR, ssl=context, socket_factory=_make_socket)
+
+
+def _parse_keep_alive(value: str) -> float:
+    """How long to keep an idle connection: a second less than the server says that it does, for the way there."""
+    found = re.search(r"(?i)\btimeout=(\d{1,6})\b", value)
+    if found is None:
+        return _KEPT_FOR
+    return max(0.0, min(float(found[1]) - 1, _KEPT_AT_MOST))
 
 
 class _Socket(socket.socket):

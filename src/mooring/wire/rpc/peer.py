@@ -167,6 +167,11 @@ class Peer:
         """How many requests have no outcome yet, without the standing ones."""
         return self._outbound.in_flight
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the connection is over, for whatever reason."""
+        return self._ending.done()
+
     def call_at_end(self, callback: Callable[[], object]) -> None:
         """Call something when the connection is over."""
         self._ending.add_done_callback(lambda _: callback())

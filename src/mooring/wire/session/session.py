@@ -121,6 +121,11 @@ class Session:
         """How many requests are not answered yet."""
         return self._peer.in_flight
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the connection is over, for any reason."""
+        return self._peer.has_ended
+
     def call_tool(
         self,
         name: str,
