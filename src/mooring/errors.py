@@ -321,7 +321,7 @@ class TooLarge(ProtocolError):
     def __init__(self, server: str, limit: int, *, stage: Stage = "call") -> None:
         super().__init__(
             server,
-            f"its answer was larger than {limit:,} bytes; ask for less, or raise the limit",
+            f"its answer was larger than {limit:,} bytes; ask for less, or raise maxMessageBytes",
             stage=stage,
         )
         self.limit = limit

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.problem import Problem
+from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
@@ -88,6 +89,11 @@ def _is_amount(value: Any) -> bool:
     # To Python `true` is a number, to a person who wrote it in a settings file it is not.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 <= value < float("inf")
+
+
+def _is_message_size(value: Any) -> bool:
+    # Less than this would refuse what every server sends: its list of tools.
+    return isinstance(value, int) and not isinstance(value, bool) and 64 * 1024 <= value <= 1024 * MIB
 
 
 def _is_percentage(value: Any) -> bool:
@@ -193,6 +199,10 @@ SETTINGS: Mapping[str, Setting] = {
     "backgroundAfter": Setting(
         120, "a number of seconds", _is_amount, False,
         "after how long a call goes on in the background; 0 waits for every call to end",
+    ),
+    "maxMessageBytes": Setting(
+        16 * MIB, "a whole number of bytes, 64 KiB or more", _is_message_size, False,
+        "how large one message of a server may be; maxMessageBytes of a server's entry wins",
     ),
     "network": Setting(
         {}, "an object of " + ", ".join(NETWORK), _is_network, False,

@@ -249,7 +249,7 @@ async def endless_event(meter: Meter) -> str:
         bound("memory", meter.megabytes, 64, "MB")
         took, more = meter.seconds, meter.megabytes
         await echoes(session)
-        return f"refused at 1 MiB in {took * 1000:.0f} ms, {more:.0f} MB; the next call works"
+        return f"refused at 16 MiB in {took * 1000:.0f} ms, {more:.0f} MB; the next call works"
 
 
 async def huge_head(meter: Meter) -> str:
@@ -317,7 +317,7 @@ ROWS = (
     Row(
         "F21",
         "an endless event",
-        "cut at 1 MiB, ≤ 64 MB",
+        "cut at 16 MiB, ≤ 64 MB",
         endless_event,
         Peers("refused at 1 MiB", "the same", "311 MB, times out"),
     ),

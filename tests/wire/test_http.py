@@ -567,7 +567,7 @@ async def test_a_body_over_the_budget_is_cut(chunked: bool) -> None:
 
 @pytest.mark.parametrize("part", [b"data: " + b"x" * (2 * MIB), (b"data: " + b"x" * 1000 + b"\n") * 2000])
 async def test_an_event_over_the_budget_fails_its_call(part: bytes) -> None:
-    async with Site() as site, mooring.connect(site.url) as session:
+    async with Site() as site, mooring.connect(site.url, limits=Limits(line=MIB)) as session:
         site.answers["tools/call"] = answer_with(part, b"\n\n", RESULT)
         with pytest.raises(TooLarge) as caught:
             await session.call_tool("echo")

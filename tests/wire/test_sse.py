@@ -152,7 +152,8 @@ async def test_a_stream_that_ends_ends_the_connection() -> None:
 
 
 async def test_an_event_over_the_budget_costs_its_call_and_no_other() -> None:
-    async with Old() as site, mooring.connect(site.url, transport="sse") as session:
+    limits = Limits(line=MIB)
+    async with Old() as site, mooring.connect(site.url, transport="sse", limits=limits) as session:
         with pytest.raises(TooLarge) as caught:
             await session.call_tool("large")
         assert caught.value.limit == MIB

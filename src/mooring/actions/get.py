@@ -37,6 +37,8 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     required: bool = False
     start_timeout: float | None = None
     call_timeout: float | None = None
+    max_in_flight: int | None = None
+    max_message_bytes: int | None = None
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: bool = False
@@ -113,6 +115,8 @@ def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, 
         "required": config.required,
         "start_timeout": finite_seconds(config.start_timeout),
         "call_timeout": finite_seconds(config.call_timeout),
+        "max_in_flight": config.max_in_flight,
+        "max_message_bytes": config.max_message_bytes,
         "tools_allow": config.tools_allow,
         "tools_deny": config.tools_deny,
         "oauth": config.oauth is not None and config.oauth.enabled,

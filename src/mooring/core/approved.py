@@ -52,6 +52,10 @@ class Approved(Struct, frozen=True):
         """Whether both start or reach the very same thing, in the same way."""
         mine, theirs = self.config, other.config
         same_connection = mine.connection == theirs.connection and mine.oauth == theirs.oauth
+        # A connection is made with these and keeps them for as long as it lives.
+        limits = mine.max_in_flight, mine.max_message_bytes
+        if limits != (theirs.max_in_flight, theirs.max_message_bytes):
+            return False
         # A project's server gets less of the environment, so the same command is another program there.
         return same_connection and (self.folder, self.own) == (other.folder, other.own)
 

@@ -123,6 +123,10 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     call_timeout: float | None = None
     idle_timeout: float | None = None
     """How long it may stay running unused."""
+    max_in_flight: int | None = None
+    """How many requests it is sent at once."""
+    max_message_bytes: int | None = None
+    """How large one message of it may be."""
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: OAuth | None = None

@@ -20,9 +20,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The budgets of one connection; sizes in bytes, times in seconds."""
 
     line: int = 16 * MIB
-    """One message: a line of stdio, or the body of an HTTP response after decompression."""
-    event: int = MIB
-    """One event of an event stream over HTTP."""
+    """One message: a line of stdio, a body over HTTP after decompression, or an event of a stream."""
     inflation: int = 100
     """How many times larger than on the wire a body of more than a megabyte may be after decompression."""
     header: int = 16 * 1024

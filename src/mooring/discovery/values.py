@@ -9,6 +9,7 @@ from mooring.discovery.untyped import as_mapping
 MOST_ARGS = 256
 LONGEST_TEXT = 64 * 1024
 LONGEST_TIME = 1e12
+HIGHEST_COUNT = 1024**3
 
 # What people write where true or false belongs.
 BOOLEAN_WORDS = {
@@ -95,6 +96,13 @@ def read_duration(value: Any, unit: float, bounds: tuple[float, float] | None = 
     if value == 0:
         return math.inf
     return value * unit
+
+
+def read_count(value: Any) -> int:
+    """A whole number, 1 or more."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= HIGHEST_COUNT:
+        raise EntryRefused(f"should be a whole number from 1 to {HIGHEST_COUNT}, but is {_describe_bad_number(value)}")
+    return value
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

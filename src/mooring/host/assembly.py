@@ -64,7 +64,7 @@ class Assembly:
             self,
             ServerDefaults(
                 where=where,
-                limits=options.limits or Limits(),
+                limits=options.limits or Limits(line=settings["maxMessageBytes"]),
                 env=settings["env"],
                 network=settings["network"],
             ),

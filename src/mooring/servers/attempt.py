@@ -125,12 +125,16 @@ def may_install(config: ServerConfig) -> bool:
 
 
 def resolve_limits(config: ServerConfig, defaults: Limits) -> Limits:
-    """The host's limits with the timeouts that the definition sets."""
+    """The host's limits with those that the definition sets."""
     limits = defaults
     if config.start_timeout is not None:
         limits = replace(limits, connect=config.start_timeout)
     if config.idle_timeout is not None:
         limits = replace(limits, unused=config.idle_timeout)
+    if config.max_in_flight is not None:
+        limits = replace(limits, in_flight=config.max_in_flight)
+    if config.max_message_bytes is not None:
+        limits = replace(limits, line=config.max_message_bytes)
     if config.call_timeout is not None:
         limits = replace(limits, call=_make_call_timeout(config.call_timeout, limits.call.total))
     return limits

@@ -469,7 +469,7 @@ def _status_after(error: MooringError) -> Status:
 
 
 async def _finish_calls(session: Session) -> None:
-    while session.in_flight and not session.has_ended:
+    while session.in_flight and not session.has_ended:  # noqa: ASYNC110 - rare, and no event is worth its upkeep
         await asyncio.sleep(_FINISH_INTERVAL)
 
 

@@ -15,6 +15,7 @@ from mooring.cli.base import (
     print_columns,
     print_json,
 )
+from mooring.core.units import MIB
 from mooring.display.text import quote_command, safe, short_path
 
 
@@ -95,6 +96,10 @@ def _list_limits(details: Details) -> Iterator[tuple[str, str]]:
         yield "start", f"within {details.start_timeout:g} s"
     if details.call_timeout:
         yield "call", f"within {details.call_timeout:g} s"
+    if details.max_in_flight:
+        yield "requests", f"{details.max_in_flight} at once"
+    if details.max_message_bytes:
+        yield "messages", f"up to {details.max_message_bytes / MIB:.3g} MiB"
     # No list allows every tool, an empty one allows none.
     if details.tools_allow is not None:
         yield "tools", "only " + (safe(", ".join(details.tools_allow)) or "none")

@@ -13,6 +13,8 @@ FORMAT = Format(
             passEnv="pass_env",
             startTimeout="start_timeout",
             callTimeout="call_timeout",
+            maxInFlight="max_in_flight",
+            maxMessageBytes="max_message_bytes",
             allowedTools="tools_allow",
             blockedTools="tools_deny",
         ),

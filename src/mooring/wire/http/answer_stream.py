@@ -29,7 +29,7 @@ class AnswerStream:
         self._post = post
         self._server = server
         self._limits = limits
-        self._events = Events(limits.event)
+        self._events = Events(limits.line)
 
     async def follow(self, response: ClientResponse) -> None:
         """Read the stream until it has brought the answer. Raises: ServerDied, TooLarge, ProtocolError."""
@@ -70,7 +70,7 @@ class AnswerStream:
 
     def _take(self, event: Event) -> bool:
         if event.kind == TOO_LARGE:
-            raise TooLarge(self._server, self._limits.event)
+            raise TooLarge(self._server, self._limits.line)
         if not event.is_message:
             return False
         self._session.learn_version(self._post, event.data)

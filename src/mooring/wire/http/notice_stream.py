@@ -44,7 +44,7 @@ class NoticeStream:
             self._task.cancel()
 
     async def _keep_open(self) -> None:
-        events = Events(self._limits.event)
+        events = Events(self._limits.line)
         failures = 0
         while failures < self._limits.resumes:
             began = self._loop.time()

@@ -81,7 +81,7 @@ class Renewal:
     async def _read_version(self, response: ClientResponse) -> str:
         if response.content_type != EVENT_STREAM:
             return read_revision(await self._web.read_all(response))
-        events = Events(self._limits.event)
+        events = Events(self._limits.line)
         body = self._web.open_body(response, inf)
         try:
             while piece := await body.read():

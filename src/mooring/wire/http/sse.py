@@ -128,7 +128,7 @@ class SseTransport:
 
     async def _read_endpoint(self, response: ClientResponse) -> _Stream:
         """Read a stream until it names its endpoint. Raises: NoStream, ServerError."""
-        events = Events(self._limits.event)
+        events = Events(self._limits.line)
         body = self._web.open_body(response, inf)
         while piece := await body.read():
             found = events.feed(piece)
@@ -188,6 +188,6 @@ class SseTransport:
         for event in events:
             if event.kind == TOO_LARGE:
                 # Only how it began was kept: an id at its end is not seen.
-                self._receiver.lose_message(identify(event.data, b""), self._limits.event)
+                self._receiver.lose_message(identify(event.data, b""), self._limits.line)
             elif event.is_message:
                 self._receiver.receive([event.data])
