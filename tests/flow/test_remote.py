@@ -100,23 +100,8 @@ async def test_what_a_server_says_of_being_busy_is_told(home: Home) -> None:
             await host.call("web.echo", {"text": "hi"})
 
 
-async def test_a_list_that_may_not_be_kept_is_asked_for_each_time(home: Home) -> None:
-    async with Site(stateless=True) as site:
-        site.answers["tools/list"] = lambda heard: {
-            "resultType": "complete",
-            "tools": [{"name": "echo", "inputSchema": {"type": "object"}}],
-            "ttlMs": 0,
-            "cacheScope": "private",
-        }
-        for _ in range(2):
-            async with opened(home, servers=web_server(site)) as host:
-                await host.ready()
-                assert [entry.tool for entry in host.tools] == ["echo"]
-        assert len(site.said("tools/list")) == 2
-
-
 @pytest.mark.parametrize(("ttl", "asked"), [(0, 1), (1, 2), (60_000, 1)])
-async def test_a_list_without_any_time_to_live_may_be_trusted_for_a_while_and_a_time_is_kept(
+async def test_a_list_without_any_time_to_live_is_believed_for_a_while_and_a_time_is_kept(
     home: Home, ttl: int, asked: int
 ) -> None:
     async with Site(stateless=True) as site:
@@ -128,7 +113,7 @@ async def test_a_list_without_any_time_to_live_may_be_trusted_for_a_while_and_a_
         }
         for _ in range(2):
             async with opened(home, servers=web_server(site)) as host:
-                assert await host.ready(trusted=60) == {}
+                assert await host.ready() == {}
                 assert [entry.tool for entry in host.tools] == ["echo"]
         assert len(site.said("tools/list")) == asked
 

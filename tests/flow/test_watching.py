@@ -93,10 +93,11 @@ async def test_a_person_may_refuse_to_answer(home: Home, how: Any, words: str) -
         assert words in result.text
 
 
-async def test_without_a_person_a_server_is_not_told_that_it_may_ask(home: Home) -> None:
+async def test_without_a_person_a_server_that_asks_is_told_that_nobody_answered(home: Home) -> None:
     async with opened(home) as host:
         result = await host.call("demo.ask", {"question": "Which colour?"})
-        assert result.is_error
+        assert not result.is_error
+        assert "closed the question without answering" in result.text
 
 
 async def test_a_subscription_tells_of_each_change_with_what_it_is_now(home: Home, actor: Actor) -> None:

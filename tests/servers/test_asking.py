@@ -30,8 +30,18 @@ async def asked(kind: str, person: Person, **params: Any) -> Any:
     return await respond(params)
 
 
-def test_with_nobody_to_ask_a_server_is_not_told_that_it_may() -> None:
-    assert facing(None).capabilities == {"roots": {"listChanged": True}}
+def test_a_server_sees_the_same_client_whether_or_not_there_is_anyone_to_ask() -> None:
+    assert facing(None).capabilities == facing(Person(Yes())).capabilities
+    assert {"roots", "sampling", "elicitation"} <= set(facing(None).capabilities)
+
+
+async def test_with_nobody_to_ask_a_form_is_dismissed_and_a_model_refused() -> None:
+    nobody = facing(None)
+    assert nobody.elicit is not None
+    assert nobody.sample is not None
+    assert await nobody.elicit({"message": "Which?", "requestedSchema": {}}) == {"action": "cancel"}
+    with pytest.raises(RpcError, match="Nobody can be asked here"):
+        await nobody.sample({})
 
 
 def test_a_server_is_told_the_folder_it_may_work_in() -> None:

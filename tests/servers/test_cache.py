@@ -25,7 +25,7 @@ from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.hello import Hello, Implementation
 from mooring.core.offer import LIFE, Offer
 from mooring.core.raw import ABSENT
-from mooring.core.template import CommandPart, Template, TextPart, VariablePart, literal
+from mooring.core.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
 from mooring.core.tool import (
     Argument,
     Execution,
@@ -294,6 +294,10 @@ SITE = Http(
 ENV = {"TOKEN": "canary-token", "PASSED": "canary-passed", "OTHER": "x"}
 
 
+def stdio(command: str, *args: str) -> Stdio:
+    return Stdio(literal(command), tuple(map(literal, args)))
+
+
 def approved(connection: Stdio | Http = PROGRAM, **changes: Any) -> Approved:
     config = ServerConfig(name="s", origin=Origin("mooring", "user", None), connection=connection)
     return Approved(replace(config, oauth=changes.pop("oauth", None)), **{"folder": "/project", **changes})
@@ -321,20 +325,44 @@ def test_whatever_decides_what_a_server_offers_is_in_its_key(home: Home) -> None
         made.key(approved(), at(home, PASSED="another")),
         made.key(approved(), at(home, PASSED="")),
         made.key(approved(), replace(where, env={"TOKEN": ENV["TOKEN"]})),
-        made.key(approved(folder="/other"), where),
         made.key(approved(own=False), where),
+        made.key(approved(own=False, folder="/other"), where),
         made.key(approved(oauth=OAuth(client_id="me")), where),
-        made.key(approved(), where, roots=["/project"]),
         made.key(approved(), where, credential="work"),
     ]
     assert len(set(keys)) == len(keys)
 
 
-def test_the_order_of_roots_and_of_variables_makes_no_difference(home: Home) -> None:
+@pytest.mark.parametrize(
+    ("connection", "depends"),
+    [
+        (stdio("uvx", "mcp-server-time"), False),
+        (stdio("npx", "-y", "@scope/server"), False),
+        (stdio("docker", "run", "-i", "ghcr.io/x/y:1.2"), False),
+        (stdio("python", "/opt/server.py"), False),
+        (Http(literal("https://example.com/mcp")), False),
+        (stdio("python", "server.py"), True),
+        (stdio("uvx", "--from", ".", "server"), True),
+        (stdio("./server"), True),
+        (stdio("bin/server"), True),
+        (replace(stdio("x"), cwd=literal("sub")), True),
+        (replace(stdio("x"), env_file=literal(".env")), True),
+        (Stdio(literal("x"), (Template("${workspaceFolder}", (KnownPart("workspace"),)),)), True),
+        (Stdio(literal("x"), env={"A": Template("!pwd", (CommandPart((TextPart("pwd"),)),))}), True),
+    ],
+)
+def test_what_is_known_in_one_folder_is_known_in_all_unless_the_definition_depends_on_it(
+    home: Home, connection: Stdio | Http, depends: bool
+) -> None:
+    made, where = Cache(home.where), at(home)
+    keys = {made.key(approved(connection, folder=folder), where) for folder in ("/one", "/other")}
+    assert len(keys) == 1 + depends
+
+
+def test_the_order_of_variables_makes_no_difference(home: Home) -> None:
     made, where = Cache(home.where), at(home)
     both = {"A": literal("1"), "B": literal("2")}
     turned = dict(reversed(both.items()))
-    assert made.key(approved(), where, roots=["/a", "/b"]) == made.key(approved(), where, roots=["/b", "/a"])
     keys = {made.key(approved(replace(PROGRAM, env=env)), where) for env in (both, turned)}
     assert len(keys) == 1
 

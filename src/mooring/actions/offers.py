@@ -88,7 +88,7 @@ def _list_own_names(host: Host) -> list[str]:
 def _may_have(server: Server, what: What) -> bool:
     """Whether it has to be asked: a server that said recently that it has none is not started for this."""
     offer = server.offer
-    if offer is None or not offer.fresh(time(), LATELY):
+    if offer is None or not offer.fresh(time()):
         return True
     return offer.hello.offers(_CAPABILITIES[what])
 

@@ -7,6 +7,8 @@ from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 
 LIFE = 30 * 24 * 3600.0
 """What is older is no longer offered, however long the server says it may be kept."""
+BELIEVED = 3600.0
+"""How many seconds a list is believed whose server gave it no time at all."""
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -21,14 +23,14 @@ class Offer(Struct, frozen=True, kw_only=True):
     templates: Listing[ResourceTemplate] | None = None
     prompts: Listing[Prompt] | None = None
 
-    def fresh(self, now: float, trusted: float = 0.0) -> bool:
+    def fresh(self, now: float) -> bool:
         """Whether its tools may be offered without asking the server again.
 
-        A time to live of zero may be `trusted` for some seconds: the newest SDKs send it unless told otherwise, and
-        taken literally every `mooring tools` would start those servers again.
+        Servers of the older era know no time to live; their lists are kept. A time of zero is not taken literally: the
+        newest SDKs send it unless told otherwise, and every `mooring tools` would start those servers again.
         """
         ttl = self.tools.ttl
-        life = LIFE if ttl is None else min(LIFE, ttl or trusted)
+        life = LIFE if ttl is None else min(LIFE, ttl or BELIEVED)
         return 0 <= now - self.at < life
 
     def usable(self, now: float) -> bool:

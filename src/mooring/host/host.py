@@ -115,8 +115,8 @@ class Host:
         """Connect every server whose tools are unknown (with `refresh`, every server); return the errors by server.
 
         Waits `within` seconds at most; by default, as long as each server may take. A server that is late goes on
-        connecting in the background. What is less than `trusted` seconds old is believed: that a server took too long,
-        or died, and a list of tools for which it gave no time to live.
+        connecting in the background. A failure that is less than `trusted` seconds old, here or in another process, is
+        believed: that server is not tried again.
         """
         fleet = self._parts.fleet
         if servers is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
+from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.session.client import Client, ListName, Respond, Root
@@ -23,17 +23,24 @@ def make_client(
 ) -> Client:
     """This side of a connection.
 
-    Without a person to ask, no capability is declared, so that the server doesn't ask in vain.
+    Every client declares the same capabilities, whether or not there is anyone to ask. Servers offer other tools to
+    clients with other capabilities: what the command line had pinned, the chat would refuse.
     """
+    ask = ask or _refuse
     return Client(
         roots=lambda: [Root.of(folder)],
-        sample=_make_sampler(server, ask) if ask is not None else None,
-        elicit=_make_elicitor(server, ask) if ask is not None else None,
-        elicit_by_url=ask is not None,
+        sample=_make_sampler(server, ask),
+        elicit=_make_elicitor(server, ask),
+        elicit_by_url=True,
         on_change=on_change,
         on_update=on_update,
         on_log=on_log,
     )
+
+
+async def _refuse(question: Question) -> Answer:
+    """Answer for somebody who isn't there: nobody refused, so that a server may go on without."""
+    return No("Nobody can be asked here.", how="cancel")
 
 
 def _make_sampler(server: str, ask: Ask) -> Respond:

@@ -9,7 +9,7 @@ or another program made of a file is never offered.
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import Connection, Http, ServerConfig, Stdio
 from mooring.core.failure import Failure
 from mooring.core.offer import LIFE, Offer
-from mooring.core.template import Template
+from mooring.core.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
 from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError
@@ -64,15 +64,15 @@ class Cache:
 
     # --- under what something is kept -------------------------------------------------------------------------------
 
-    def key(self, approved: Approved, where: Where, *, roots: Sequence[str] = (), credential: str = "") -> bytes:
+    def key(self, approved: Approved, where: Where, *, credential: str = "") -> bytes:
         """Under what an offer is kept: all that decides what is started or reached, and as whom."""
-        return _digest(self._own_secret(), b"key", _encode(_meaning(approved, where, roots, credential)))
+        return _digest(self._own_secret(), b"key", _encode(_meaning(approved, where, credential)))
 
     def own_key(self, approved: Approved, where: Where) -> bytes:
-        """The key of a server that has its own folder for a root, as every server of a host has; made once for each."""
+        """The key of a server of a host; made once for each."""
         made = self._keys.get(approved.name)
         if made is None or made[0] is not approved:
-            made = self._keys[approved.name] = approved, self.key(approved, where, roots=(approved.folder,))
+            made = self._keys[approved.name] = approved, self.key(approved, where)
         return made[1]
 
     def _failure_key(self, key: bytes) -> bytes:
@@ -189,7 +189,7 @@ def _encode(meaning: dict[str, Any]) -> bytes:
         return json.dumps(meaning, sort_keys=True).encode()
 
 
-def _meaning(approved: Approved, where: Where, roots: Sequence[str], credential: str) -> dict[str, Any]:
+def _meaning(approved: Approved, where: Where, credential: str) -> dict[str, Any]:
     config = approved.config
     return {
         "connection": msgspec.to_builtins(config.connection),
@@ -197,10 +197,52 @@ def _meaning(approved: Approved, where: Where, roots: Sequence[str], credential:
         "values": {name: where.env.get(name) for name in _variable_names(config)},
         "own": approved.own,
         "home": where.home,
-        "folder": approved.folder,
-        "roots": sorted(roots),
+        # What is known of `uvx mcp-server-time` in one project is known in all.
+        "folder": approved.folder if _depends_on_folder(approved) else "",
         "credential": credential,
     }
+
+
+_SCRIPTS: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".php", ".pl", ".lua", ".jar", ".dll", ".wasm")
+
+
+def _depends_on_folder(approved: Approved) -> bool:
+    """Whether a definition may mean another program, or other values, in another folder.
+
+    A server may also offer other tools for other roots; that shows as soon as it is connected, as every change does.
+    """
+    connection = approved.config.connection
+    if not approved.own or any(map(_depends_on_place, _connection_templates(connection))):
+        return True
+    if isinstance(connection, Http):
+        return False
+    paths = [template.text for template in (connection.cwd, connection.env_file) if template is not None]
+    if "/" in connection.command.text:
+        paths.append(connection.command.text)
+    return any(map(_is_relative, paths)) or any(_may_be_relative_path(arg.text) for arg in connection.args)
+
+
+def _depends_on_place(template: Template | None) -> bool:
+    """Whether something is filled in that neither the environment nor the home folder decides."""
+    if template is None:
+        return False
+    for part in template.parts:
+        match part:
+            case TextPart() | VariablePart() | SecretPart() | InputPart() | KnownPart("home" | "separator"):
+                continue
+            case _:
+                return True
+    return False
+
+
+def _is_relative(path: str) -> bool:
+    # What begins with a variable is whatever that holds, which the key holds too.
+    return not path.startswith(("/", "~", "$"))
+
+
+def _may_be_relative_path(text: str) -> bool:
+    """Whether an argument looks like a file of the folder, as in `python server.py` or `uvx --from .`."""
+    return _is_relative(text) and (text.startswith(".") or text.endswith(_SCRIPTS)) and "://" not in text
 
 
 def _variable_names(config: ServerConfig) -> set[str]:

@@ -58,7 +58,7 @@ class Fleet:
         trusted: float = 0.0,
     ) -> dict[str, MooringError]:
         """Connect the servers whose tools are unknown, or all of them, and return what failed; see `Host.ready`."""
-        asked = [server for server in servers if refresh or needs_listing(server, trusted)]
+        asked = [server for server in servers if refresh or needs_listing(server)]
         errors: dict[str, MooringError] = {**self.lately_failed(asked, trusted)}
         wanted = [server for server in asked if server.name not in errors]
         tasks = {server.name: asyncio.ensure_future(_try_refresh(server)) for server in wanted}
@@ -153,11 +153,11 @@ class Fleet:
         asyncio.get_running_loop().run_in_executor(None, cache.flush)
 
 
-def needs_listing(server: Server, trusted: float = 0.0) -> bool:
+def needs_listing(server: Server) -> bool:
     """Whether a server must be asked before its tools can be offered; see `Offer.fresh`."""
     if server.is_connected:
         return False
-    return server.offer is None or not server.offer.fresh(time(), trusted)
+    return server.offer is None or not server.offer.fresh(time())
 
 
 async def _try_refresh(server: Server) -> MooringError | None:
