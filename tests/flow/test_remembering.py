@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from test_host import until
 
 import mooring
 from support import DEMO, Actor, Home
@@ -57,6 +58,21 @@ async def test_a_server_that_was_forgotten_is_asked_again(home: Home, tmp_path: 
         assert host.tools == ()
         assert await host.ready() == {}
         assert host.tools
+
+
+async def test_a_connected_server_that_was_forgotten_lists_its_tools_again_and_keeps_working(
+    home: Home, tmp_path: Path
+) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    async with mooring.open(request=home.request(), policy="allow", servers={"actor": actor.entry}) as host:
+        await host.ready()
+        known = {entry.tool for entry in host.tools}
+        actor.tell(tools=["another"])
+        host.forget("actor")
+        assert {entry.tool for entry in host.tools} == known
+        await until(lambda: "another" in {entry.tool for entry in host.tools})
+        assert (await host.call("actor.another")).text == "another"
+    assert len(actor.done("starts")) == 1
 
 
 async def test_waiting_for_servers_can_be_given_up_without_a_trace(home: Home, tmp_path: Path) -> None:

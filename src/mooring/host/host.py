@@ -396,7 +396,10 @@ class Host:
             await self.server(server).restart()
 
     def forget(self, server: str) -> None:
-        """Forget what a server offered; its next connection lists it again. Raises: as `server`."""
+        """Forget what a server offered: it lists it again, if it is connected now, else when it is.
+
+        Raises: as `server`.
+        """
         found = self.server(server)
         self._parts.fleet.forget(found)
         self._parts.lookup.invalidate(found.name)

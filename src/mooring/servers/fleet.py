@@ -106,8 +106,8 @@ class Fleet:
             await asyncio.to_thread(self._cache.close)
 
     def forget(self, server: Server) -> None:
-        """Forget what a server offered."""
-        server.offering.offer = None
+        """Forget what a server offered; while it is connected, it is asked again instead."""
+        server.forget_offer()
         if self._cache is not None:
             self._cache.forget(self._cache.own_key(server.approved, self._shared.defaults.where))
             # A host that is killed before it closes must not remember it again.

@@ -278,6 +278,14 @@ class Server:
         finally:
             supervisor.finish_call()
 
+    def forget_offer(self) -> None:
+        """Forget what it offered; while it is connected, its tools stay until it has listed them again."""
+        if self.is_connected:
+            self.offering.learn(resources=None, templates=None, prompts=None)
+            self._on_list_changed("tools")
+        else:
+            self.offering.offer = None
+
     def _lost_connection(self, session: Session, error: ServerError) -> bool:
         """Whether a call that was lost shows that all others on the session are lost with it."""
         if self.config.transport == "stdio" or session.has_ended:
