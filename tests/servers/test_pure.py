@@ -14,6 +14,7 @@ from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChan
 from mooring.core.status import Failed, Idle
 from mooring.core.template import literal
 from mooring.host.feed import MAX_LINES, Feed
+from mooring.servers.dial import may_download
 from mooring.servers.plan import make_plan
 from mooring.servers.retry import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker, compute_pause
 
@@ -185,3 +186,21 @@ async def test_a_listener_that_is_forgotten_is_not_kept() -> None:
     feed = Feed()
     feed.listen()
     assert len(feed._listeners) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "downloads"),
+    [
+        (["npx", "-y", "x"], True),
+        (["/usr/local/bin/uvx", "basic-memory", "mcp"], True),
+        (["env", "A=b", "uvx", "x"], True),
+        (["sh", "-c", "cd /tmp && exec npx -y x"], True),
+        (["mise", "exec", "--", "server"], True),
+        (["/opt/venv/bin/basic-memory", "mcp"], False),
+        (["python", "-m", "server"], False),
+    ],
+)
+def test_a_start_that_may_download_its_program_is_known_whatever_stands_before_the_launcher(
+    command: list[str], downloads: bool
+) -> None:
+    assert may_download(command) is downloads

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import isinf
-from os.path import basename
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact_error
 from mooring.errors import ServerError
-from mooring.servers.dial import INSTALLERS, dial
+from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
 from mooring.servers.shared import Shared
 from mooring.wire.session.client import Client
@@ -119,9 +118,9 @@ def make_launch_context(shared: Shared) -> LaunchContext:
 def may_install(config: ServerConfig) -> bool:
     """Whether starting the server may have to download its program first."""
     connection = config.connection
-    if not isinstance(connection, Stdio) or connection.command.plain is None:
+    if not isinstance(connection, Stdio):
         return False
-    return basename(connection.command.plain) in INSTALLERS
+    return may_download(template.text for template in (connection.command, *connection.args))
 
 
 def resolve_limits(config: ServerConfig, defaults: Limits) -> Limits:

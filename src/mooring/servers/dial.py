@@ -1,7 +1,7 @@
 """A program that is to be a server: started, talked to, and ended with everything it started."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from os.path import basename, isdir
 
@@ -24,7 +24,12 @@ LAST_LINES, LAST_CHARACTERS, LONGEST_LINE = 20, 4096, 300
 """How much of its stderr an error quotes."""
 FAILED_START_GRACE = 0.3
 """Seconds between SIGTERM and SIGKILL for a program that never became a server."""
-INSTALLERS = frozenset({"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"})
+INSTALLERS = frozenset(
+    {
+        "npx", "npm", "bunx", "bun", "pnpm", "pnpx", "yarn", "deno", "uvx", "uv", "pipx", "docker", "podman", "nerdctl",
+        "nix", "mise", "go", "cargo", "dotnet", "dnx", "jbang", "gem", "pixi", "conda",
+    }
+)  # fmt: skip
 """Programs that may have to download what they are asked to run."""
 INSTALL_TIMEOUT = 180.0
 """Seconds for a start that may include a download: the usual 30 s would end a first `npx` in the middle of it."""
@@ -132,9 +137,14 @@ class _ServerProcess:
 
 def allow_install_time(launch: Launch, limits: Limits) -> Limits:
     """The same limits, with more time to start if the program may have to be downloaded first."""
-    if basename(launch.argv[0]) not in INSTALLERS:
+    if not may_download(launch.argv):
         return limits
     return replace(limits, connect=max(limits.connect, INSTALL_TIMEOUT))
+
+
+def may_download(words: Iterable[str]) -> bool:
+    """Whether a command may have to download its program, also behind `env`, `sh -c` and the like."""
+    return any(basename(word) in INSTALLERS for text in words for word in text.split())
 
 
 def _withheld_to_blame(launch: Launch) -> tuple[str, ...]:
