@@ -6,6 +6,7 @@ It yields how much it has done since it last did, at moments when the same is op
 import asyncio
 import json
 import os
+import random
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aiohttp import web
 from tests.soak.clock import Clock
 
 import mooring
@@ -20,6 +22,7 @@ from mooring.core.event import ToolsChanged, Updated
 from mooring.core.limits import Limits
 from mooring.core.where import Viewpoint
 from mooring.host.host import Host
+from mooring.testing.site import ReceivedRequest, Site, said
 
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
 TEXT = "x" * 100
@@ -93,6 +96,55 @@ async def failed(call: "asyncio.Task[Any]") -> bool:
     except mooring.ServerDied as error:
         return error.may_have_run
     return False
+
+
+async def breaks(request: Viewpoint) -> AsyncIterator[int]:
+    """Calls over HTTP of which some break, at random and in every way: no healthy one is lost or crossed with another."""
+    chance = random.Random(7)
+    async with Site(session="one") as site:
+        site.answers["tools/call"] = answer_or_break
+        async with mooring.open(
+            request=request, policy="allow", servers={"web": {"type": "http", "url": site.url}}
+        ) as host:
+            await host.ready()
+            site.heard.clear()
+            for number in count():
+                ways = [chance.choice(BREAKS) if chance.random() < 0.1 else "" for _ in range(40)]
+                await asyncio.gather(*(broken_or_answered(host, f"{number} {n}", way) for n, way in enumerate(ways)))
+                assert not site.said("initialize"), "a broken call cost the session"
+                site.heard.clear()
+                yield len(ways)
+
+
+BREAKS = ("reset", "unanswered", "half an event", "no MCP")
+
+
+async def answer_or_break(request: ReceivedRequest) -> Any:
+    arguments = request.params["arguments"]
+    await asyncio.sleep(0.005)
+    match arguments["way"]:
+        case "reset":
+            return request.abort()
+        case "unanswered" | "half an event" as way:
+            stream = await request.stream()
+            if way == "half an event":
+                await stream.write(b'data: {"jsonrpc":')
+            return stream
+        case "no MCP":
+            return web.Response(text="<html>")
+    return said(arguments["text"])
+
+
+async def broken_or_answered(host: Host, text: str, way: str) -> None:
+    call = host.call("web.echo", {"text": text, "way": way})
+    if not way:
+        assert (await call).text == text
+        return
+    try:
+        await call
+    except mooring.ServerError:
+        return
+    raise AssertionError(f"a call that ended in {way} has an answer")
 
 
 async def changes(request: Viewpoint) -> AsyncIterator[int]:
@@ -181,6 +233,7 @@ async def updated(events: AsyncIterator[Any], watches: set[str]) -> None:
 PARTS = (
     Part("calls", 1_000_000, calls),
     Part("kills", 2_000, kills),
+    Part("calls that may break", 40_000, breaks),
     Part("changed lists", 20_000, changes),
     Part("reloads", 5_000, reloads),
     Part("seconds of polling", 24 * 3600, polling),
