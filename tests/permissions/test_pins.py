@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,108 @@ def test_a_servers_pins_go_by_its_definition_and_whose_it_is(tmp_path: Path) -> 
     assert [key.scope for key in keys if key] == ["user", "user", "/project"]
     assert pins.make_key(server(Origin("mooring", "cli", None))) is None
     assert pins.make_key(server(Origin("generic", "cli", "/given.json"))) is not None
+
+
+def described(text: str) -> dict[str, Any]:
+    return {"description": text}
+
+
+def with_schema(**schema: Any) -> dict[str, Any]:
+    return {"input_schema": Raw(json.dumps({"type": "object", **schema}).encode())}
+
+
+COMMANDS = "Runs a command.\nAllowed commands: {}\nAllowed patterns: \nDefault timeout: 30s"
+
+SAME_MEANING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a list of words": (described(COMMANDS.format("ls, cat, pwd")), described(COMMANDS.format("pwd, ls, cat"))),
+    "a list of flags": (described("Flags: -l, --help, -a"), described("Flags: --help, -a, -l")),
+    "a list in brackets": (described("Runs (ls, cat) here."), described("Runs (cat, ls) here.")),
+    "a list with a full stop": (described("Allowed: ls, cat."), described("Allowed: cat, ls.")),
+    "whitespace": (described("Runs  a\n\n   command. "), described("Runs a command.")),
+    "an enum": (
+        with_schema(properties={"x": {"enum": ["a", "b", 1]}}),
+        with_schema(properties={"x": {"enum": [1, "b", "a"]}}),
+    ),
+    "what is required": (with_schema(required=["a", "b"]), with_schema(required=["b", "a"])),
+    "properties": (
+        with_schema(properties={"a": {"type": "string"}, "b": {"type": "number"}}),
+        with_schema(properties={"b": {"type": "number"}, "a": {"type": "string"}}),
+    ),
+    "a list in the text of a property": (
+        with_schema(properties={"x": {"description": "One of: a, b"}}),
+        with_schema(properties={"x": {"description": "One of: b, a"}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SAME_MEANING)
+def test_what_means_the_same_is_not_held_back(what: str, home: Home) -> None:
+    before, after = SAME_MEANING[what]
+    pinned(home, tool(**before))
+    assert not held(home, tool(**after))
+
+
+@pytest.mark.parametrize("what", SAME_MEANING)
+def test_a_pin_of_an_earlier_version_is_compared_by_its_meaning_too(what: str, home: Home) -> None:
+    before, after = SAME_MEANING[what]
+    pin = pinned(home, tool(**before))
+    old = {name: replace(each, meaning="") for name, each in pin.tools.items()}
+    assert not compare(replace(pin, tools=old), [tool(**after)])
+
+
+OTHER_MEANING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "one more word": (described("Allowed: ls, cat"), described("Allowed: ls, cat, rm")),
+    "another word": (described("Allowed: ls, cat"), described("Allowed: ls, rm")),
+    "the order of a sentence": (described("Ask first, then delete"), described("Then delete, ask first")),
+    "the order of words in a sentence": (described("Read this, not that one"), described("Read not, this that one")),
+    "the order of lines": (described("One: a\nTwo: b"), described("Two: b\nOne: a")),
+    "words between two lists": (described("Yes: a, b\nNo: c, d"), described("Yes: c, d\nNo: a, b")),
+    "the order of alternatives": (
+        with_schema(anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
+        with_schema(anyOf=[{"required": ["b"]}, {"required": ["a"]}]),
+    ),
+    "blanks in a value": (
+        with_schema(properties={"x": {"enum": ["a b"]}}),
+        with_schema(properties={"x": {"enum": ["a  b"]}}),
+    ),
+    "the order of a default": (
+        with_schema(properties={"x": {"default": ["a", "b"]}}),
+        with_schema(properties={"x": {"default": ["b", "a"]}}),
+    ),
+    "a default with a description": (
+        with_schema(properties={"x": {"default": {"description": "a  b"}}}),
+        with_schema(properties={"x": {"default": {"description": "a b"}}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHER_MEANING)
+def test_any_other_order_is_a_change(what: str, home: Home) -> None:
+    before, after = OTHER_MEANING[what]
+    pinned(home, tool(**before))
+    assert held(home, tool(**after)).names == {"get"}
+
+
+def test_a_diff_shows_what_differs_and_not_what_was_only_moved(home: Home) -> None:
+    pinned(home, tool(**described(COMMANDS.format("ls, cat, pwd"))))
+    [change] = held(home, tool(**described(COMMANDS.format("pwd, rm, ls, cat")))).changed
+    changed = [line for line in change.diff.splitlines() if line.startswith(("+", "-"))]
+    assert changed == [
+        "-description: Allowed commands: cat, ls, pwd",
+        "+description: Allowed commands: cat, ls, pwd, rm",
+    ]
+
+
+def test_a_hostile_description_is_read_in_no_time(home: Home) -> None:
+    began = time.monotonic()
+    for text in ("a," * 500_000, ": a" * 300_000, "(" * 1_000_000, "a, b " * 200_000, ":a.,b." * 150_000):
+        pins.find_meaning(pins.canonicalize(tool(description=text)))
+    assert time.monotonic() - began < 5
+
+
+def test_pinning_can_be_turned_off_for_a_server_and_on_again(home: Home) -> None:
+    pinned(home, tool())
+    pins.switch(home.where, KEY, off=True)
+    assert not held(home, tool(description="Something else."), tool("new"))
+    pins.switch(home.where, KEY, off=False)
+    assert pins.load(home.where, KEY) == (None, None)

@@ -27,6 +27,8 @@ class PinnedServer(Struct, frozen=True, kw_only=True):
     server: str
     tools: int = 0
     at: str | None = None
+    off: bool = False
+    """Pinning is turned off: whatever the server lists may be called."""
     held: tuple[HeldTool, ...] = ()
     problem: str | None = None
     """Why the record of what was approved cannot be used."""
@@ -66,7 +68,7 @@ def _describe_pin(host: Host, name: str, where: Where, held: Mapping[str, HeldTo
     )
     if pin is None:
         return row
-    return replace(row, tools=len(pin.tools), at=pin.at or None)
+    return replace(row, tools=len(pin.tools), at=pin.at or None, off=pin.off)
 
 
 def _describe_held(held: HeldTools) -> tuple[HeldTool, ...]:

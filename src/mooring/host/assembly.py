@@ -148,12 +148,17 @@ class Assembly:
 
     async def _follow_files(self) -> None:
         """Read the configuration again whenever one of its files changes; act only if its meaning changed."""
-        async for _ in watch_changes(lambda: self._admitted.looked, self.options.sleep):
+        async for _ in watch_changes(self._list_watched_paths, self.options.sleep):
+            if await asyncio.to_thread(self.permissions.reread_pins):
+                self.lookup.invalidate()
             admitted = await self._read()
             if not admitted.is_same_as(self._admitted):
                 self._apply(admitted)
             # Kept in either case: it says which files to look at next.
             self._admitted = admitted
+
+    def _list_watched_paths(self) -> tuple[str, ...]:
+        return (*self._admitted.looked, self.permissions.pins_folder)
 
     async def _read(self) -> Admitted:
         return self.options.adapt(await asyncio.to_thread(self._load))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Tool
-from mooring.errors import Closed, TimedOut
+from mooring.errors import Closed, HeldBack, TimedOut
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.host_permissions import HostPermissions
@@ -92,6 +92,18 @@ class Calls:
             self._record(call, route.verdict, outcome, perf_counter() - began)
 
     async def _find_route(
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None
+    ) -> tuple[_Route, ProposedCall, Timeout | None]:
+        """See `_find_known_route`; a tool that is held back may have been approved by another program meanwhile."""
+        try:
+            return await self._find_known_route(name, arguments, limit)
+        except HeldBack:
+            if not await asyncio.to_thread(self._permissions.reread_pins):
+                raise
+            self._lookup.invalidate()
+        return await self._find_known_route(name, arguments, limit)
+
+    async def _find_known_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """Find a tool and have a call of it authorized; return what is left of the time for it too.

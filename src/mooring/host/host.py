@@ -318,6 +318,11 @@ class Host:
         self._parts.permissions.approve(self.approved(server), held)
         self._parts.lookup.invalidate(self.server(server).name)
 
+    def switch_pinning(self, server: str, *, off: bool) -> None:
+        """Turn pinning off for a server, or on again. Raises: as `server`; FileError."""
+        self._parts.permissions.switch_pinning(self.approved(server), off=off)
+        self._parts.lookup.invalidate()
+
     # --- watching -------------------------------------------------------------------------------------------------
 
     @property

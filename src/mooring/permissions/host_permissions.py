@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
 
 from mooring.core.approved import Approved
 from mooring.core.problem import Problem
@@ -136,6 +135,27 @@ class HostPermissions:
         if key is not None:
             self._pins[key] = pins.approve(self._where, key, held.changes)
 
+    def switch_pinning(self, approved: Approved, *, off: bool) -> None:
+        """Turn pinning off for a server, or on again.
+
+        Raises:
+            FileError: the record cannot be written.
+        """
+        key = pins.make_key(approved)
+        if key is not None:
+            self._pins[key] = pins.switch(self._where, key, off=off)
+
+    @property
+    def pins_folder(self) -> str:
+        """Where the pins are: a change there may be one that another program made."""
+        return pins.find_folder(self._where)
+
+    def reread_pins(self) -> bool:
+        """Read the pins that are in use again; whether any has changed."""
+        before = self._pins
+        self._pins = {key: pins.load(self._where, key)[0] for key in before}
+        return self._pins != before
+
     def _find_pin(self, key: PinKey) -> Pin | None:
         if key not in self._pins:
             pin, problem = pins.load(self._where, key)
@@ -148,5 +168,8 @@ class HostPermissions:
         # A record of no tools would hold back every tool that the server lists once it is ready.
         if not tools:
             return
-        with suppress(FileError):  # without a record nothing can be held back, now or later
+        try:
             self._pins[key] = pins.pin_tools(self._where, key, tools)
+        except FileError as error:
+            message = f"The tools of {key.server} could not be pinned, so that changes of them go unnoticed: {error}"
+            self._on_problem(Problem(error.path, message, "make room, or make the folder writable", key.server))

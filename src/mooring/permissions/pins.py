@@ -1,8 +1,9 @@
 """Tools pinned as they were when the person allowed them; what changes later, or is new, is held back and shown.
 
 A server can describe its tools harmlessly when it is approved and differently afterwards. So all that a model or a
-person goes by is pinned: name, title, description, schemas, hints. A tool that is gone is not missed, and has to come
-back as it was.
+person goes by is pinned: name, title, description, schemas, hints. What is compared is what it means: mcp-shell-server
+and cli-mcp-server, for two, list the same commands in another order at each start. A tool that is gone is not missed,
+and has to come back as it was.
 
 A pin belongs to a server's definition: the project's folder, or `user` for the person's own, with the name and the
 digest of the definition. Another definition of that name is another server, and starts without a pin. Each server has a
@@ -10,12 +11,16 @@ file of its own in `pins/` in the person's state folder, so that no project can 
 """
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
 from msgspec import DecodeError, Raw, Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Approved
@@ -49,6 +54,8 @@ class PinnedTool(Struct, frozen=True):
 
     digest: str
     text: str | None = None
+    meaning: str = ""
+    """The digest of what it means."""
 
 
 class Pin(Struct, frozen=True):
@@ -58,6 +65,8 @@ class Pin(Struct, frozen=True):
     tools: Mapping[str, PinnedTool] = {}
     at: str = ""
     version: int = 1
+    off: bool = False
+    """The person turned pinning off for this server: whatever it lists may be called."""
 
 
 class ToolChange(Struct, frozen=True):
@@ -104,7 +113,7 @@ def make_key(approved: Approved) -> PinKey | None:
 
 def compare(pin: Pin | None, tools: Iterable[Tool]) -> HeldTools:
     """Which of these tools are not as they were approved; none if nothing was approved yet."""
-    if pin is None:
+    if pin is None or pin.off:
         return HeldTools()
     changed, new = [], []
     for tool in tools:
@@ -112,9 +121,17 @@ def compare(pin: Pin | None, tools: Iterable[Tool]) -> HeldTools:
         pinned = pin.tools.get(tool.name)
         if pinned is None:
             new.append(ToolChange(tool.name, text))
-        elif pinned.digest != _digest_text(text):
+        elif not _means_the_same(pinned, text):
             changed.append(ToolChange(tool.name, text, pinned.text))
     return HeldTools(tuple(changed), tuple(new))
+
+
+def _means_the_same(pinned: PinnedTool, text: str) -> bool:
+    # The text alone decides almost always, and reading what it means costs more.
+    if pinned.digest == _digest_text(text):
+        return True
+    meaning = _digest_text(find_meaning(text))
+    return meaning == (pinned.meaning or (_digest_text(find_meaning(pinned.text)) if pinned.text else ""))
 
 
 def check_tools(where: Where, approved: Approved, tools: Iterable[Tool]) -> tuple[HeldTools, Problem | None]:
@@ -158,6 +175,21 @@ def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
         return _write(path, Pin(key), {tool.name: canonicalize(tool) for tool in tools})
 
 
+def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
+    """Turn pinning off for a server, or on again; then its tools are pinned anew with the next call that is allowed.
+
+    Raises:
+        FileError: the record cannot be written.
+    """
+    path = _record_path(where, key)
+    with files.locked(path):
+        if off:
+            return _write(path, Pin(key, off=True), {})
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        return None
+
+
 def approve(where: Where, key: PinKey, changes: Iterable[ToolChange]) -> Pin:
     """Pin the tools as they were shown, even if the server describes them differently by now.
 
@@ -185,6 +217,53 @@ def canonicalize(tool: Tool) -> str:
     return msgspec.json.encode(_drop_missing(parts), order="sorted").decode()
 
 
+def find_meaning(text: str) -> str:
+    """A canonical text without what makes no difference to whoever reads it.
+
+    That is the order of enums and of required properties, whitespace in descriptions, and the order of a list of single
+    words in one, such as `Allowed commands: ls, cat`. Any other order may matter.
+    """
+    try:
+        return msgspec.json.encode(_simplify(json.loads(text)), order="sorted").decode()
+    except RecursionError:  # a schema may be nested deeper than Python can follow
+        return text
+
+
+def _simplify(value: object) -> object:
+    if isinstance(value, list):
+        return [_simplify(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _simplify_entry(key, item) for key, item in value.items()}
+
+
+def _simplify_entry(key: str, value: object) -> object:
+    if key in ("enum", "required") and isinstance(value, list):
+        return sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
+    if key in ("description", "title") and isinstance(value, str):
+        return " ".join(_find_lines(value))
+    # What is here is data and no schema: a `description` inside it is a value like any other.
+    if key in ("const", "default", "examples"):
+        return value
+    return _simplify(value)
+
+
+_WORD = r"[^\s,;:()\[\]]*[^\s,;:()\[\].]"
+# From the beginning of a line, a colon or a bracket to the end of one: in running text, order is part of what is said.
+_WORD_LIST = rf"(?<=[:(\[])[ ]?{_WORD}(?:, ?{_WORD})+(?=\.?$|[.;]?[)\]])|^{_WORD}(?:, ?{_WORD})+(?=\.?$)"
+
+
+def _find_lines(text: str) -> list[str]:
+    """The lines of a description that hold something, with single blanks, and lists of single words in order."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return [re.sub(_WORD_LIST, _sort_words, line) for line in lines if line]
+
+
+def _sort_words(found: re.Match[str]) -> str:
+    words = sorted(word.strip() for word in found[0].split(","))
+    return (" " if found[0].startswith(" ") else "") + ", ".join(words)
+
+
 def _drop_missing(parts: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in parts.items() if value is not None}
 
@@ -197,20 +276,27 @@ def _decode_schema(raw: Raw) -> object:
         return bytes(raw).decode("utf-8", "replace")
 
 
+def find_folder(where: Where) -> str:
+    """The folder with the records of all servers."""
+    return f"{where.state}/pins"
+
+
 # --- the record -----------------------------------------------------------------------------------------------------
 
 
 def _record_path(where: Where, key: PinKey) -> str:
     # Not the digest of the definition: a new definition of a name replaces the record of the old one.
     name = _digest_text("\0".join((key.scope, key.server)))[:32]
-    return f"{where.state}/pins/{name}.json"
+    return f"{find_folder(where)}/{name}.json"
 
 
 def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
-    added = {name: PinnedTool(_digest_text(text), text) for name, text in texts.items()}
+    added = {
+        name: PinnedTool(_digest_text(text), text, _digest_text(find_meaning(text))) for name, text in texts.items()
+    }
     tools = _drop_texts_beyond_limit({**pin.tools, **added})
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    updated = Pin(pin.key, tools, at)
+    updated = Pin(pin.key, tools, at, off=pin.off)
     files.write(path, msgspec.json.encode(updated) + b"\n")
     return updated
 
@@ -221,7 +307,7 @@ def _drop_texts_beyond_limit(tools: Mapping[str, PinnedTool]) -> dict[str, Pinne
     for name, pinned in tools.items():
         if pinned.text is not None:
             room -= len(pinned.text.encode())
-        kept[name] = pinned if room >= 0 else PinnedTool(pinned.digest)
+        kept[name] = pinned if room >= 0 else replace(pinned, text=None)
     return kept
 
 
@@ -235,11 +321,11 @@ def _digest_text(text: str) -> str:
 def _to_lines(text: str) -> list[str]:
     try:
         data = json.loads(text)
-        description = str(data.pop("description", ""))
-        schema = json.dumps(data, indent=2, ensure_ascii=False).splitlines()
+        description = _find_lines(str(data.pop("description", "")))
+        schema = json.dumps(_simplify(data), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
     except RecursionError:  # a schema may be nested deeper than Python can follow
         return [text]
-    return [*(f"description: {line}" for line in description.splitlines()), *schema]
+    return [*(f"description: {line}" for line in description), *schema]
 
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:

@@ -13,18 +13,23 @@ from mooring.host.host import Host
 @click.command("pins", cls=Command)
 @click.argument("server", required=False, shell_complete=complete_server)
 @click.option("--approve", "agreed", is_flag=True, help="Let the tools of SERVER be called as they are now.")
+@click.option("--off/--on", "off", default=None, help="Pin the tools of SERVER no longer, or again.")
 @click.option("--refresh", is_flag=True, help="Ask the servers for their tools first.")
 @click.pass_context
-def command(ctx: click.Context, server: str | None, agreed: bool, refresh: bool) -> None:
+def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | None, refresh: bool) -> None:
     """Which tools were approved, and which are held back because they changed or are new."""
-    if agreed and server is None:
-        raise click.UsageError("Name the server whose tools you approve; `mooring mcp pins` shows what waits.")
+    if server is None and (agreed or off is not None):
+        raise click.UsageError("Name the server that you mean; `mooring mcp pins` shows them all.")
+    if agreed and off is not None:
+        raise click.UsageError("Choose one of --approve, --off and --on.")
     options = get_globals(ctx)
     where = options.request().where
 
     async def work(host: Host, _: Deadline) -> tuple[PinnedServer, ...]:
         if refresh:
             await host.ready(servers=[server] if server else None, refresh=True)
+        if server is not None and off is not None:
+            host.switch_pinning(host.find_name(server), off=off)
         rows = list_pinned(host, where, server)
         if not agreed or server is None:
             return rows
@@ -49,14 +54,21 @@ def _print_rows(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
 
 
 def _print_row(row: PinnedServer, err: bool) -> None:
-    since = f", approved {row.at}" if row.at else ", none approved yet"
-    click.echo(f"{safe(row.server)}: {row.tools} tools{since}", err=err)
+    click.echo(f"{safe(row.server)}: {_describe_state(row)}", err=err)
     if row.problem:
         click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
     for held in row.held:
         _print_held(held, err)
     if row.held:
         click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+
+
+def _describe_state(row: PinnedServer) -> str:
+    if row.off:
+        return f"pinning is off since {row.at}; whatever it lists may be called (--on pins its tools again)"
+    if row.at is None:
+        return f"{row.tools} tools, none approved yet"
+    return f"{row.tools} tools, approved {row.at}"
 
 
 def _print_held(held: HeldTool, err: bool) -> None:
