@@ -54,9 +54,8 @@ def may_take_from_project(approved: Approved, argv: Sequence[str], cwd: str) -> 
     """
     if not approved.own or approved.config.origin.typed:
         return False
-    project = os.path.realpath(approved.folder)
     # A folder that doesn't exist stays as it is: the start itself says that best.
-    starts_inside = os.path.isdir(cwd) and _is_inside(os.path.realpath(cwd), project)
+    starts_inside = os.path.isdir(cwd) and _is_really_inside(cwd, approved.folder)
     names_program_inside = os.path.isabs(argv[0]) and _is_inside(os.path.normpath(argv[0]), approved.folder)
     return starts_inside and not names_program_inside
 
@@ -83,6 +82,11 @@ def describe_refused_package(package: str, modules: str) -> str:
 def suggest_package(package: str, modules: str) -> str:
     """What to write instead of a package that is refused."""
     return f"add -y to download it from your registry, or make {modules}/.bin/{package} the command"
+
+
+def _is_really_inside(path: str, folder: str) -> bool:
+    # Nearly always the very same: to follow the links of both costs more than the rest of a start's preparation.
+    return path == folder or _is_inside(os.path.realpath(path), os.path.realpath(folder))
 
 
 def _is_inside(path: str, folder: str) -> bool:
