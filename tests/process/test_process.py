@@ -13,7 +13,9 @@ from typing import TypeVar
 
 import pytest
 
+from mooring.core.breaker import COOLDOWN, MAX_FAILURES
 from mooring.errors import GuardLost, MooringError, SpawnError
+from mooring.process import programs
 from mooring.process.child import LOST, Child
 from mooring.process.guard.boot import start_guard
 from mooring.process.programs import Guard
@@ -361,10 +363,15 @@ def test_closing_the_guard_refuses_the_starts_that_still_wait() -> None:
     asyncio.run(main())
 
 
-def test_the_death_of_the_guard_ends_its_trees_and_another_is_started_once(nonce: str, portable: bool) -> None:
+def test_the_death_of_the_guard_ends_its_trees_and_another_is_started_unless_it_keeps_dying(
+    nonce: str, portable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(programs, "monotonic", lambda: clock[0])
+
     async def scene(guard: Guard) -> None:
         script = STUBBORN if portable else f"import os; os.fork() or os.setsid(); {STUBBORN}"
-        for life in range(2):
+        for life in range(MAX_FAILURES + 1):
             child = await guard.spawn([*PYTHON, script])
             await read(child)
             assert guard.pid
@@ -372,8 +379,11 @@ def test_the_death_of_the_guard_ends_its_trees_and_another_is_started_once(nonce
             assert await asyncio.wait_for(child.exited, 5) == LOST, life
             assert await asyncio.to_thread(settled, lambda: set(marked(nonce)) - {os.getpid()}, set()) == set()
             await child.close()
-        with pytest.raises(GuardLost, match="start mooring again"):
-            await guard.spawn(["true"])
+        for _ in range(2):
+            with pytest.raises(GuardLost, match="died more than 5 times within 30 s, so no server is started for 60 s"):
+                await guard.spawn(["true"])
+        clock[0] += COOLDOWN
+        await (await guard.spawn(["true"])).exited
 
     play(scene, Guard(portable=portable))
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
+from mooring.core.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.core.config import Origin, ServerConfig, Stdio
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.status import Failed, Idle
@@ -16,7 +17,7 @@ from mooring.core.template import literal
 from mooring.host.feed import MAX_LINES, Feed
 from mooring.servers.dial import may_download
 from mooring.servers.plan import make_plan
-from mooring.servers.retry import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker, compute_pause
+from mooring.servers.retry import compute_pause
 
 
 def approved(name: str, command: str = "run", **changes: object) -> Approved:

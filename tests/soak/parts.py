@@ -18,6 +18,7 @@ from aiohttp import web
 from tests.soak.clock import Clock
 
 import mooring
+from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES
 from mooring.core.event import ToolsChanged, Updated
 from mooring.core.limits import Limits
 from mooring.core.where import Viewpoint
@@ -147,6 +148,27 @@ async def broken_or_answered(host: Host, text: str, way: str) -> None:
     raise AssertionError(f"a call that ended in {way} has an answer")
 
 
+async def guards(request: Viewpoint) -> AsyncIterator[int]:
+    """The guard killed again and again, not faster than it is let: every server is back each time."""
+    names = [f"server{number}" for number in range(4)]
+    async with mooring.open(
+        request=request, policy="allow", servers={name: server(env={"NAME": name}) for name in names}
+    ) as host:
+        pids = await asyncio.gather(*(pid(host, name) for name in names))
+        while True:
+            os.kill(find_parent(pids[0]), signal.SIGKILL)
+            while any(Path(f"/proc/{old}").exists() for old in pids):
+                await asyncio.sleep(0.01)
+            pids = await asyncio.gather(*(pid_after(host, name) for name in names))
+            await asyncio.sleep(FAILURE_WINDOW / MAX_FAILURES)
+            yield 1
+
+
+def find_parent(child: int) -> int:
+    """The guard is the parent of every server."""
+    return int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 async def changes(request: Viewpoint) -> AsyncIterator[int]:
     """Lists that change without a pause: every one is told of, also to somebody who never looks."""
     limits = Limits(change_interval=0.0)
@@ -234,6 +256,7 @@ PARTS = (
     Part("calls", 1_000_000, calls),
     Part("kills", 2_000, kills),
     Part("calls that may break", 40_000, breaks),
+    Part("killed guards", 10, guards),
     Part("changed lists", 20_000, changes),
     Part("reloads", 5_000, reloads),
     Part("seconds of polling", 24 * 3600, polling),

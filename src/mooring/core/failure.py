@@ -10,6 +10,8 @@ class Ending(Struct, frozen=True):
     exit_code: int | None = None
     stderr: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
+    guard_died: bool = False
+    """It was ended because the guard that kept its process died."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -69,7 +69,7 @@ class Link:
     def lost(self) -> GuardLost:
         """The error for whoever needed this guard after it died."""
         words = f" ({self._crash})" if self._crash else ""
-        return GuardLost(f"The guard process died{words} and its servers were ended: start mooring again.")
+        return GuardLost(f"The guard process died{words}, and its servers were ended with it.")
 
     def _send_eof(self) -> None:
         """Have the guard end whatever is left, and then itself."""

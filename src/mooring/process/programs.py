@@ -5,9 +5,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from mooring.core.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import GuardLost, MooringError
 from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
 from mooring.process.guard.boot import GuardProcess, start_guard
@@ -15,14 +17,18 @@ from mooring.process.link import Link, guard_closed
 from mooring.process.spawn import prepare_spawn
 from mooring.process.tail import STDERR_LIMIT, Tail
 
+_KEEPS_DYING = (
+    f"It died more than {MAX_FAILURES} times within {FAILURE_WINDOW:g} s, so no server is started for {COOLDOWN:g} s."
+)
+
 
 class Guard:
     """Starts programs, and ends each with all of its descendants, even if this process is killed.
 
     The guard process is started by the first spawn, or before that by `begin`; `mooring.process.guard.boot` starts
     one without importing asyncio, to be passed in as `process`. If the guard process dies, its children die too, and
-    the next spawn starts another one, once. With `portable`, as on macOS, descendants that leave the process group
-    of their program escape.
+    the next spawn starts another one, unless it keeps dying. With `portable`, as on macOS, descendants that leave the
+    process group of their program escape.
 
     Raises:
         MooringError: on Windows, where Mooring cannot guard programs yet.
@@ -33,7 +39,8 @@ class Guard:
             raise MooringError("On Windows mooring cannot start servers as programs yet: use an HTTP address.")
         self._process = process
         self._portable = portable or (process is not None and process.portable)
-        self._links: list[Link] = []
+        self._link: Link | None = None
+        self._breaker = Breaker()
         self._closed = False
         self._numbers = count(1)
 
@@ -60,7 +67,7 @@ class Guard:
 
         Raises:
             SpawnError: it could not be started.
-            GuardLost: the guard died just now or for the second time, or was closed.
+            GuardLost: the guard died just now, keeps dying, or was closed.
         """
         link = self._connect()
         request = prepare_spawn(next(self._numbers), argv, os.environ if env is None else env, cwd)
@@ -77,17 +84,18 @@ class Guard:
         """The link to a living guard process, which is started if need be."""
         if self._closed:
             raise guard_closed()
-        link = self._links[-1] if self._links else None
-        if link is not None and not link.ended.done():
-            return link
-        if link is not None:
-            # A guard that died twice would most likely die again.
-            if len(self._links) > 1:
-                raise link.lost()
-            self._process = None
-        link = Link(self._ensure_process())
-        self._links.append(link)
-        return link
+        if self._link is not None and self._link.ended.done():
+            self._drop_dead_guard(self._link)
+        if self._link is None:
+            if self._breaker.is_open(monotonic()):
+                raise GuardLost(_KEEPS_DYING)
+            self._link = Link(self._ensure_process())
+        return self._link
+
+    def _drop_dead_guard(self, link: Link) -> None:
+        self._process = self._link = None
+        if not self._breaker.record_failure(monotonic()):
+            raise GuardLost(f"{link.lost()} {_KEEPS_DYING}")
 
     def _ensure_process(self) -> GuardProcess:
         if self._process is None:
@@ -99,11 +107,11 @@ class Guard:
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """End every child, all at the same time, then the guard process."""
-        if self._process and not self._links:
+        if self._process and self._link is None:
             self._connect()  # a guard that was never used still has to be ended and reaped
         self._closed = True
-        for link in self._links:
-            await link.close(grace, term_grace)
+        if self._link is not None:
+            await self._link.close(grace, term_grace)
 
     async def __aenter__(self) -> Self:
         return self.begin()

@@ -154,8 +154,9 @@ def _withheld_to_blame(launch: Launch) -> tuple[str, ...]:
 
 async def _wait_for_exit(child: Child, launch: Launch) -> Ending:
     code = _exit_code(await asyncio.shield(child.exited))  # others wait for it too
-    cause = "" if code is not None else "the guard that kept its process died"
-    return Ending(cause, exit_code=code, stderr=_last_lines(child, launch), withheld=launch.withheld)
+    died = code is None
+    cause = "the guard that kept its process died" if died else ""
+    return Ending(cause, code, _last_lines(child, launch), launch.withheld, guard_died=died)
 
 
 def _exit_code(status: int) -> int | None:

@@ -24,6 +24,7 @@ from math import inf
 from time import time
 from typing import Any, Protocol
 
+from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.core.config import ServerConfig
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits, Timeout
@@ -31,6 +32,7 @@ from mooring.core.result import LogMessage
 from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, Status, Unapproved
 from mooring.errors import (
     Closed,
+    GuardLost,
     HttpError,
     MooringError,
     NeedsLogin,
@@ -41,7 +43,7 @@ from mooring.errors import (
     TimedOut,
 )
 from mooring.servers.pending import PendingConnection
-from mooring.servers.retry import FAILURE_WINDOW, MAX_FAILURES, MIN_GAP, Breaker, compute_pause
+from mooring.servers.retry import MIN_GAP, compute_pause
 from mooring.servers.usage import Usage
 from mooring.wire.session.session import Session
 
@@ -233,7 +235,7 @@ class Supervisor:
             self.error = error
             if not connected:
                 self._server.on_failed(error)
-            if not self._may_retry(connected):
+            if not isinstance(error, GuardLost) and not self._may_retry(connected):
                 self._suspend()
                 return
             seconds = self._decide_pause(attempt, error)
@@ -447,6 +449,9 @@ class Supervisor:
 
 
 def _make_loss(server: str, ending: Ending) -> ServerError:
+    # Not the server's own doing, so it is not held against it.
+    if ending.guard_died:
+        return GuardLost(f"{server} was ended because the guard that kept its process died.")
     return ServerDied(
         server,
         "anything more",

@@ -72,7 +72,7 @@ async def _wait_for_output(child: Child) -> str | CommandFailed:
     if status == 0:
         return output.text()
     if status == LOST:
-        raise GuardLost("The guard process died while a command ran: start mooring again.")
+        raise GuardLost("The guard process died while a command ran.")
     return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
 
 
