@@ -9,7 +9,8 @@ import os
 import random
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -157,11 +158,15 @@ async def guards(request: Viewpoint) -> AsyncIterator[int]:
         pids = await asyncio.gather(*(pid(host, name) for name in names))
         while True:
             os.kill(find_parent(pids[0]), signal.SIGKILL)
-            while any(Path(f"/proc/{old}").exists() for old in pids):
-                await asyncio.sleep(0.01)
+            await asyncio.to_thread(wait_until_gone, pids)
             pids = await asyncio.gather(*(pid_after(host, name) for name in names))
             await asyncio.sleep(FAILURE_WINDOW / MAX_FAILURES)
             yield 1
+
+
+def wait_until_gone(pids: Iterable[int]) -> None:
+    while any(Path(f"/proc/{old}").exists() for old in pids):
+        time.sleep(0.01)
 
 
 def find_parent(child: int) -> int:

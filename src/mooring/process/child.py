@@ -32,7 +32,7 @@ class Child:
     """A running program and whatever it starts.
 
     `stdin` and `stdout` are non-blocking descriptors for a transport to write and read, -1 once closed; they are
-    closed by `close_stdin`, `close_stdout` and `close`, and in no other way. Output may still wait in `stdout` when
+    closed by `close_stdin`, `discard_stdout` and `close`, and in no other way. Output may still wait in `stdout` when
     `exited` is done. `stderr` is always drained here, so that a program never blocks on it.
     """
 
@@ -102,7 +102,27 @@ class Child:
     def close_stdin(self) -> None:
         self.stdin = self._close(self.stdin)
 
-    def close_stdout(self) -> None:
+    def discard_stdout(self) -> None:
+        """Read what the program still writes, and forget it, until it ends or closes its output.
+
+        A pipe that nobody reads breaks: Node servers that say something on their way out died of EPIPE, and left a
+        stack trace in their log at nearly every end.
+        """
+        if self.stdout >= 0:
+            self._loop.remove_reader(self.stdout)
+            self._loop.add_reader(self.stdout, self._discard)
+
+    def _discard(self) -> None:
+        try:
+            ended = not os.read(self.stdout, 65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            self._close_stdout()
+
+    def _close_stdout(self) -> None:
         self.stdout = self._close(self.stdout)
 
     def _close_stderr(self) -> None:
@@ -111,7 +131,7 @@ class Child:
 
     def _close_pipes(self) -> None:
         self.close_stdin()
-        self.close_stdout()
+        self._close_stdout()
         self._close_stderr()
 
     def _close(self, fd: int) -> int:

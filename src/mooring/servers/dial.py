@@ -99,7 +99,7 @@ class _ServerProcess:
             server=self._server,
             limits=self._limits,
             ended=lambda: _wait_for_exit(child, self._launch),
-            close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.close_stdout(),
+            close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.discard_stdout(),
         )
 
     async def _spawn(self) -> Child:

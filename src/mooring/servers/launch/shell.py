@@ -110,7 +110,7 @@ class _Output:
             return False
         self._data += data
         if not data:
-            self._child.close_stdout()
+            self._child.discard_stdout()
         elif len(self._data) > MAX_OUTPUT:
             self.overflow.set_result(None)
             self._loop.remove_reader(self._child.stdout)
