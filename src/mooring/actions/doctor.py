@@ -10,6 +10,8 @@ from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, safe
+from mooring.errors import FileError
+from mooring.files import check_writable
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
@@ -46,6 +48,7 @@ def diagnose(inventory: Inventory, where: Where) -> Report:
     """Examine everything that is configured, without starting anything."""
     problems = (*inventory.problems, *rules.find_problems(inventory.settings, where, inventory.root))
     findings = (
+        *_check_storage(where),
         *(_report_problem(problem, where) for problem in problems),
         *_check_servers(inventory, where),
         *_check_starts(inventory, where),
@@ -53,6 +56,25 @@ def diagnose(inventory: Inventory, where: Where) -> Report:
         *_check_held_tools(inventory, where),
     )
     return Report(inventory.files, len(inventory.choices), findings)
+
+
+def _check_storage(where: Where) -> Iterator[Finding]:
+    """See that what has to be remembered can be written."""
+    kept = {
+        where.state: "approvals, rules and the log of calls",
+        pins.find_folder(where): "which tools were approved",
+        where.cache: "what servers offered",
+    }
+    reported: set[str] = set()
+    for folder, what in kept.items():
+        try:
+            check_writable(folder)
+        except FileError as error:
+            # One folder that is full or read-only may be above several.
+            if error.path not in reported:
+                reported.add(error.path)
+                message = f"Nothing can be stored there, so that {what} are lost: {error.reason}"
+                yield Finding(None, message, error.path, None, "make room, or make the folder writable", True)
 
 
 def _report_problem(problem: Problem, where: Where) -> Finding:

@@ -28,6 +28,10 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | getattr(os, "O_BINAR
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
+_PROBE_SIZE = 4096
+"""Less might still fit where nothing useful does."""
+
+
 def read(path: str, limit: int = LIMIT) -> bytes | None:
     """The bytes of a regular file, or `None` where there is none.
 
@@ -216,6 +220,37 @@ def make_private_folder(path: str) -> None:
         raise FileError(path, "belongs to another user: remove it")
     if status.st_mode & 0o022:
         raise FileError(path, f"can be changed by other users: chmod 700 {path}")
+
+
+def check_writable(folder: str) -> None:
+    """See that something can be stored in a folder of ours, and leave nothing there; a missing one is not made.
+
+    Raises:
+        FileError: nothing can be stored there.
+    """
+    if not os.path.lexists(folder):
+        _check_may_be_made(folder)
+        return
+    probe = f"{folder}/.probe-{os.getpid()}"
+    with _errors_of(folder):
+        try:
+            handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:  # left by a process of the same number that was killed in between
+            return
+        try:
+            _write_all(handle, bytes(_PROBE_SIZE))
+        finally:
+            os.close(handle)
+            os.unlink(probe)
+
+
+def _check_may_be_made(folder: str) -> None:
+    above = os.path.dirname(folder)
+    while above != os.path.dirname(above) and not os.path.lexists(above):
+        above = os.path.dirname(above)
+    # Without a probe: what exists already is somebody else's folder.
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise FileError(above, "cannot be written to")
 
 
 def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
