@@ -4,7 +4,7 @@ import asyncio
 import sys
 import time
 
-from tests.faults import http, signals, stdio
+from tests.faults import host, http, signals, stdio
 from tests.faults.table import Meter, Row
 
 HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.1", "mcporter 0.12")
@@ -12,7 +12,9 @@ HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.
 
 def main(words: list[str]) -> int:
     rows = [
-        row for row in (*stdio.ROWS, *http.ROWS, *signals.ROWS) if not words or any(word in row.fault for word in words)
+        row
+        for row in (*stdio.ROWS, *http.ROWS, *host.ROWS, *signals.ROWS)
+        if not words or any(word in row.fault for word in words)
     ]
     began = time.monotonic()
     lines = [HEADER, *(_line(row) for row in rows)]
