@@ -58,8 +58,10 @@ def _is_devious(address: str) -> bool:
     """Whether an address climbs out of where it begins, or hides part of itself."""
     if not address.isprintable() or "\\" in address:
         return True
-    plain = re.sub("%2e", ".", re.sub("%2f|%5c", "/", address, flags=re.IGNORECASE), flags=re.IGNORECASE)
-    return "%00" in plain or any(segment in (".", "..") for segment in re.split(r"[/?#]", plain))
+    with_slashes = re.sub("(?i)%2f|%5c", "/", address)
+    plain = re.sub("(?i)%2e", ".", with_slashes)
+    segments = re.split(r"[/?#]", plain)
+    return "%00" in plain or not {".", ".."}.isdisjoint(segments)
 
 
 def _split(template: str) -> Iterator[str | _Blank]:

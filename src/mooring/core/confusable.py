@@ -4,6 +4,7 @@ Every name has a skeleton: what an eye takes it for, in plain ASCII letters as f
 skeleton cannot be told apart by a person who is asked about one of them.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
@@ -62,23 +63,32 @@ def is_disguised(text: str) -> bool:
     if not reads_as_ascii(text):
         return False
     odd = _find_oddities(text)
-    has_latin = any(character.isascii() and character.isalpha() for character in text)
-    has_unexplained = any(ord(character) not in _replacements() for character in odd)
-    return bool(odd) and (has_latin or has_unexplained)
+    if not odd:
+        return False
+    has_latin = re.search("[A-Za-z]", text) is not None
+    is_explained = _replacements().keys() >= set(map(ord, odd))
+    return has_latin or not is_explained
 
 
 def _find_oddities(text: str) -> list[str]:
-    """The characters that are not what they look like, each once. A raised 2 or a trademark sign is what it is."""
-    odd = [character for character in dict.fromkeys(text) if not (character.isascii() and character.isprintable())]
-    return [character for character in odd if unicodedata.category(character) not in ("No", "So")]
+    """The characters that are not what they look like, each once."""
+    return list(filter(_is_odd, dict.fromkeys(text)))
+
+
+def _is_odd(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable()
+    # A raised 2 or a trademark sign is what it is.
+    return unicodedata.category(character) not in ("No", "So")
 
 
 def describe_oddities(text: str) -> str:
     """What is odd about a name that passes for another: `U+0456 for i`."""
     odd = [character for character in _find_oddities(text) if skeleton(character).isascii()]
-    return ", ".join(f"U+{ord(character):04X} {_describe_look(character)}" for character in odd) or "other characters"
+    return ", ".join(map(_describe_look, odd)) or "other characters"
 
 
 def _describe_look(odd: str) -> str:
     look = skeleton(odd)
-    return f"for {look}" if look else "which cannot be seen"
+    passes_for = f"for {look}" if look else "which cannot be seen"
+    return f"U+{ord(odd):04X} {passes_for}"

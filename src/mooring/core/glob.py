@@ -213,11 +213,14 @@ _Element: TypeAlias = str | _OneOf | None
 
 
 def _cut_into_pieces(text: str, loosely: bool) -> list[_Piece]:
-    if "?" in text or "[" in text:
+    only_stars = "?" not in text and "[" not in text
+    if not only_stars:
         return [_piece(elements, loosely) for elements in _split(text)]
     # Most globs have nothing but stars in them, and this is ten times as fast.
-    plain = [folded(piece) if loosely else piece for piece in text.split("*")]
-    return [_Piece(len(piece), piece) for piece in plain]
+    pieces = text.split("*")
+    if loosely:
+        pieces = list(map(folded, pieces))
+    return [_Piece(len(piece), piece) for piece in pieces]
 
 
 def _piece(elements: list[_Element], loosely: bool) -> _Piece:
@@ -280,8 +283,9 @@ _TOKEN_WITHOUT_CLASSES = r"[^*?]+|[*?]"
 def _read_token(token: str) -> tuple[bool, _Element]:
     if token in ("*", "?"):
         return token == "*", None
-    is_class = len(token) > 2 and token[0] == "[" and token[-1] == "]"
-    return False, _class(token[1:-1]) if is_class else token
+    is_class = token[0] == "[" and token[-1] == "]"
+    element = _class(token[1:-1]) if is_class else token
+    return False, element
 
 
 def _class(inside: str) -> _Element:

@@ -44,29 +44,16 @@ _SWITCHES = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off", 
 # In an address, `?code=` and `?sig=` grant access; a variable such as EXIT_CODE does not.
 _SECRET_IN_QUERY = r"(?i)key|token|secret|auth|pass|pwd|sig|credential|code"
 
-# What the tokens of well-known services begin with, up to where the secret itself begins.
-_TOKEN_PREFIX = (
-    r"gh[pousr]_|github_pat_|glpat-|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|sk-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza"
-    r"|npm_|pypi-|hf_|dop_v1_|shpat_|lin_api_|ntn_|figd_|tvly-"
-)
-
-
-def shorten_token(text: str) -> str:
-    """A token of a well-known kind as its prefix and its length; any other text as it is."""
-    token = re.fullmatch(rf"(?P<scheme>(?:Bearer|Basic|token) )?(?P<prefix>{_TOKEN_PREFIX})[\w-]{{16,}}", text, re.A)
-    if token is None:
-        return text
-    length = len(text) - len(token["scheme"] or "")
-    return f"{token['scheme'] or ''}{token['prefix']}… ({length} characters)"
-
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable or a header may hold a secret, so that it is neither passed on unasked nor shown."""
+    capitals = name.upper()
     # A proxy's address often has a password in it, but without it no program would reach anything.
-    if name in _PUBLIC_NAMES or name.upper() in _PROXY_NAMES or value.lower() in _SWITCHES:
-        return False
+    is_public = name in _PUBLIC_NAMES or capitals in _PROXY_NAMES
+    is_switch = value.lower() in _SWITCHES
     # `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is a number of them.
-    if value.isdecimal() and "TOKENS" in name.upper():
+    is_count = "TOKENS" in capitals and value.isdecimal()
+    if is_public or is_switch or is_count:
         return False
     return is_secret_name(name) or is_secret_value(value)
 
@@ -100,11 +87,12 @@ _TOKEN_PREFIXES = (
 _SHORTEST_TOKEN = 12
 # Other things begin like this too (`sk-learn-2024`), so that a long word has to follow.
 _COMMON_PREFIXES = (
-    "sk-", "npm_", "pypi-", "hf_", "r8_", "gsk_", "xai-", "pplx-", "nvapi-", "ntn_", "secret_", "SG.", "figd_",
-    "rubygems_", "glc_", "glsa_", "bkua_", "sbp_", "tvly-", "fly_",
+    "sk-", "sk-ant-", "sk-proj-", "npm_", "pypi-", "hf_", "r8_", "gsk_", "xai-", "pplx-", "nvapi-", "ntn_", "secret_",
+    "SG.", "figd_", "rubygems_", "glc_", "glsa_", "bkua_", "sbp_", "tvly-", "fly_",
 )  # fmt: skip
 _LONG_WORD = r"[A-Za-z0-9]{16}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12}"
-_AMAZON_PREFIXES, _AMAZON_LENGTH = ("AKIA", "ASIA"), 20
+_AMAZON_PREFIXES = ("AKIA", "ASIA")
+_AMAZON_TOKEN = r"[A-Z0-9]{20}"
 _LOGIN_WORDS = ("bearer ", "basic ", "token ", "digest ")
 _IN_CONNECTION_STRING = (
     r"(?i)(?:^|[;?&\s])(?:password|pwd|accountkey|sharedaccesskey|sharedaccesssignature)\s*=\s*[^;\s]"
@@ -112,9 +100,9 @@ _IN_CONNECTION_STRING = (
 _PRIVATE_KEY = ("-----BEGIN", '"private_key"', "PuTTY-User-Key-File")
 
 _SHORTEST_RANDOM = 20
-_NEVER_RANDOM = "/:, \t\n'\"();|&<>{}@%$"
+_NEVER_RANDOM = frozenset("/:, \t\n'\"();|&<>{}@%$")
 _DIGEST = r"[0-9a-fA-F-]{12,}"
-_KINDS = ("[a-z]", "[A-Z]", "[0-9]")
+_EVERY_KIND = r"(?s)(?=.*[a-z])(?=.*[A-Z]).*[0-9]"
 _CHANGE = r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])"
 _LEAST_BITS = 3.5
 """For each character; 20 random letters and digits have 4.0."""
@@ -125,13 +113,27 @@ _LEAST_CHANGES = 0.4
 @lru_cache(1024)
 def is_secret_value(value: str) -> bool:
     """Whether a value looks like a secret whatever its name. Answers are kept: each server inherits the same values."""
-    # No pattern before it is needed: to compile these takes longer than to look at a whole environment.
-    if "://" in value and "@" in value and re.match(_URL_WITH_PASSWORD, value):
-        return True
-    if "=" in value and re.search(_IN_CONNECTION_STRING, value):
-        return True
-    is_login = value[:7].lower().startswith(_LOGIN_WORDS) and len(value) >= _SHORTEST_TOKEN
-    return is_login or is_token(value) or any(mark in value for mark in _PRIVATE_KEY)
+    return any(looks_secret(value) for looks_secret in _SIGNS)
+
+
+# No pattern before it is needed: to compile these takes longer than to look at a whole environment.
+
+
+def _is_url_with_password(value: str) -> bool:
+    may_be_one = "://" in value and "@" in value
+    return may_be_one and re.match(_URL_WITH_PASSWORD, value) is not None
+
+
+def _is_connection_string(value: str) -> bool:
+    return "=" in value and re.search(_IN_CONNECTION_STRING, value) is not None
+
+
+def _is_login(value: str) -> bool:
+    return len(value) >= _SHORTEST_TOKEN and value[:7].lower().startswith(_LOGIN_WORDS)
+
+
+def _holds_private_key(value: str) -> bool:
+    return any(mark in value for mark in _PRIVATE_KEY)
 
 
 def is_token(text: str) -> bool:
@@ -141,20 +143,40 @@ def is_token(text: str) -> bool:
     if text.startswith(_COMMON_PREFIXES) and re.search(_LONG_WORD, text):
         return True
     if text.startswith(_AMAZON_PREFIXES):
-        return len(text) == _AMAZON_LENGTH and text.isalnum() and text.isupper()
+        return re.fullmatch(_AMAZON_TOKEN, text) is not None
     return _is_random(text)
 
 
+_SIGNS = (_is_url_with_password, _is_connection_string, _is_login, is_token, _holds_private_key)
+
+
+def shorten_token(text: str) -> str:
+    """A token of a well-known kind as its prefix and its length; any other text as it is."""
+    # The longest first: a token of Anthropic's begins with `sk-ant-`, which says more than `sk-`.
+    prefixes = sorted((*_TOKEN_PREFIXES, *_COMMON_PREFIXES, *_AMAZON_PREFIXES), key=len, reverse=True)
+    known = "|".join(map(re.escape, prefixes))
+    found = re.fullmatch(rf"((?:Bearer|Basic|token) |)(({known})[\w-]{{16,}})", text, re.ASCII)
+    if found is None:
+        return text
+    scheme, token, prefix = found.groups()
+    # Whoever approves a server reads what begins like a token, but is none, in full.
+    if not is_token(token):
+        return text
+    return f"{scheme}{prefix}… ({len(token)} characters)"
+
+
 def _is_random(text: str) -> bool:
+    is_long_word = len(text) >= _SHORTEST_RANDOM and text.isascii()
     # Paths, addresses and sentences are long without being secret, and so are digests and UUIDs, which are hexadecimal.
-    if len(text) < _SHORTEST_RANDOM or not text.isascii() or any(mark in text for mark in _NEVER_RANDOM):
+    if not is_long_word or not _NEVER_RANDOM.isdisjoint(text):
         return False
     text = re.sub(_DIGEST, "", text)
     # The names of containers have letters and digits at random too, but no capitals.
-    if len(text) < _SHORTEST_RANDOM or not all(re.search(kind, text) for kind in _KINDS):
+    if len(text) < _SHORTEST_RANDOM or not re.match(_EVERY_KIND, text):
         return False
     changes = len(re.findall(_CHANGE, text))
-    return changes >= _LEAST_CHANGES * len(text) and _bits_per_character(text) >= _LEAST_BITS
+    is_mixed = changes >= _LEAST_CHANGES * len(text)
+    return is_mixed and _bits_per_character(text) >= _LEAST_BITS
 
 
 def _bits_per_character(text: str) -> float:
@@ -198,7 +220,7 @@ def find_in_url(url: str) -> Iterator[str]:
 
 
 # `--api-key=x`, `GITHUB_TOKEN=x` after `-e`, `Authorization: x` after `--header`.
-_ASSIGNMENT = r"(?s)(-{0,2}[A-Za-z_][\w.-]*)(\s*[=:]\s*)(.+)"
+_ASSIGNMENT = r"(?s)(?P<name>-{0,2}[A-Za-z_][\w.-]*)\s*[=:]\s*(?P<value>.+)"
 _LOGIN_OPTIONS = ("-u", "--user", "--login", "--basic-auth")
 
 
@@ -222,20 +244,35 @@ def _hide_argument(before: str, argument: str) -> str:
 
 
 def _find_in_argument(before: str, argument: str) -> Iterator[str]:
-    # Ordinary arguments need no pattern: a listing would compile each for nothing.
-    assigned = re.fullmatch(_ASSIGNMENT, argument) if "=" in argument or ":" in argument else None
     if "://" in argument:
         yield from find_in_url(argument)
     elif _is_secret_option(before) and not argument.startswith("-"):
         yield argument
     elif before in _LOGIN_OPTIONS and ":" in argument:
         yield argument.partition(":")[2]
-    elif assigned is not None and is_secret(assigned[1].lstrip("-"), assigned[3]):
-        yield assigned[3]
+    else:
+        yield from _find_in_assignment(argument)
+
+
+def _find_in_assignment(argument: str) -> Iterator[str]:
+    name, value = _split_assignment(argument)
+    if name and is_secret(name.lstrip("-"), value):
+        yield value
     elif is_secret_value(argument):
         yield argument
-    elif assigned is not None:
-        yield from _find_in_argument(assigned[1], assigned[3])  # `--header=Authorization: …`
+    elif name:
+        yield from _find_in_argument(name, value)  # `--header=Authorization: …`
+
+
+def _split_assignment(argument: str) -> tuple[str, str]:
+    """The name and the value of an argument that assigns one; two empty texts for any other."""
+    # Ordinary arguments need no pattern: a listing would compile it for nothing.
+    if "=" not in argument and ":" not in argument:
+        return "", ""
+    found = re.fullmatch(_ASSIGNMENT, argument)
+    if found is None:
+        return "", ""
+    return found["name"], found["value"]
 
 
 def _is_secret_option(word: str) -> bool:
@@ -250,8 +287,11 @@ _SHORTEST_BASE64 = 8
 
 def list_secrets(values: Iterable[str]) -> tuple[str, ...]:
     """What to look for so that none of these values is shown, in whatever form."""
-    found = (form for value in values for part in _list_parts(value) for form in _list_forms(part))
-    texts = {text for text in found if len(text) >= SHORTEST}
+    found: set[str] = set()
+    for value in values:
+        for part in _list_parts(value):
+            found.update(_list_forms(part))
+    texts = [text for text in found if len(text) >= SHORTEST]
     # The longest first: one secret may be part of another, and its rest would stay.
     return tuple(sorted(texts, key=lambda text: (-len(text), text)))
 
@@ -327,7 +367,8 @@ def _list_base64_forms(data: bytes) -> Iterator[str]:
         encoded = b2a_base64(bytes(shift) + data, newline=False).decode().rstrip("=")[unknown:]
         is_cut = (shift + len(data)) % 3 != 0
         # The last character holds bits of what follows, unless nothing does.
-        for form in (encoded, encoded[:-1] if is_cut else encoded):
+        certain = encoded[:-1] if is_cut else encoded
+        for form in (encoded, certain):
             if len(form) >= _SHORTEST_BASE64:
                 yield form
                 yield form.replace("+", "-").replace("/", "_")

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Approved
-from mooring.core.config import Connection, Http, ServerConfig, Stdio
+from mooring.core.config import Http, ServerConfig, Stdio, list_templates
 from mooring.core.failure import Failure
 from mooring.core.offer import LIFE, Offer
 from mooring.core.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
@@ -212,7 +212,8 @@ def _depends_on_folder(approved: Approved) -> bool:
     A server may also offer other tools for other roots; that shows as soon as it is connected, as every change does.
     """
     connection = approved.config.connection
-    if not approved.own or any(map(_depends_on_place, _connection_templates(connection))):
+    templates = [template for _, template in list_templates(connection)]
+    if not approved.own or any(map(_depends_on_place, templates)):
         return True
     if isinstance(connection, Http):
         return False
@@ -222,10 +223,8 @@ def _depends_on_folder(approved: Approved) -> bool:
     return any(map(_is_relative, paths)) or any(_may_be_relative_path(arg.text) for arg in connection.args)
 
 
-def _depends_on_place(template: Template | None) -> bool:
+def _depends_on_place(template: Template) -> bool:
     """Whether something is filled in that neither the environment nor the home folder decides."""
-    if template is None:
-        return False
     for part in template.parts:
         match part:
             case TextPart() | VariablePart() | SecretPart() | InputPart() | KnownPart("home" | "separator"):
@@ -248,24 +247,11 @@ def _may_be_relative_path(text: str) -> bool:
 def _variable_names(config: ServerConfig) -> set[str]:
     """The environment variables on which a definition depends."""
     names: set[str] = set()
-    for template in _templates(config):
+    for _, template in list_templates(config.connection, config.oauth):
         names.update(variable.name for variable in template.variables)
     if isinstance(config.connection, Stdio):
         names.update(config.connection.pass_env)
     return names
-
-
-def _templates(config: ServerConfig) -> list[Template]:
-    client_secret = config.oauth.client_secret if config.oauth else None
-    return [template for template in (*_connection_templates(config.connection), client_secret) if template]
-
-
-def _connection_templates(connection: Connection) -> tuple[Template | None, ...]:
-    match connection:
-        case Stdio(command=command, args=args, env=env, env_file=env_file, cwd=cwd):
-            return command, *args, *env.values(), env_file, cwd
-        case Http(url=url, headers=headers, headers_helper=helper):
-            return url, *headers.values(), helper
 
 
 def _secret(path: str) -> bytes:
