@@ -65,18 +65,13 @@ def _iterate_effects(config: ServerConfig, target: str | None, paths: Mapping[st
 
 def _describe_receiver(key: str, host: str) -> str:
     slot, _, name = key.partition(".")
-    match slot:
-        case "env":
-            return f"the program, as its variable {name}"
-        case "headers":
-            return f"{host}, in the header {name}"
-        case "oauth":
-            return "the login server, as the client's secret"
-        case _:
-            return _RECEIVERS[slot].format(host=host)
+    return _RECEIVERS[slot].format(host=host, name=name)
 
 
 _RECEIVERS = {
+    "env": "the program, as its variable {name}",
+    "headers": "{host}, in the header {name}",
+    "oauth": "the login server, as the client's secret",
     "command": "the command line, as the program to run",
     "args": "the program, as an argument",
     "cwd": "the folder that the program starts in",
@@ -88,8 +83,8 @@ _RECEIVERS = {
 
 def _describe_part(part: Part, goes_to: str, paths: Mapping[str, str]) -> Iterator[Effect]:
     match part:
-        case CommandPart(line):
-            written = "".join(map(_write_part, line))
+        case CommandPart(line) as command:
+            written = command.written_line
             yield Effect("command", written, goes_to)
             for inner in line:
                 yield from _describe_part(inner, f"the command {written}", paths)
@@ -103,22 +98,3 @@ def _describe_part(part: Part, goes_to: str, paths: Mapping[str, str]) -> Iterat
             yield Effect("question", id, goes_to, default=default)
         case TextPart() | KnownPart() | ForeignPart():
             pass  # text, folders that everybody knows, and what nobody fills in
-
-
-def _write_part(part: Part) -> str:
-    """A part of a command's line, as it could have been written."""
-    match part:
-        case TextPart(text) | ForeignPart(text):
-            return text
-        case VariablePart(name, default):
-            return f"${{{name}}}" if default is None else f"${{{name}:-{default}}}"
-        case FilePart(path):
-            return f"{{file:{path}}}"
-        case InputPart(id):
-            return f"${{input:{id}}}"
-        case SecretPart(name):
-            return f"${{{{ secrets.{name} }}}}"
-        case KnownPart(place):
-            return f"${{{place}}}"
-        case CommandPart(line):
-            return "$(" + "".join(map(_write_part, line)) + ")"

@@ -1,6 +1,6 @@
 """The servers of a host as lines of text: all of them, or one in full."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import time
 
 from mooring.actions.list import split_target
@@ -13,6 +13,7 @@ from mooring.core.status import (
     Idle,
     NeedsAuth,
     Status,
+    StatusWord,
     Unapproved,
 )
 from mooring.display.text import (
@@ -100,21 +101,18 @@ def _describe_offer(host: Host, server: Server) -> Iterator[str]:
 
 def choose_symbol(status: Status) -> str:
     """One character for a status."""
-    match status:
-        case Connected():
-            return "●"
-        case Connecting():
-            return "◌"
-        case Idle():
-            return "◷"
-        case NeedsAuth():
-            return "!"
-        case Unapproved():
-            return "?"
-        case Disabled():
-            return "○"
-        case Failed():
-            return "✗"
+    return _SYMBOLS[status.word]
+
+
+_SYMBOLS: Mapping[StatusWord, str] = {
+    "connected": "●",
+    "pending": "◌",
+    "idle": "◷",
+    "needs-auth": "!",
+    "unapproved": "?",
+    "disabled": "○",
+    "failed": "✗",
+}
 
 
 def describe_status(name: str, status: Status, server: Server | None, tools: int) -> str:

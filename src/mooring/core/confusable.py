@@ -27,8 +27,11 @@ _ASCII_LOOKALIKES = str.maketrans("I1|0", "lllo")
 
 @cache
 def _replacements() -> Mapping[int, str]:
-    pairs = (word.split(":", 1) for word in _LOOKALIKES.split())
-    return {ord(odd): plain for plain, odds in pairs for odd in odds}
+    found: dict[int, str] = {}
+    for word in _LOOKALIKES.split():
+        plain, _, odds = word.partition(":")
+        found |= dict.fromkeys(map(ord, odds), plain)
+    return found
 
 
 def skeleton(text: str) -> str:
@@ -46,7 +49,8 @@ def crude_skeleton(text: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether a text is what it looks like: printable ASCII without blanks around it."""
-    return text.isascii() and text.isprintable() and text == text.strip()
+    is_printable = text.isascii() and text.isprintable()
+    return is_printable and text == text.strip()
 
 
 def reads_as_ascii(text: str) -> bool:

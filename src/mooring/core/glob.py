@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, product
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -52,7 +52,10 @@ def folded(text: str) -> str:
 
 def literal(text: str) -> str:
     """The glob that matches this text alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in text)
+    return text.translate(_LITERALS)
+
+
+_LITERALS = str.maketrans({"*": "[*]", "?": "[?]", "[": "[[]"})
 
 
 def star_glob(text: str) -> str:
@@ -88,8 +91,9 @@ class Glob:
     @property
     def is_prefix(self) -> bool:
         """Whether it matches whatever begins with its needle."""
-        is_open = self._last is not None and not self._last.width and self.plain
-        return is_open and not self._first.pattern
+        if self._last is None or self._first.pattern:
+            return False
+        return self.plain and not self._last.width
 
     @property
     def plain(self) -> bool:
@@ -148,13 +152,12 @@ class GlobSet:
         if any(map(self._looks_up, texts)):
             return True
         in_doubt = False
-        for glob in self._globs:
-            for text in texts:
-                match = glob.matches(text)
-                if match:
-                    return True
-                if match is None:
-                    in_doubt = True
+        for glob, text in product(self._globs, texts):
+            match = glob.matches(text)
+            if match:
+                return True
+            if match is None:
+                in_doubt = True
         return None if in_doubt else False
 
     def _looks_up(self, text: str) -> bool:
@@ -200,7 +203,9 @@ class _OneOf(Struct, frozen=True):
         # Loosely, a letter that is left out could stand for one in the other case that is not.
         if loosely and self.negated:
             return "."
-        inside = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in self.ranges if low <= high)
+        # A range such as `z-a` holds nothing.
+        ranges = [(re.escape(low), re.escape(high)) for low, high in self.ranges if low <= high]
+        inside = "".join(map("-".join, ranges))
         if not inside:
             return "." if self.negated else r"(?!)."
         if loosely:

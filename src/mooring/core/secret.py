@@ -7,6 +7,7 @@ known kind of token, by a password in an address, or because it is as random as 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise, starmap
 from typing import Any
 
 from mooring.errors import RpcError, ServerError
@@ -209,14 +210,11 @@ def _hide_token(text: str) -> str:
 
 def find_in_url(url: str) -> Iterator[str]:
     """The secrets in an address, as they are written there."""
-    for found in re.finditer(r"(?<=://)[^/?#@:]*:([^/?#@]*)@", url):
-        yield found[1]
-    for found in re.finditer(r"[?&#]([^=&#]*)=([^&#]+)", url):
-        if is_secret_in_query(found[1]) or is_token(found[2]):
-            yield found[2]
-    for found in re.finditer(r"(?<=[/#])[^/?#&=]+", url):
-        if is_token(found[0]):
-            yield found[0]
+    yield from re.findall(r"(?<=://)[^/?#@:]*:([^/?#@]*)@", url)
+    for name, value in re.findall(r"[?&#]([^=&#]*)=([^&#]+)", url):
+        if is_secret_in_query(name) or is_token(value):
+            yield value
+    yield from filter(is_token, re.findall(r"(?<=[/#])[^/?#&=]+", url))
 
 
 # `--api-key=x`, `GITHUB_TOKEN=x` after `-e`, `Authorization: x` after `--header`.
@@ -226,15 +224,13 @@ _LOGIN_OPTIONS = ("-u", "--user", "--login", "--basic-auth")
 
 def find_in_arguments(arguments: Sequence[str]) -> Iterator[str]:
     """The secrets among a program's arguments, by the options they belong to or by what they look like."""
-    for before, argument in zip(("", *arguments), arguments, strict=False):
+    for before, argument in pairwise(("", *arguments)):
         yield from _find_in_argument(before, argument)
 
 
 def hide_in_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     """The arguments without the secrets among them."""
-    return tuple(
-        _hide_argument(before, argument) for before, argument in zip(("", *arguments), arguments, strict=False)
-    )
+    return tuple(starmap(_hide_argument, pairwise(("", *arguments))))
 
 
 def _hide_argument(before: str, argument: str) -> str:
@@ -283,6 +279,7 @@ def _is_secret_option(word: str) -> bool:
 # --- striking out ---------------------------------------------------------------------------------------------------
 
 _SHORTEST_BASE64 = 8
+_LETTERS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def list_secrets(values: Iterable[str]) -> tuple[str, ...]:
@@ -348,15 +345,12 @@ def _list_json_forms(secret: str) -> Iterator[str]:
 
 def _list_url_forms(secret: str) -> Iterator[str]:
     data = secret.encode(errors="surrogateescape")
-    for safe in (b"-._~", b"-._~/", b"-._~!$&'()*+,;=:@/"):
-        encoded = "".join(chr(byte) if _is_plain(byte, safe) else f"%{byte:02X}" for byte in data)
+    for marks in (b"-._~", b"-._~/", b"-._~!$&'()*+,;=:@/"):
+        plain = _LETTERS_AND_DIGITS + marks
+        encoded = "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in data)
         yield encoded
         yield re.sub("%..", lambda found: found[0].lower(), encoded)
         yield encoded.replace("%20", "+")
-
-
-def _is_plain(byte: int, safe: bytes) -> bool:
-    return byte in safe or (byte < 128 and chr(byte).isalnum())
 
 
 def _list_base64_forms(data: bytes) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The status of a server: a union in which each case holds what is known in it."""
 
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -16,22 +16,27 @@ StatusWord: TypeAlias = Literal[
 class Disabled(Struct, frozen=True, tag=True):
     """Switched off; `by` says where."""
 
+    word: ClassVar[StatusWord] = "disabled"
     by: str
 
 
 class Unapproved(Struct, frozen=True, tag=True):
     """A project's server that the person has not approved."""
 
+    word: ClassVar[StatusWord] = "unapproved"
     standing: Standing
 
 
 class Idle(Struct, frozen=True, tag=True):
     """Not connected, because nobody has needed it yet."""
 
+    word: ClassVar[StatusWord] = "idle"
+
 
 class Connecting(Struct, frozen=True, tag=True):
     """Being started; `attempt` counts from 1, `error` is why the last attempt failed."""
 
+    word: ClassVar[StatusWord] = "pending"
     since: float
     attempt: int = 1
     installing: bool = False
@@ -42,6 +47,7 @@ class Connecting(Struct, frozen=True, tag=True):
 class Connected(Struct, frozen=True, tag=True):
     """Ready for requests."""
 
+    word: ClassVar[StatusWord] = "connected"
     hello: Hello
     since: float
 
@@ -49,12 +55,14 @@ class Connected(Struct, frozen=True, tag=True):
 class NeedsAuth(Struct, frozen=True, tag=True):
     """The server asks for a login."""
 
+    word: ClassVar[StatusWord] = "needs-auth"
     error: str
 
 
 class Failed(Struct, frozen=True, tag=True):
     """Unavailable; `stopped` if it kept failing and is no longer retried on its own."""
 
+    word: ClassVar[StatusWord] = "failed"
     error: str
     stopped: bool = False
 
@@ -64,22 +72,8 @@ Status: TypeAlias = Disabled | Unapproved | Idle | Connecting | Connected | Need
 
 def status_word(status: Status) -> StatusWord:
     """What the status is called in JSON output."""
-    # No wildcard: a new case is a type error until it has a word here.
-    match status:
-        case Disabled():
-            return "disabled"
-        case Unapproved():
-            return "unapproved"
-        case Idle():
-            return "idle"
-        case Connecting():
-            return "pending"
-        case Connected():
-            return "connected"
-        case NeedsAuth():
-            return "needs-auth"
-        case Failed():
-            return "failed"
+    # A new case is a type error until it has a word.
+    return status.word
 
 
 def status_error(status: Status) -> str | None:

@@ -16,6 +16,11 @@ class TextPart(Struct, frozen=True, tag="TextPart"):
 
     text: str
 
+    @property
+    def written(self) -> str:
+        """How the part could have been written, in whichever dialect; every part has this."""
+        return self.text
+
 
 class VariablePart(Struct, frozen=True, tag="VariablePart"):
     """An environment variable, as in `${NAME:-default}`."""
@@ -24,17 +29,36 @@ class VariablePart(Struct, frozen=True, tag="VariablePart"):
     default: str | None = None
     unset: Unset = "literal"
 
+    @property
+    def written(self) -> str:
+        if self.default is None:
+            return f"${{{self.name}}}"
+        return f"${{{self.name}:-{self.default}}}"
+
 
 class FilePart(Struct, frozen=True, tag="FilePart"):
     """The trimmed contents of a file, as in `{file:~/.token}`."""
 
     path: str
 
+    @property
+    def written(self) -> str:
+        return f"{{file:{self.path}}}"
+
 
 class CommandPart(Struct, frozen=True, tag="CommandPart"):
     """What a shell command prints, as in `!op read …`."""
 
     line: "tuple[Part, ...]"
+
+    @property
+    def written(self) -> str:
+        return f"$({self.written_line})"
+
+    @property
+    def written_line(self) -> str:
+        """The command alone."""
+        return "".join(part.written for part in self.line)
 
 
 class InputPart(Struct, frozen=True, tag="InputPart"):
@@ -46,11 +70,19 @@ class InputPart(Struct, frozen=True, tag="InputPart"):
     secret: bool = False
     options: tuple[str, ...] = ()
 
+    @property
+    def written(self) -> str:
+        return f"${{input:{self.id}}}"
+
 
 class KnownPart(Struct, frozen=True, tag="KnownPart"):
     """Something Mooring knows: the project's folder or its name, the person's home, the path separator."""
 
     place: Literal["workspace", "workspace-name", "home", "separator"]
+
+    @property
+    def written(self) -> str:
+        return f"${{{self.place}}}"
 
 
 # Defaults are left out, so that fields added later do not change the digest of an approval given before.
@@ -63,11 +95,19 @@ class SecretPart(Struct, frozen=True, tag="SecretPart", omit_defaults=True):
     variable: bool = False
     """An environment variable of that name wins over the store."""
 
+    @property
+    def written(self) -> str:
+        return f"${{{{ secrets.{self.name} }}}}"
+
 
 class ForeignPart(Struct, frozen=True, tag="ForeignPart"):
     """A placeholder only its own tool can fill, as in `${config:editor.tabSize}`."""
 
     text: str
+
+    @property
+    def written(self) -> str:
+        return self.text
 
 
 Part: TypeAlias = TextPart | VariablePart | FilePart | CommandPart | InputPart | KnownPart | SecretPart | ForeignPart

@@ -100,21 +100,17 @@ def _reveal_word(part: Part) -> str:
 
 def _mask_part(part: Part) -> str:
     match part:
-        case VariablePart(name, default):
+        case VariablePart(name, str()):
             # A default may be the secret itself.
-            return f"${{{name}}}" if default is None else f"${{{name}:-{HIDDEN}}}"
-        case InputPart(id):
-            return f"${{input:{id}}}"
-        case KnownPart(place):
-            return f"${{{place}}}"
-        case SecretPart(name):
-            return f"${{{{ secrets.{name} }}}}"
+            return VariablePart(name, HIDDEN).written
         case CommandPart():
             return f"!{HIDDEN}"
         case FilePart():
-            return f"{{file:{HIDDEN}}}"
+            return FilePart(HIDDEN).written
         case TextPart() | ForeignPart():
             return HIDDEN
+        case VariablePart() | InputPart() | KnownPart() | SecretPart():
+            return part.written
 
 
 # --- words, paths and sentences ------------------------------------------------------------------------------------
