@@ -241,7 +241,9 @@ def _is_relative(path: str) -> bool:
 
 def _may_be_relative_path(text: str) -> bool:
     """Whether an argument looks like a file of the folder, as in `python server.py` or `uvx --from .`."""
-    return _is_relative(text) and (text.startswith(".") or text.endswith(_SCRIPTS)) and "://" not in text
+    if not _is_relative(text) or "://" in text:
+        return False
+    return text.startswith(".") or text.endswith(_SCRIPTS)
 
 
 def _variable_names(config: ServerConfig) -> set[str]:

@@ -144,7 +144,8 @@ def allow_install_time(launch: Launch, limits: Limits) -> Limits:
 
 def may_download(words: Iterable[str]) -> bool:
     """Whether a command may have to download its program, also behind `env`, `sh -c` and the like."""
-    return any(basename(word) in INSTALLERS for text in words for word in text.split())
+    programs = map(basename, " ".join(words).split())
+    return not INSTALLERS.isdisjoint(programs)
 
 
 def _withheld_to_blame(launch: Launch) -> tuple[str, ...]:

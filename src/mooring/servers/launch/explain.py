@@ -41,7 +41,9 @@ def explain_isolation(approved: Approved, where: Where, path: str) -> StartNote 
     if argv is None or cwd is None:
         return None  # only its start can tell
     folder = resolve_path(cwd[0], approved.folder, where.home) if cwd[0] else approved.folder
-    return _explain(argv, folder, path) if may_take_from_project(approved, argv, folder) else None
+    if not may_take_from_project(approved, argv, folder):
+        return None
+    return _explain(argv, folder, path)
 
 
 def _explain(argv: Sequence[str], folder: str, path: str) -> StartNote | None:
@@ -59,9 +61,13 @@ def _explain(argv: Sequence[str], folder: str, path: str) -> StartNote | None:
 
 def _fill(templates: Sequence[Template], approved: Approved, where: Where) -> list[str] | None:
     """The texts of the templates, unless one of them has to be fetched or has no value."""
-    filled = [fill_without_fetching(template, where, approved.folder) for template in templates]
-    texts = [each.text for each in filled if isinstance(each, Expanded)]
-    return texts if len(texts) == len(filled) else None
+    texts: list[str] = []
+    for template in templates:
+        filled = fill_without_fetching(template, where, approved.folder)
+        if not isinstance(filled, Expanded):
+            return None
+        texts.append(filled.text)
+    return texts
 
 
 def _explain_refused(package: str, modules: str) -> StartNote:
@@ -72,7 +78,9 @@ def _explain_refused(package: str, modules: str) -> StartNote:
 
 def _explain_module(module: str, folder: str) -> StartNote | None:
     name = module.partition(".")[0]
-    planted = [path for path in (f"{folder}/{name}.py", f"{folder}/{name}") if name and os.path.lexists(path)]
+    if not name:
+        return None
+    planted = list(filter(os.path.lexists, (f"{folder}/{name}.py", f"{folder}/{name}")))
     if not planted:
         return None
     what = f"It runs the installed module {name}, not {planted[0]}"

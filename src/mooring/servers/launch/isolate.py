@@ -149,12 +149,8 @@ def _isolate_uvx(launch: Launch, run: UvxRun, where: Where) -> tuple[str, ...]:
     # project's anyway.
     if len(found) > 1:
         return argv
-    return (
-        *argv[: run.options_at],
-        "--config-file",
-        found[0] if found else _make_uv_config(where),
-        *argv[run.options_at :],
-    )
+    config = found[0] if found else _make_uv_config(where)
+    return (*argv[: run.options_at], "--config-file", config, *argv[run.options_at :])
 
 
 def _make_uv_config(where: Where) -> str:
@@ -201,5 +197,7 @@ def _make_folder(where: Where, name: str) -> str:
 
 def _keep_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Write a file unless it is there already. Many hosts may do so at once: it is replaced in one step."""
-    if files.read(path) != data or not os.access(path, os.X_OK if mode & 0o100 else os.R_OK):
+    needed = os.X_OK if mode & 0o100 else os.R_OK
+    is_kept = files.read(path) == data and os.access(path, needed)
+    if not is_kept:
         files.write(path, data, mode, durable=False)

@@ -67,12 +67,13 @@ def _iterate_files(config: ServerConfig, folder: str, where: Where) -> Iterator[
             if isinstance(part, FilePart):
                 path = resolve_path(part.path, value_file_folder(config, folder), where.home)
                 yield _make_file(part.path, path, folder)
-    connection = config.connection
-    if isinstance(connection, Stdio) and connection.env_file:
-        filled = fill_without_fetching(connection.env_file, where, folder)
-        if isinstance(filled, Expanded) and filled.text:
-            path = resolve_path(filled.text, folder, where.home)
-            yield _make_file(connection.env_file.text, path, folder, _find_steering(path))
+    env_file = config.connection.env_file if isinstance(config.connection, Stdio) else None
+    if env_file is None:
+        return
+    filled = fill_without_fetching(env_file, where, folder)
+    if isinstance(filled, Expanded) and filled.text:
+        path = resolve_path(filled.text, folder, where.home)
+        yield _make_file(env_file.text, path, folder, _find_steering(path))
 
 
 def _make_file(written: str, path: str, folder: str, steering: Mapping[str, str] | None = None) -> NamedFile:

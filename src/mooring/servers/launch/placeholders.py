@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import starmap
 from typing import NoReturn
 
 from mooring import files
@@ -68,7 +69,7 @@ class Placeholders:
                 if isinstance(part, CommandPart | InputPart) and part not in self._fetched:
                     wanted[part] = template
         if wanted:
-            values = await asyncio.gather(*(self._fetch(part, template) for part, template in wanted.items()))
+            values = await asyncio.gather(*starmap(self._fetch, wanted.items()))
             self._fetched.update(zip(wanted, values, strict=True))
 
     async def fill(self, key: str, template: Template) -> str:

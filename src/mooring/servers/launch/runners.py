@@ -89,6 +89,7 @@ _VALUED: Final = _MOVING | _FILES | {
     "--resolution", "--prerelease", "--exclude-newer", "--index-strategy", "--keyring-provider", "--spec",
     "--pip-args", "--configuration", "--framework",
 }  # fmt: skip
+_BEFORE_PATH: Final = r"^(?:@?[^@/]+(?:/[^@/]+)?@)?(?:file:)?"
 _SCRIPT: Final = re.compile(r"(?!/|~|@|\w+:).*\.(?:py|js|mjs|cjs|jsx|ts|mts|cts|tsx|rb|go|cs|sh|toml)")
 
 
@@ -101,6 +102,10 @@ def _program_name(word: str) -> str:
 def _is_relative_program(word: str) -> bool:
     is_path = "/" in word and not word.startswith("@")
     return is_path and not word.startswith(("/", "~"))
+
+
+def _word_at(argv: Sequence[str], at: int) -> str:
+    return argv[at] if at < len(argv) else ""
 
 
 def _find_target(argv: Sequence[str], start: int) -> int:
@@ -129,10 +134,12 @@ def _is_relative_path(text: str) -> bool:
 
 def _is_relative_package(spec: str) -> bool:
     """Whether npm would read a package from a path: `./x`, `name@file:../x`, `x.tgz`."""
-    named = re.fullmatch(r"(?:@?[^@/]+(?:/[^@/]+)?@)?(?:file:)?(?P<path>.*)", spec)
-    path = named["path"] if named else spec
-    is_file = path.startswith(".") or "file:" in spec or path.endswith((".tgz", ".tar.gz", ".tar"))
-    return is_file and "://" not in spec and _is_relative_path(path)
+    if "://" in spec:
+        return False
+    path = re.sub(_BEFORE_PATH, "", spec, count=1)
+    is_archive = path.endswith((".tgz", ".tar.gz", ".tar"))
+    is_file = is_archive or path.startswith(".") or "file:" in spec
+    return is_file and _is_relative_path(path)
 
 
 def _is_relative_script(word: str) -> bool:
@@ -151,8 +158,7 @@ def _read_npx(argv: Sequence[str], start: int) -> Runner | None:
 
 def _read_npm(argv: Sequence[str], start: int) -> Runner | None:
     verb_at = _find_target(argv, start + 1)
-    verb = argv[verb_at] if verb_at < len(argv) else ""
-    if verb in ("exec", "x"):
+    if _word_at(argv, verb_at) in ("exec", "x"):
         return _read_package(argv, start + 1, verb_at + 1)
     # `npm start` and `npm run x` run what the folder's package.json says.
     return _read_folder_program(argv, start)
@@ -169,8 +175,9 @@ def _read_package(argv: Sequence[str], options_at: int, rest_at: int) -> Runner 
     if (nested := _find_nested(argv, target_at)) is not None:
         return nested
     may_fetch = not {"-y", "--yes"}.isdisjoint(options)
-    bare = () if may_fetch else tuple(filter(re.compile(_PACKAGE_NAME).fullmatch, packages))
-    return NpxRun(bare)
+    if may_fetch:
+        return NpxRun()
+    return NpxRun(tuple(filter(re.compile(_PACKAGE_NAME).fullmatch, packages)))
 
 
 def _find_nested(argv: Sequence[str], target_at: int) -> FolderRun | None:
@@ -187,6 +194,10 @@ def _find_nested(argv: Sequence[str], target_at: int) -> FolderRun | None:
 # --- Python -----------------------------------------------------------------------------------------------------------
 
 _PYTHON: Final = r"(?:python|pypy|pythonw)(?:\d+(?:\.\d+)*)?t?"
+# A dash alone is a program on stdin, and two of them end the options.
+_PYTHON_OPTION: Final = r"-(?!-?\Z)"
+_PYTHON_FLAGS: Final = r"(?s)-(?P<flags>[^-WXmcIP]*)(?P<letter>[WXmcIP])(?P<value>.*)"
+_VALUED_BY_PYTHON: Final = frozenset({"--check-hash-based-pycs", "-Q"})
 _DROP_FOLDER: Final = "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
 _RUN_CODE: Final = {
     # What `-m` itself calls, in every version since 2.6.
@@ -197,26 +208,30 @@ _RUN_CODE: Final = {
 
 def _read_python(argv: Sequence[str], start: int) -> PythonRun | None:
     at = start + 1
-    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
+    while at < len(argv) and re.match(_PYTHON_OPTION, argv[at]):
         word = argv[at]
-        found = re.fullmatch(r"-(?P<flags>[^-WXmcIP]*)(?P<letter>[WXmcIP])(?P<value>.*)", word, re.DOTALL)
-        letter = found["letter"] if found else ""
-        if letter in ("I", "P"):
+        found = re.fullmatch(_PYTHON_FLAGS, word)
+        if found is None:
+            at += 2 if word in _VALUED_BY_PYTHON else 1
+            continue
+        if found["letter"] in ("I", "P"):
             return None  # it leaves its folder out already
-        if found and letter in ("m", "c"):
+        if found["letter"] in _RUN_CODE:
             return _make_python_run(argv, start, at, found)
-        takes_next = word in ("--check-hash-based-pycs", "-Q") or (letter and found and not found["value"])
-        at += 2 if takes_next else 1
+        at += 1 if found["value"] else 2
     return None
 
 
 def _make_python_run(argv: Sequence[str], start: int, at: int, found: re.Match[str]) -> PythonRun:
-    value = [found["value"]] if found["value"] else list(argv[at + 1 : at + 2])
-    rest = argv[at + 1 :] if found["value"] else argv[at + 2 :]
+    # `-mx` and `-m x` are the same.
+    following = list(argv[at + 1 :])
+    if found["value"]:
+        following.insert(0, found["value"])
     flags = [f"-{found['flags']}"] if found["flags"] else []
     letter = found["letter"]
-    without_folder = (*argv[:at], *flags, "-c", _RUN_CODE[letter], *value, *rest)
-    return PythonRun(start, "".join(value) if letter == "m" else "", without_folder)
+    module = following[0] if letter == "m" and following else ""
+    without_folder = (*argv[:at], *flags, "-c", _RUN_CODE[letter], *following)
+    return PythonRun(start, module, without_folder)
 
 
 # --- uv ---------------------------------------------------------------------------------------------------------------
@@ -266,44 +281,52 @@ _VERBS: Final = frozenset({"run", "run-script", "x", "dlx", "exec", "start", "to
 
 def _read_folder_program(argv: Sequence[str], start: int) -> FolderRun | None:
     target_at = _find_target(argv, start + 1)
-    verbs = {_program_name(argv[start])}
+    program = _program_name(argv[start])
+    verbs = {program}
     while target_at < len(argv) and argv[target_at] in _VERBS:
         verbs.add(argv[target_at])
         target_at = _find_target(argv, target_at + 1)
     options = argv[start:target_at]
-    target = argv[target_at] if target_at < len(argv) else ""
-    is_package = not verbs.isdisjoint(_PACKAGES_ONLY)
-    is_relative = _is_relative_package(target) if is_package else _is_relative_script(target)
+    target = _word_at(argv, target_at)
     if target.endswith(".dll"):
         return None  # a program that was built already, which dotnet runs without looking around
-    if is_relative or any(map(_is_relative_path, _list_values(options, _MOVING | _FILES))):
+    is_package = not verbs.isdisjoint(_PACKAGES_ONLY)
+    is_relative = _is_relative_package if is_package else _is_relative_script
+    paths = _list_values(options, _MOVING | _FILES)
+    if is_relative(target) or any(map(_is_relative_path, paths)):
         return None
-    return FolderRun(_program_name(argv[start]), moves=bool(_list_values(options, _MOVING)))
+    return FolderRun(program, moves=bool(_list_values(options, _MOVING)))
 
 
 def _read_containers(argv: Sequence[str], start: int) -> FolderRun | None:
     """`docker compose` reads the folder's compose.yaml; `docker run` takes nothing from it."""
     verb_at = _find_target(argv, start + 1)
-    return _read_folder_program(argv, start) if "compose" in argv[verb_at : verb_at + 1] else None
+    if _word_at(argv, verb_at) != "compose":
+        return None
+    return _read_folder_program(argv, start)
 
 
 _NODE_LOADS: Final = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader"})
 _NODE_CODE: Final = frozenset({"-e", "--eval", "-p", "--print", "-pe"})
+_NODE_PATH: Final = r"[./~]|(?:node|data|file):"
+_NODE_SCRIPTS: Final = {"npx-cli.js": _read_npx, "npx": _read_npx, "npm-cli.js": _read_npm, "npm": _read_npm}
 
 
 def _read_node(argv: Sequence[str], start: int) -> Runner | None:
     """Node takes from its folder only what has a bare name: `-r dotenv/config`, or `require("x")` in `-e`."""
     at = start + 1
-    while at < len(argv) and argv[at].startswith("-"):
-        if argv[at] in _NODE_CODE:
-            return FolderRun("node")
+    while _word_at(argv, at).startswith("-"):
         at += 2 if argv[at] in _NODE_LOADS else 1
-    loaded = _list_values(argv[start:at], _NODE_LOADS)
-    if any(re.match(r"[./~]|(?:node|data|file):", name) is None for name in loaded):
+    options = argv[start:at]
+    has_code = not _NODE_CODE.isdisjoint(options)
+    loaded = _list_values(options, _NODE_LOADS)
+    if has_code or not all(map(re.compile(_NODE_PATH).match, loaded)):
         return FolderRun("node")
-    script = os.path.basename(argv[at]) if at < len(argv) and os.path.isabs(argv[at]) else ""
-    read = {"npx-cli.js": _read_npx, "npx": _read_npx, "npm-cli.js": _read_npm, "npm": _read_npm}.get(script)
-    return read(argv, at) if read else None
+    folder, script = os.path.split(_word_at(argv, at))
+    read = _NODE_SCRIPTS.get(script)
+    if read is None or not os.path.isabs(folder):
+        return None
+    return read(argv, at)
 
 
 _READERS: Final[Mapping[str, Callable[[Sequence[str], int], Runner | None]]] = {
@@ -351,7 +374,8 @@ def _read_line(line: str) -> Runner | None:
     found: Runner | None = None
     for piece in re.split(r"[;&|(){}\n`]+", line):
         words = _split_words(piece)
-        if words[:1] in (["cd"], ["pushd"], ["."], ["source"]) and any(map(_is_relative_path, words[1:2])):
+        enters = _word_at(words, 0) in ("cd", "pushd", ".", "source")
+        if enters and any(map(_is_relative_path, words[1:2])):
             return None
         match find_runner(words):
             case NpxRun() as npx:

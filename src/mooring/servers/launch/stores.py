@@ -16,9 +16,8 @@ def find_stored_secret(secret: SecretPart, config: str | None) -> str | None:
     # Goose falls back to this file if the machine has no keyring.
     stored = _read_yaml(os.path.join(os.path.dirname(config), "secrets.yaml"))
     value = stored.get(secret.name) if isinstance(stored, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value)
+    # The exact type: in Python, true and false are ints.
+    return str(value) if type(value) in (str, int) else None
 
 
 def _read_yaml(path: str) -> object:
