@@ -11,7 +11,7 @@ from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.bound import SchemaBound
-from mooring.tools.schema.graph import TooLarge
+from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
 
 _TYPE_NAMES = {
@@ -184,7 +184,7 @@ def make_whole_field() -> FormField:
 def _is_too_large(schema: Mapping[str, Any]) -> bool:
     try:
         SchemaBound(schema)
-    except TooLarge:
+    except SchemaTooLarge:
         return True
     return False
 

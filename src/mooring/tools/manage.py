@@ -301,11 +301,9 @@ def _list_resource(found: ServerResource) -> ListedResource:
 
 def _is_meant(watch: WatchHandle, id: str | None, server: str | None, target: str | None) -> bool:
     """Whether a watch agrees with everything that was named."""
-    if id is not None and id != watch.id:
-        return False
     if server is not None and server.casefold() != watch.server.casefold():
         return False
-    return target is None or target == watch.target
+    return id in (None, watch.id) and target in (None, watch.target)
 
 
 def _bad_arguments(tool: str, parameter: str, reason: str) -> BadArguments:

@@ -66,22 +66,23 @@ class PlainSchema(NamedTuple):
 
 def read_plain_schema(schema: Mapping[str, Any]) -> PlainSchema | None:
     """Read a plain schema; `None` if it says more than plain ones do."""
-    if schema.keys() - _SAYS_NOTHING - _OF_AN_OBJECT:
-        return None
-    if schema.get("type", "object") != "object":
+    says_more = schema.keys() - _SAYS_NOTHING - _OF_AN_OBJECT
+    if says_more or schema.get("type", "object") != "object":
         return None
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     is_open = schema.get("additionalProperties", True)
-    if not (isinstance(properties, dict) and _is_list_of_texts(required) and isinstance(is_open, bool)):
+    has_usual_types = isinstance(properties, dict) and isinstance(is_open, bool)
+    if not has_usual_types or not _is_list_of_texts(required):
         return None
     fields = {name: _read_property(part) for name, part in properties.items()}
     return PlainSchema(fields, frozenset(required), is_open)
 
 
 def _read_property(schema: Any) -> _Field | None:
-    takes_anything = schema is True or (isinstance(schema, dict) and schema.keys() <= _SAYS_NOTHING)
-    if takes_anything:
+    if schema is True:
+        return None
+    if isinstance(schema, dict) and schema.keys() <= _SAYS_NOTHING:
         return None
     # One unusual parameter doesn't make the whole schema unusual: it only matters in calls that give it.
     return _read_field(schema) or _UNSURE
@@ -89,10 +90,13 @@ def _read_property(schema: Any) -> _Field | None:
 
 def _read_field(schema: Any, depth: int = 0) -> _Field | None:
     """The field that a schema describes; `None` if it says more than a field can."""
-    if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - _OF_A_FIELD:
+    if depth > _MAX_DEPTH or not isinstance(schema, dict):
+        return None
+    says_more = schema.keys() - _SAYS_NOTHING - _OF_A_FIELD
+    if says_more:
         return None
     if schema.get("type") == "array":
-        return _read_list(schema, depth + 1) if depth < _MAX_DEPTH else None
+        return _read_list(schema, depth + 1)
     types = _read_types(schema.get("type"))
     if types is None or "items" in schema:
         return None

@@ -92,7 +92,8 @@ def _leave_out(holder: Any, path: Path, shape: Shape) -> str:
 
 def _is_single_item(value: Any, item_types: frozenset[str]) -> bool:
     """Whether a value is certainly one item of the list that was expected."""
-    if isinstance(value, list) or item_types == ALL or type_of(value) not in item_types:
+    is_known_item = item_types != ALL and type_of(value) in item_types
+    if not is_known_item or isinstance(value, list):
         return False
     return not isinstance(value, str) or re.search(_SEVERAL_IN_ONE, value) is None
 

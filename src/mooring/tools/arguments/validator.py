@@ -5,7 +5,7 @@ regular expressions.
 """
 
 from collections.abc import Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from mooring.tools.arguments.alternatives import failed_branches
 from mooring.tools.arguments.unchecked import Unchecked
 from mooring.tools.schema.bound import MAX_ERROR_COST, SchemaBound
-from mooring.tools.schema.graph import TooLarge
+from mooring.tools.schema.graph import SchemaTooLarge
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -35,7 +35,7 @@ class BoundedValidator:
     def __init__(self, schema: dict[str, Any]) -> None:
         try:
             self._bound = SchemaBound(schema)
-        except TooLarge as error:
+        except SchemaTooLarge as error:
             raise Unchecked(f"its schema is too large to check them in time ({error})") from None
         self._validator = _compile(schema)
 
@@ -107,7 +107,7 @@ def _is_certain(error: "ValidationError") -> bool:
     """Whether the arguments are at fault, rather than a regular expression that was given up."""
     if type(error.kind).__name__ in _GIVEN_UP:
         return False
-    return all(_is_certain(inner) for branch in failed_branches(error) for inner in branch)
+    return all(map(_is_certain, chain.from_iterable(failed_branches(error))))
 
 
 def _as_json_values(arguments: Mapping[str, Any]) -> Any:

@@ -178,7 +178,9 @@ class Catalog:
         if len(readings) != 1:
             return None
         [(server, tool)] = readings
-        return self._by_server[server].get(tool) if name.startswith(f"{server}.") else None
+        if not name.startswith(f"{server}."):
+            return None
+        return self._by_server[server].get(tool)
 
     def get_pair(self, server: str, tool: str) -> CatalogEntry | None:
         """The tool of that raw name."""

@@ -42,7 +42,12 @@ class ToolNames:
         plain = {pair: self._make_plain(*pair) for pair in new}
         if self._folds:
             plain |= self._share(old, plain)
-        return {pair: name if self._may_keep(pair, name) else _add_digest(name, pair) for pair, name in plain.items()}
+        return {pair: self._make_unique(pair, name) for pair, name in plain.items()}
+
+    def _make_unique(self, pair: Pair, plain: str) -> str:
+        if self._may_keep(pair, plain):
+            return plain
+        return _add_digest(plain, pair)
 
     def _share(self, old: Iterable[Pair], new: Mapping[Pair, str]) -> dict[Pair, str]:
         """Keep account of who shares a plain name; return the others that share it from now on, or no longer do."""

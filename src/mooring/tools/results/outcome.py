@@ -6,6 +6,7 @@ words, structured content is given once. Anything else that is binary becomes a 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, product, starmap
 from typing import Any, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct, json
@@ -81,7 +82,10 @@ def find_budget(setting: float | Mapping[str, float], server: str | None, tool: 
     if not isinstance(setting, Mapping):
         return int(setting)
     name = tool if server is None else f"{server}.{tool}"
-    return int(next((tokens for glob, tokens in setting.items() if _compile(glob).matches(name)), DEFAULT_TOKENS))
+    for glob, tokens in setting.items():
+        if _compile(glob).matches(name):
+            return int(tokens)
+    return DEFAULT_TOKENS
 
 
 @lru_cache(maxsize=256)
@@ -157,13 +161,10 @@ def _take_enough(texts: Iterable[str], characters: int) -> list[str]:
 
 def _split_blocks(content: Iterable[Block], takes: Collection[Media]) -> list[Piece]:
     """The pieces of all blocks; pictures and sounds beyond the limit become blobs."""
-    pieces = [piece for block in content for piece in _split_block(block, takes)]
-    media = 0
-    for at, piece in enumerate(pieces):
-        if isinstance(piece, Image | Audio):
-            media += 1
-            if media > MAX_MEDIA:
-                pieces[at] = _as_blob(piece)
+    pieces = list(chain.from_iterable(_split_block(block, takes) for block in content))
+    media = [(at, piece) for at, piece in enumerate(pieces) if isinstance(piece, Image | Audio)]
+    for at, piece in media[MAX_MEDIA:]:
+        pieces[at] = _as_blob(piece)
     return pieces
 
 
@@ -212,7 +213,8 @@ def _decoded_size(data: str) -> int:
 
 
 def _describe_link(link: ResourceLink) -> str:
-    details = "; ".join(part for part in (link.title, link.mime_type, link.description) if part)
+    stated = filter(None, (link.title, link.mime_type, link.description))
+    details = "; ".join(stated)
     suffix = f" ({details})" if details else ""
     return f"[resource {link.name or link.uri}: {link.uri}{suffix}]"
 
@@ -234,7 +236,7 @@ def _mark_as_error(pieces: list[Piece]) -> list[Piece]:
     """The pieces with the first text in front, and that beginning with `Error: `."""
     for at, piece in enumerate(pieces):
         if isinstance(piece, Text):
-            words = piece.text if piece.text.startswith("Error: ") else f"Error: {piece.text}"
+            words = f"Error: {piece.text.removeprefix('Error: ')}"
             return [Text(words), *pieces[:at], *pieces[at + 1 :]]
     return [Text("Error: the tool failed and did not say why."), *pieces]
 
@@ -254,14 +256,15 @@ def _structured(result: Result) -> Iterator[Piece]:
 def _is_repeated(raw: Raw, texts: Iterable[str]) -> bool:
     """Whether a text repeats the structured content, as servers do for clients that don't know about it."""
     if len(raw) > _MAX_COMPARED:
-        return any(text.encode(errors="replace") == bytes(raw) for text in texts if len(text) <= len(raw))
+        whole = bytes(raw)
+        return any(text.encode(errors="replace") == whole for text in texts if len(text) <= len(whole))
     value = _decode(raw)
     values = [value]
     # FastMCP wraps what isn't an object as {"result": …}, and repeats the bare value in a text.
     if isinstance(value, dict) and value.keys() == {"result"}:
         values.append(value["result"])
     short = [text for text in texts if len(text) <= _MAX_COMPARED]
-    return any(_says(text, value) for text in short for value in values)
+    return any(starmap(_says, product(short, values)))
 
 
 def _says(text: str, value: Any) -> bool:

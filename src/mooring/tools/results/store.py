@@ -6,6 +6,7 @@ File names are random. Nothing that a server says decides where a file is or wha
 import os
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from secrets import token_hex
 
 from msgspec import Struct
@@ -59,7 +60,7 @@ class ResultStore:
 
     def keep_text(self, texts: Iterable[str]) -> StoredFile:
         """Keep a text that comes in pieces. Raises: FileError."""
-        return self._keep("txt", (chunk for text in texts for chunk in _encode(text)))
+        return self._keep("txt", chain.from_iterable(map(_encode, texts)))
 
     def keep_blob(self, data: str, kind: str | None) -> StoredFile:
         """Keep what was sent in Base64. Raises: FileError; ValueError if it isn't Base64."""

@@ -13,6 +13,7 @@ arguments that a model then sends are still checked against the tool's own schem
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from msgspec import Struct
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.flatten import Flattener
 from mooring.tools.schema.gemini import GeminiConverter
-from mooring.tools.schema.graph import TooLarge
+from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.loss import Loss, Losses
 from mooring.tools.schema.narrow import NEVER, NotExpressible
 from mooring.tools.schema.shape import resolve_reference, without
@@ -79,7 +80,7 @@ def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
     """
     try:
         SchemaBound(schema)
-    except TooLarge as error:
+    except SchemaTooLarge as error:
         return AdaptedSchema({"type": "object", "properties": {}}, (Loss("", f"all of it: {error}"),))
     match provider:
         case "anthropic" | "openai":
@@ -186,7 +187,7 @@ def _unite_alternatives(schema: dict[str, Any], flattener: Flattener, losses: Lo
     required = [*schema.get("required", ()), *_shared_required(branches)]
     if required:
         made["required"] = list(dict.fromkeys(required))
-    nested = [inner for branch in branches for inner in branch.get("anyOf", ())]
+    nested = list(chain.from_iterable(branch.get("anyOf", ()) for branch in branches))
     if nested:
         made["anyOf"] = nested
     return made
@@ -200,13 +201,20 @@ def _unite_properties(branches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             known = versions.setdefault(name, [])
             if schema not in known:
                 known.append(schema)
-    return {name: found[0] if len(found) == 1 else {"anyOf": found} for name, found in versions.items()}
+    return {name: _unite_versions(found) for name, found in versions.items()}
+
+
+def _unite_versions(schemas: list[Any]) -> Any:
+    if len(schemas) == 1:
+        return schemas[0]
+    return {"anyOf": schemas}
 
 
 def _shared_required(branches: list[dict[str, Any]]) -> list[str]:
     required = [branch.get("required", ()) for branch in branches]
-    every = dict.fromkeys(name for names in required for name in names)
-    return [name for name in every if all(name in names for names in required)]
+    every = dict.fromkeys(chain.from_iterable(required))
+    shared = set(every).intersection(*required)
+    return [name for name in every if name in shared]
 
 
 # --- names of parameters ------------------------------------------------------------------------------------

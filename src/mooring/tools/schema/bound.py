@@ -7,10 +7,10 @@ compared with the schema step by step, which is exact and stops at a limit.
 """
 
 from collections.abc import Callable, Collection
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
-from mooring.tools.schema.graph import MAX_DEPTH, SchemaGraph, SchemaNode, TooLarge
+from mooring.tools.schema.graph import MAX_DEPTH, SchemaGraph, SchemaNode, SchemaTooLarge
 
 MAX_WORK = 400_000
 """How many comparisons a check may make, at 15 to 50 ns each."""
@@ -53,22 +53,22 @@ class SchemaBound:
     """What checks against one schema cost at most.
 
     Raises:
-        TooLarge: it cannot be checked against, whatever the arguments are.
+        SchemaTooLarge: it cannot be checked against, whatever the arguments are.
     """
 
     def __init__(self, schema: Any) -> None:
         self._nodes = SchemaGraph(schema).nodes
         self._order = _sort_by_dependence(self._nodes, lambda node: node.applied)
         if self._order is None:
-            raise TooLarge("it contains itself in a circle")
+            raise SchemaTooLarge("it contains itself in a circle")
         if _longest_chain(self._nodes, self._order) > MAX_DEPTH:
-            raise TooLarge("it is nested too deeply")
+            raise SchemaTooLarge("it is nested too deeply")
         everything = _sort_by_dependence(self._nodes, lambda node: [*node.applied, *node.descended])
         self._is_recursive = everything is None
         self._work = self._unroll([node.work for node in self._nodes], everything)
         self._matching = self._unroll([node.matching for node in self._nodes], everything)
         if self._work[0] > MAX_UNROLLED:
-            raise TooLarge(f"it comes to more than {MAX_UNROLLED} comparisons for one value")
+            raise SchemaTooLarge(f"it comes to more than {MAX_UNROLLED} comparisons for one value")
 
     def may_check(self, arguments: Any) -> bool:
         """Whether a check of these arguments ends in time."""
@@ -104,7 +104,8 @@ class SchemaBound:
         found: list[int] = []
         deeper = [0] * len(own)
         # Arguments that are nested deeper than this are compared step by step, or not at all.
-        for _ in range(min(MAX_ARGUMENT_DEPTH, max(2, _LEVELS_OF_WORK // len(own)))):
+        levels = min(MAX_ARGUMENT_DEPTH, max(2, _LEVELS_OF_WORK // len(own)))
+        for _ in range(levels):
             deeper = self._unroll_level(own, deeper)
             found.append(deeper[0])
         return found
@@ -182,8 +183,8 @@ class _Walk:
 
     def _descend(self, numbers: list[int], parts: Collection[Any], union: int) -> None:
         # No more than it takes to exceed the limit: a list of thousands may meet a list of thousands.
-        pairs = ((other, part, union) for other in numbers for part in parts)
-        self._waiting += islice(pairs, MAX_STEPS)
+        steps = product(numbers, parts, (union,))
+        self._waiting += islice(steps, MAX_STEPS)
 
     def _enter_unions(self, node: SchemaNode, value: Any, union: int) -> None:
         if not union:

@@ -1,11 +1,11 @@
 """Schemas without references, `allOf` and `oneOf`: each replaced by what it amounts to, as far as that can be said."""
 
 from collections.abc import Callable, Mapping
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
 
 from mooring.tools.schema.loss import Losses
-from mooring.tools.schema.shape import ALL, Shape, resolve_reference, type_of, without
+from mooring.tools.schema.shape import ALL, Shape, list_types, resolve_reference, type_of, without
 from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, TOP, Depth, change_inner, path_to
 
 ReportLoss: TypeAlias = Callable[[str], None]
@@ -148,7 +148,11 @@ def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> b
     if "prefixItems" in one and "prefixItems" in other:
         return bool(one["prefixItems"] != other["prefixItems"])
     # `items` speaks of what comes after `prefixItems`: beside the other's prefix it would mean something else.
-    return any("items" in first and "prefixItems" in second for first, second in ((one, other), (other, one)))
+    return _mixes_items(one, other) or _mixes_items(other, one)
+
+
+def _mixes_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return "items" in one and "prefixItems" in other
 
 
 def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
@@ -169,11 +173,10 @@ def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> A
 
 def _merge_types(one: Any, other: Any) -> Any:
     """The types that both allow. An integer is a number, so of `number` and `integer` the latter remains."""
-    first = _list_types(one)
-    second = _list_types(other)
-    shared = [name for name in first if _allows_type(second, name)]
-    if "integer" in second and "integer" not in shared and _allows_type(first, "integer"):
-        shared.append("integer")
+    first = list_types(one)
+    second = list_types(other)
+    both = dict.fromkeys([*first, *second])
+    shared = [name for name in both if _allows_type(first, name) and _allows_type(second, name)]
     if not shared:
         return None
     return shared[0] if len(shared) == 1 else shared
@@ -183,12 +186,9 @@ def _allows_type(types: list[str], name: str) -> bool:
     return name in types or (name == "integer" and "number" in types)
 
 
-def _list_types(stated: Any) -> list[str]:
-    return [stated] if isinstance(stated, str) else stated
-
-
 def _merge_values(one: list[Any], other: list[Any]) -> Any:
-    return [value for value in one if any(is_same(value, each) for each in other)] or None
+    shared = [value for value in one if any(is_same(value, each) for each in other)]
+    return shared or None
 
 
 def _merge_maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> Any:
@@ -252,13 +252,14 @@ def _have_distinct_constants(one: Any, other: Any) -> bool:
 
     The latter is how alternatives are commonly told apart: by a `kind` or a `type` of their own.
     """
-    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
         return False
     first = _constants(one)
     second = _constants(other)
     if first and second:
-        return not any(is_same(value, each) for value in first for each in second)
-    if one.get("type") != "object" or other.get("type") != "object":
+        return not any(starmap(is_same, product(first, second)))
+    are_objects = one.get("type") == other.get("type") == "object"
+    if not are_objects:
         return False
     required = set(one.get("required", ())) & set(other.get("required", ()))
     of_one = one.get("properties", {})
@@ -273,4 +274,4 @@ def _constants(schema: Mapping[str, Any]) -> list[Any]:
 def stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
     """The types that a flat schema states; all if it states none."""
     stated = schema.get("type")
-    return ALL if stated is None else frozenset(_list_types(stated))
+    return ALL if stated is None else frozenset(list_types(stated))

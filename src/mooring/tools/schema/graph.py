@@ -4,7 +4,7 @@ References are edges, so a schema of two kilobytes that comes to millions of sch
 small graph. What cannot be told apart is counted in full: the graph never says less than a check would do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mooring.tools.schema.pattern import weigh_pattern
@@ -42,7 +42,7 @@ _WEIGHT_OF_PUBLIC = 500
 """How many schemas the published meta-schemas have together; the library knows them without fetching."""
 
 
-class TooLarge(Exception):
+class SchemaTooLarge(Exception):
     """The schema is larger than can be checked in time; the message says in what way."""
 
 
@@ -78,7 +78,7 @@ class SchemaGraph:
     """The nodes of one schema; the root comes first.
 
     Raises:
-        TooLarge: it has too many schemas, or they are nested too deeply.
+        SchemaTooLarge: it has too many schemas, or they are nested too deeply.
     """
 
     def __init__(self, root: Any) -> None:
@@ -110,14 +110,14 @@ class SchemaGraph:
                     self._resources.append(part)
         most_alike = max(map(len, self._anchors.values()), default=0)
         if max(most_alike, len(self._resources)) > _MAX_TARGETS:
-            raise TooLarge("too many parts of it go by names of their own")
+            raise SchemaTooLarge("too many parts of it go by names of their own")
 
     def _add(self, schema: Any) -> int:
         number = self._numbers.get(id(schema))
         if number is not None and isinstance(schema, dict):
             return number
         if len(self.nodes) == MAX_NODES:
-            raise TooLarge(f"it comes to more than {MAX_NODES} schemas")
+            raise SchemaTooLarge(f"it comes to more than {MAX_NODES} schemas")
         number = self._numbers[id(schema)] = len(self.nodes)
         self.nodes.append(SchemaNode())
         if isinstance(schema, dict):
@@ -131,23 +131,31 @@ class SchemaGraph:
         node.errors = len(schema.keys() - _SILENT)
         self._read_values(schema, node)
         for key, value in schema.items():
-            if key in _SAME_VALUE:
-                node.same += map(self._add, _as_schemas(value))
-            elif key in _UNIONS:
-                node.unions += map(self._add, as_list(value))
-            elif key in _WITHIN:
-                node.within += map(self._add, _as_schemas(value))
-            elif key == "properties":
-                node.named += [(name, self._add(each)) for name, each in _as_map(value).items()]
-            elif key == "propertyNames":
-                node.names.append(self._add(value))
-            elif key in _MAPS_OF_SAME_VALUE:
-                node.same += [self._add(each) for each in _as_map(value).values() if not isinstance(each, list)]
-            elif key in _REFERENCES:
-                self._read_reference(value, node)
+            read = _READERS.get(key)
+            if read is not None:
+                read(self, value, node)
         self._read_patterns(schema, node)
         node.applied = node.same + node.unions
         node.descended = [number for _, number in node.named] + node.within + node.names
+
+    def _read_same_value(self, value: Any, node: SchemaNode) -> None:
+        node.same += map(self._add, _as_schemas(value))
+
+    def _read_union(self, value: Any, node: SchemaNode) -> None:
+        node.unions += map(self._add, as_list(value))
+
+    def _read_within(self, value: Any, node: SchemaNode) -> None:
+        node.within += map(self._add, _as_schemas(value))
+
+    def _read_properties(self, value: Any, node: SchemaNode) -> None:
+        node.named += [(name, self._add(each)) for name, each in _as_map(value).items()]
+
+    def _read_property_names(self, value: Any, node: SchemaNode) -> None:
+        node.names.append(self._add(value))
+
+    def _read_dependent(self, value: Any, node: SchemaNode) -> None:
+        # A list is one of names: `_read_values` counts them.
+        node.same += [self._add(each) for each in _as_map(value).values() if not isinstance(each, list)]
 
     def _read_values(self, schema: dict[str, Any], node: SchemaNode) -> None:
         """Count what the keywords that list values or names compare, and what their errors repeat."""
@@ -163,15 +171,16 @@ class SchemaGraph:
         if "pattern" not in schema and "patternProperties" not in schema:
             return
         by_pattern = _as_map(schema.get("patternProperties"))
-        node.within += [self._add(each) for each in by_pattern.values()]
-        pattern = schema.get("pattern")
-        patterns = [*by_pattern, *([pattern] if isinstance(pattern, str) else [])]
+        node.within += map(self._add, by_pattern.values())
+        patterns = list(by_pattern)
+        if isinstance(schema.get("pattern"), str):
+            patterns.append(schema["pattern"])
         for each in patterns:
             weight = weigh_pattern(each)
             node.matching += weight.matching
             self._states += weight.states
         if self._states > MAX_STATES:
-            raise TooLarge("its patterns are too large")
+            raise SchemaTooLarge("its patterns are too large")
 
     def _read_reference(self, ref: Any, node: SchemaNode) -> None:
         if not isinstance(ref, str):
@@ -186,20 +195,33 @@ class SchemaGraph:
 
     def _find_targets(self, ref: str) -> Iterator[Any]:
         address, _, fragment = ref.partition("#")
-        if fragment and not fragment.startswith("/"):
+        is_anchor = fragment and not fragment.startswith("/")
+        if is_anchor:
             yield from self._anchors.get(fragment, ())
             return
         for resource in self._resources:
             found = resolve_reference(resource, f"#{fragment}")
             if isinstance(found, dict):
                 yield found
-        yield from self._anchors.get(address, ()) if address else ()
+        if address:
+            yield from self._anchors.get(address, ())
+
+
+_READERS: Mapping[str, Callable[[SchemaGraph, Any, SchemaNode], None]] = {
+    **dict.fromkeys(_SAME_VALUE, SchemaGraph._read_same_value),
+    **dict.fromkeys(_UNIONS, SchemaGraph._read_union),
+    **dict.fromkeys(_WITHIN, SchemaGraph._read_within),
+    "properties": SchemaGraph._read_properties,
+    "propertyNames": SchemaGraph._read_property_names,
+    **dict.fromkeys(_MAPS_OF_SAME_VALUE, SchemaGraph._read_dependent),
+    **dict.fromkeys(_REFERENCES, SchemaGraph._read_reference),
+}
 
 
 def _walk_objects(root: Any) -> Iterator[dict[str, Any]]:
     """Every object in a schema, wherever it is.
 
-    Raises: TooLarge if there are too many, or they are nested too deeply.
+    Raises: SchemaTooLarge if there are too many, or they are nested too deeply.
     """
     level = [root]
     depth = count = 0
@@ -207,17 +229,15 @@ def _walk_objects(root: Any) -> Iterator[dict[str, Any]]:
         depth += 1
         count += len(level)
         if count > MAX_VALUES:
-            raise TooLarge(f"it holds more than {MAX_VALUES} values")
+            raise SchemaTooLarge(f"it holds more than {MAX_VALUES} values")
         # A schema within a schema takes two levels of JSON, as in `{"properties": {"a": …}}`.
         if depth > 2 * MAX_DEPTH:
-            raise TooLarge("it is nested too deeply")
+            raise SchemaTooLarge("it is nested too deeply")
         deeper: list[Any] = []
         for part in level:
             if isinstance(part, dict):
                 yield part
-                deeper += part.values()
-            elif isinstance(part, list):
-                deeper += part
+            deeper += _inner_values(part)
         level = deeper
 
 
@@ -233,10 +253,10 @@ def _count_values(value: Any) -> int:
     count = 0
     waiting = [value]
     while waiting:
-        part = waiting.pop()
         count += 1
-        if isinstance(part, dict):
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
+        waiting += _inner_values(waiting.pop())
     return count
+
+
+def _inner_values(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else as_list(value)

@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_REPETITION = r"\{.."
+_WIDE = r"\.|\[\^|.*\\[WDS]"
 _UNICODE_CLASS = 500
 _WIDE_CLASS = 10
 """What matches most characters is a small automaton of its own, over the bytes of UTF-8."""
@@ -47,7 +49,7 @@ def _count_states(pattern: str) -> int:
             groups.append([])
         elif token == ")" and len(groups) > 1:
             groups[-2].append(sum(groups.pop()) + 1)
-        elif token.startswith("{") and len(token) > 2 and items:
+        elif items and re.match(_REPETITION, token):
             items[-1] *= _largest_count(token)
         elif token not in ("*", "+", "?"):
             items.append(_size_of(token))
@@ -62,5 +64,5 @@ def _largest_count(token: str) -> int:
 def _size_of(token: str) -> int:
     if re.search(r"\\[pP]", token):
         return _UNICODE_CLASS
-    is_wide = token == "." or token.startswith("[^") or re.search(r"\\[WDS]", token)
+    is_wide = re.match(_WIDE, token, re.DOTALL) is not None
     return _WIDE_CLASS if is_wide else 1

@@ -55,8 +55,10 @@ class Shape:
         schemas = [self.root]
         for step in path:
             faces = chain.from_iterable(map(self._faces, schemas))
-            found = [schema for face in islice(faces, _MAX_FACES) for schema in _take_step(face, step)]
-            schemas = list({id(schema): schema for schema in found}.values())
+            found: dict[int, Any] = {}
+            for face in islice(faces, _MAX_FACES):
+                found |= {id(schema): schema for schema in _take_step(face, step)}
+            schemas = list(found.values())
         return schemas
 
     def types_at(self, path: Path) -> frozenset[str]:
@@ -76,8 +78,10 @@ class Shape:
 
     def required_at(self, path: Path) -> frozenset[str]:
         """The properties that the object at `path` can't go without."""
-        named = (name for face in self._faces_at(path) for name in as_list(face.get("required")))
-        return frozenset(name for name in named if isinstance(name, str))
+        found: set[str] = set()
+        for face in self._faces_at(path):
+            found.update(_list_texts(face.get("required")))
+        return frozenset(found)
 
     def _types_of_reference(self, ref: Any, depth: int) -> frozenset[str]:
         if not isinstance(ref, str):
@@ -161,9 +165,18 @@ def without(schema: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in keys}
 
 
+def list_types(stated: Any) -> list[str]:
+    """The types that the keyword `type` names, one or several; for a schema that is well-formed."""
+    return [stated] if isinstance(stated, str) else stated
+
+
 def as_list(value: Any) -> list[Any]:
     """What a keyword lists; nothing if it isn't a list."""
     return value if isinstance(value, list) else []
+
+
+def _list_texts(value: Any) -> list[str]:
+    return [item for item in as_list(value) if isinstance(item, str)]
 
 
 def _stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
@@ -177,15 +190,19 @@ def _stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
 
 def _read_type_keyword(stated: Any) -> frozenset[str]:
     listed = [stated] if isinstance(stated, str) else as_list(stated)
-    named = frozenset(name for name in listed if isinstance(name, str))
+    named = frozenset(_list_texts(listed))
     if not named or not named <= ALL:
         return ALL
-    return named | {"integer"} if "number" in named else named
+    if "number" in named:
+        named |= {"integer"}
+    return named
 
 
 def _take_step(face: Mapping[str, Any], step: str | int) -> list[Any]:
     """The schemas for one property, or one item, of the values of a schema."""
-    return _schemas_of_item(face, step) if isinstance(step, int) else _schemas_of_property(face, step)
+    if isinstance(step, int):
+        return _schemas_of_item(face, step)
+    return _schemas_of_property(face, step)
 
 
 def _schemas_of_item(face: Mapping[str, Any], index: int) -> list[Any]:

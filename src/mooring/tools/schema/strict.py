@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.tools.schema.narrow import DESCRIPTIVE, NEVER, NarrowConverter, NotExpressible
-from mooring.tools.schema.shape import without
+from mooring.tools.schema.shape import list_types, without
 
 _NULL = {"type": "null"}
 _LOOKAROUND = r"\(\?<?[=!]"
@@ -42,7 +42,7 @@ class StrictConverter(NarrowConverter):
     ) -> dict[str, Any]:
         if not leaves:
             if not nullable:
-                raise NotExpressible(f"{path or 'it'} can never be met")
+                raise NotExpressible(f"{_name(path)} can never be met")
             return {"type": "null", **descriptive}
         made = leaves[0] if len(leaves) == 1 else {"anyOf": leaves}
         made = {**made, **descriptive}
@@ -50,14 +50,14 @@ class StrictConverter(NarrowConverter):
 
     def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
         # OpenAI: "schema must have a 'type' key".
-        raise NotExpressible(f"{path or 'it'} may be anything")
+        raise NotExpressible(f"{_name(path)} may be anything")
 
     def prepare(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
         if kind == "object":
             _require_closed(part, path)
         part = super().prepare(part, kind, path)
         if "prefixItems" in part:
-            raise NotExpressible(f"the items of {path or 'it'} differ by their place")
+            raise NotExpressible(f"the items of {_name(path)} differ by their place")
         return part
 
     def accepts(self, kind: str, key: str, value: Any) -> bool:
@@ -76,9 +76,13 @@ class StrictConverter(NarrowConverter):
         return {**made, "required": list(properties), "additionalProperties": False}
 
 
+def _name(path: str) -> str:
+    return path or "it"
+
+
 def _require_closed(part: Mapping[str, Any], path: str) -> None:
     """Check that an object can be closed without refusing what its tool takes. Raises: NotExpressible."""
-    name = path or "it"
+    name = _name(path)
     # An object that lists properties and says nothing of others is taken as closed; one that lists none is not.
     is_open_by_default = not part.get("properties")
     if part.get("additionalProperties", is_open_by_default) not in (False, NEVER):
@@ -91,8 +95,10 @@ def allow_null(schema: dict[str, Any]) -> dict[str, Any]:
     """The same schema, with null allowed."""
     if "anyOf" in schema:
         branches = schema["anyOf"]
-        return schema if _NULL in branches else {**schema, "anyOf": [*branches, dict(_NULL)]}
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        if _NULL in branches:
+            return schema
+        return {**schema, "anyOf": [*branches, dict(_NULL)]}
+    kinds = list_types(schema["type"])
     if "null" in kinds:
         return schema
     if schema["type"] in ("object", "array"):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from mooring.tools.schema.loss import Losses, join_path
-from mooring.tools.schema.shape import ALL
+from mooring.tools.schema.shape import ALL, list_types
 
 ChangePart: TypeAlias = Callable[[str, str | int, Any], Any]
 """Given a keyword, the name or index of a schema under it, and that schema: what to put in its place."""
@@ -169,7 +169,7 @@ def _drop_repetitions(key: str, value: Any) -> Any:
 
 
 def _is_type(value: Any) -> bool:
-    names = [value] if isinstance(value, str) else value
+    names = list_types(value)
     return bool(names) and _is_list_of_names(names) and ALL.issuperset(names)
 
 
@@ -178,9 +178,9 @@ def _is_list_of_names(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) not in (int, float):
         return False
-    return abs(value) < _NUMBER_LIMIT
+    return bool(abs(value) < _NUMBER_LIMIT)
 
 
 def _is_positive(value: Any) -> bool:

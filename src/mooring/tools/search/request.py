@@ -143,8 +143,13 @@ def _find_loose(stems: Sequence[str], runs: Collection[str], lexicon: Lexicon) -
 def _read_phrase(phrase: str, lexicon: Lexicon) -> Iterator[Readings]:
     """What a phrase says to do, and what to do it with: a tool may fit one or both."""
     concepts = lexicon.concepts[phrase]
-    doing = {concept: _SAME_ACTION * sure for concept, sure in concepts.items() if concept in lexicon.actions}
-    things = {concept: _SAME_THING * sure for concept, sure in concepts.items() if concept not in lexicon.actions}
+    doing: Readings = {}
+    things: Readings = {}
+    for concept, sure in concepts.items():
+        if concept in lexicon.actions:
+            doing[concept] = _SAME_ACTION * sure
+        else:
+            things[concept] = _SAME_THING * sure
     if doing:
         yield doing
     if things:
