@@ -86,14 +86,13 @@ def _is_switch(value: Any) -> bool:
 
 
 def _is_amount(value: Any) -> bool:
-    # To Python `true` is a number, to a person who wrote it in a settings file it is not.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < float("inf")
+    # The exact type: to Python `true` is a number, to a person who wrote it in a settings file it is not.
+    return type(value) in (int, float) and 0 <= value < inf
 
 
 def _is_message_size(value: Any) -> bool:
     # Less than this would refuse what every server sends: its list of tools.
-    return isinstance(value, int) and not isinstance(value, bool) and 64 * 1024 <= value <= 1024 * MIB
+    return type(value) is int and 64 * 1024 <= value <= 1024 * MIB
 
 
 def _is_percentage(value: Any) -> bool:

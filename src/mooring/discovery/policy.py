@@ -5,6 +5,7 @@ Claude Code keeps `allowedMcpServers` and `deniedMcpServers` in its settings, Am
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -160,9 +161,9 @@ class AddressPattern:
         given = _split_address(url)
         if given is None or self._scheme not in ("*", given.scheme):
             return False
-        if not self._fits_port(given):
+        if not self._fits_port(given) or not self._host.matches(given.host):
             return False
-        return bool(self._host.matches(given.host) and self._path.matches(given.path or "/"))
+        return self._path.matches(given.path or "/") is True
 
     def _fits_port(self, given: _Address) -> bool:
         usual_port = _PORTS.get(given.scheme, "")
@@ -173,7 +174,7 @@ class AddressPattern:
 # --- Amp ----------------------------------------------------------------------------------------------------
 
 
-_AMP_FIELDS = ("command", "args", "url")
+_AMP_FIELDS = frozenset({"command", "args", "url"})
 
 
 class _AmpRules:
@@ -201,7 +202,8 @@ class _AmpRule(Struct, frozen=True):
         """Whether every condition holds; without any, a rule that rejects applies to all and another to none."""
         shown = self._show(config)
         # A rule about addresses says nothing about programs: `"url": "*"` is how Amp's manual blocks remote servers.
-        if any(field in _AMP_FIELDS and field not in shown for field in self.conditions):
+        absent = _AMP_FIELDS - shown.keys()
+        if not absent.isdisjoint(self.conditions):
             return False
         if not self.conditions:
             return self.rejects
@@ -231,7 +233,7 @@ class _AmpCondition(Struct, frozen=True):
     def holds(self, texts: tuple[str, ...] | None) -> bool:
         if texts is None or (self.rejects and not self.is_whole):
             return self.rejects
-        return any(self._matches(glob, text) for glob in self.globs for text in texts)
+        return any(self._matches(glob, text) for glob, text in product(self.globs, texts))
 
     def _matches(self, glob: Glob, text: str) -> bool:
         if not self.rejects:
@@ -250,20 +252,24 @@ def _compile_amp_rule(rule: Any) -> _AmpRule:
 
 def _compile_amp_condition(value: Any, rejects: bool) -> _AmpCondition:
     items = value if isinstance(value, list) else [value]
-    read = [_read_amp_text(item) if isinstance(item, str) else () for item in items]
-    globs = tuple(Glob(text, loosely=rejects) for texts in read for text in texts)
-    return _AmpCondition(globs, all(read), rejects)
+    read = list(map(_read_amp_text, items))
+    globs = [Glob(text, loosely=rejects) for text in chain.from_iterable(read)]
+    return _AmpCondition(tuple(globs), all(read), rejects)
 
 
-def _read_amp_text(text: str) -> tuple[str, ...]:
-    """The globs that a text stands for; none if it is a regular expression that no glob can say."""
+def _read_amp_text(text: Any) -> tuple[str, ...]:
+    """The globs that a text stands for; none for other values, and regular expressions that no glob can say."""
+    if not isinstance(text, str):
+        return ()
     found = re.fullmatch(_AMP_REGEX, text)
     if found is None:
         return (text,)
     glob = _to_glob(found[1])
+    if glob is None:
+        return ()
     # `/usr/bin/s` is a path as well as an expression with a flag.
     is_path = not text.endswith("/")
-    return () if glob is None else (glob, text) if is_path else (glob,)
+    return (glob, text) if is_path else (glob,)
 
 
 _AMP_REGEX = r"(?s)/(.+)/[dgimsuvy]*"
@@ -273,7 +279,8 @@ _REGEX_WORDS = {".*": "*", ".+": "?*", ".": "?"}
 
 def _to_glob(regex: str) -> str | None:
     """The glob that matches where a simple regular expression is found; `None` if it is not simple."""
-    starts, ends = regex.startswith("^"), regex.endswith("$") and not regex.endswith("\\$")
+    starts = regex.startswith("^")
+    ends = regex.endswith("$") and not regex.endswith("\\$")
     middle = regex[starts : len(regex) - ends]
     parts = []
     for token in _REGEX_TOKEN.finditer(middle):
@@ -281,4 +288,6 @@ def _to_glob(regex: str) -> str | None:
             return None
         word = token[0]
         parts.append(_REGEX_WORDS.get(word) or literal(word.removeprefix("\\")))
-    return "".join(("" if starts else "*", *parts, "" if ends else "*"))
+    before = "" if starts else "*"
+    after = "" if ends else "*"
+    return "".join((before, *parts, after))

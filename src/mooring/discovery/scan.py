@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -147,9 +148,11 @@ class _FormatScan:
         """Scope before tool before place inside the tool: a project wins over the person's own, whichever tools."""
         scope = entry.origin.scope
         # In Factory the person's own entry wins over a project's of the same name, which then ranks behind it.
-        if self._format.user_first and scope == "project" and entry.name in self._user_names:
+        gives_way = self._format.user_first and scope == "project" and entry.name in self._user_names
+        if gives_way:
             return SCOPES.index("user"), self._order, entry.order + len(self._sheets)
-        return DORMANT if entry.disabled_by else SCOPES.index(scope), self._order, entry.order
+        first = DORMANT if entry.disabled_by else SCOPES.index(scope)
+        return first, self._order, entry.order
 
 
 def _for_platform(format: Format, context: ScanContext) -> Format:
@@ -193,7 +196,8 @@ def _list_rules(says: str, value: Any) -> list[Any]:
 
 
 def _is_any_true(documents: Documents, switches: Iterable[Switch]) -> bool:
-    return any(value is True for switch in switches for _, value in read_switch(documents, switch))
+    found = chain.from_iterable(read_switch(documents, switch) for switch in switches)
+    return any(value is True for _, value in found)
 
 
 def _report_unreadable(documents: Documents, program: Unreadable) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from typing import Any, TypeAlias
 
 from mooring.core.problem import Problem
@@ -85,7 +85,7 @@ class SheetFinder:
         return tuple(resolve_folders(listed, off, answers))
 
     def _read_switches(self, switches: Iterable[Switch]) -> list[tuple[str, Any]]:
-        return [row for switch in switches for row in read_switch(self._documents, switch)]
+        return list(chain.from_iterable(read_switch(self._documents, switch) for switch in switches))
 
     def _read_manifest(self, sheet: Sheet) -> Iterator[Sheet]:
         from mooring.discovery.plugins import ManifestFile, read_manifest  # only where plugins are installed

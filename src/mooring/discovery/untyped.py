@@ -34,5 +34,5 @@ def text_or_none(value: Any) -> str | None:
 
 
 def int_or_none(value: Any) -> int | None:
-    # In Python, true and false are ints.
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    # The exact type: in Python, true and false are ints.
+    return value if type(value) is int else None

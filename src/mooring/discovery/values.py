@@ -100,13 +100,13 @@ def read_duration(value: Any, unit: float, bounds: tuple[float, float] | None = 
 
 def read_count(value: Any) -> int:
     """A whole number, 1 or more."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= HIGHEST_COUNT:
+    if type(value) is not int or not 0 < value <= HIGHEST_COUNT:
         raise EntryRefused(f"should be a whole number from 1 to {HIGHEST_COUNT}, but is {_describe_bad_number(value)}")
     return value
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) in (int, float)
 
 
 def _describe_bad_number(value: Any) -> str:

@@ -62,12 +62,12 @@ class Admitted(Struct, frozen=True):
 
     def is_same_as(self, other: "Admitted") -> bool:
         """Whether both say the same about every server."""
-        same_servers = self.wanted == other.wanted and self.aliases == other.aliases
-        return same_servers and self._statuses() == other._statuses() and self.problems == other.problems
+        return self._compared() == other._compared()
 
-    def _statuses(self) -> dict[str, Status]:
+    def _compared(self) -> tuple[object, ...]:
         # Not the errors: two exceptions are never equal, even if they say the same.
-        return {name: refused.status for name, refused in self.refused.items()}
+        statuses = {name: refused.status for name, refused in self.refused.items()}
+        return self.wanted, self.aliases, statuses, self.problems
 
 
 def admit(inventory: "Inventory") -> Admitted:

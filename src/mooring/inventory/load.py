@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -133,7 +134,7 @@ def _parse_given(
     entries = gather_entries(format, (Sheet(place, "", document),), make_context(request.where, request.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]
-    problems = tuple(problem for one in read for problem in one.problems)
+    problems = tuple(chain.from_iterable(one.problems for one in read))
     return definitions, problems
 
 
@@ -141,7 +142,8 @@ def _refuse_lookalikes(choices: tuple[Choice, ...]) -> tuple[tuple[Choice, ...],
     # Plain names of the person's own pass for no other: most listings need not load what compares them.
     is_project = any(choice.definition.origin.foreign for choice in choices)
     names = "".join(choice.name for choice in choices)
-    if not is_project and names.isascii() and names.isprintable() and " " not in names:
+    are_plain = names.isascii() and names.isprintable() and " " not in names
+    if are_plain and not is_project:
         return choices, ()
     from mooring.inventory.lookalike import refuse_lookalikes
 

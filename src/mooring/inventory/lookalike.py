@@ -15,13 +15,17 @@ def refuse_lookalikes(choices: tuple[Choice, ...]) -> tuple[tuple[Choice, ...], 
     refused = _find_lookalikes(choices)
     if not refused:
         return choices, ()
-    problems = {
-        choice.name: Problem(choice.definition.origin.path, f"{reason}; rename it", server=choice.name)
-        for choice in choices
-        if (reason := refused.get(choice.name)) is not None
-    }
-    broken = tuple(_break(choice, problems[choice.name]) if choice.name in problems else choice for choice in choices)
-    return broken, tuple(problems.values())
+    kept: list[Choice] = []
+    problems: list[Problem] = []
+    for choice in choices:
+        reason = refused.get(choice.name)
+        if reason is None:
+            kept.append(choice)
+            continue
+        problem = Problem(choice.definition.origin.path, f"{reason}; rename it", server=choice.name)
+        problems.append(problem)
+        kept.append(_break(choice, problem))
+    return tuple(kept), tuple(problems)
 
 
 def _break(choice: Choice, problem: Problem) -> Choice:

@@ -260,8 +260,9 @@ def _find_lines(text: str) -> list[str]:
 
 
 def _sort_words(found: re.Match[str]) -> str:
-    words = sorted(word.strip() for word in found[0].split(","))
-    return (" " if found[0].startswith(" ") else "") + ", ".join(words)
+    words = sorted(map(str.strip, found[0].split(",")))
+    blank = " " if found[0].startswith(" ") else ""
+    return blank + ", ".join(words)
 
 
 def _drop_missing(parts: Mapping[str, object]) -> dict[str, object]:
@@ -291,14 +292,17 @@ def _record_path(where: Where, key: PinKey) -> str:
 
 
 def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
-    added = {
-        name: PinnedTool(_digest_text(text), text, _digest_text(find_meaning(text))) for name, text in texts.items()
-    }
+    added = {name: _pin_text(text) for name, text in texts.items()}
     tools = _drop_texts_beyond_limit({**pin.tools, **added})
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     updated = Pin(pin.key, tools, at, off=pin.off)
     files.write(path, msgspec.json.encode(updated) + b"\n")
     return updated
+
+
+def _pin_text(text: str) -> PinnedTool:
+    meaning = find_meaning(text)
+    return PinnedTool(_digest_text(text), text, _digest_text(meaning))
 
 
 def _drop_texts_beyond_limit(tools: Mapping[str, PinnedTool]) -> dict[str, PinnedTool]:

@@ -22,7 +22,6 @@ settings, this session and the rules for this project grant holds for a project'
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import groupby
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -122,17 +121,17 @@ class Policy:
         allowed in this session is allowed without asking. `bypass_reason` is what the log says of calls that nobody
         was asked about. `foreign` are the names of servers that came with the project. `compiled` are the rules of an
         earlier policy, so that they are not compiled again."""
-        given = tuple(layers)
-        self.layers = tuple(layer for level in LEVELS for layer in given if layer.level == level)
+        # The sort is stable: layers of one level keep their order.
+        self.layers = tuple(sorted(layers, key=lambda layer: LEVELS.index(layer.level)))
         self.mode: Mode = mode
         self.trusted = frozenset(trusted)
         self.doubts = tuple(doubts)
         self.bypass_reason = bypass_reason
         self.foreign = frozenset(foreign)
         self._compiled: dict[Rule, RuleMatcher] = {} if compiled is None else compiled
-        self._matchers = [
-            (layer.level, self._compile(rule)) for layer in self.layers for rule in _rules_in_force(layer)
-        ]
+        self._matchers: list[tuple[Level, RuleMatcher]] = []
+        for layer in self.layers:
+            self._matchers += [(layer.level, self._compile(rule)) for rule in _rules_in_force(layer)]
         self._prepared: dict[_ToolKey, _PreparedTool] = {}
 
     def _compile(self, rule: Rule) -> RuleMatcher:
@@ -173,7 +172,8 @@ class Policy:
         self, level: Level, rule: Rule, find_index: Callable[[Iterable[Rule]], int] = lambda _: 0
     ) -> "Policy":
         """The same policy with one more rule; `find_index` says where among those of its level, by default first."""
-        layer = next((layer for layer in self.layers if layer.level == level), RuleLevel(level, ()))
+        same_level = [layer for layer in self.layers if layer.level == level]
+        layer = same_level[0] if same_level else RuleLevel(level, ())
         index = find_index(layer.rules)
         longer = replace(layer, rules=(*layer.rules[:index], rule, *layer.rules[index:]))
         others = [other for other in self.layers if other is not layer]
@@ -189,12 +189,15 @@ class Policy:
 
     def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
         found = list(self._find_rules(call))
-        in_force = [pair for pair in found if not self._is_withheld(*pair, call.server)]
-        withheld = tuple(rule for level, rule in found if self._is_withheld(level, rule, call.server))
-        # The matchers are sorted by level, so equal levels are neighbors.
-        by_level = groupby(in_force, key=lambda pair: pair[0])
-        rules = tuple((level, tuple(rule for _, rule in group)) for level, group in by_level)
-        prepared = _PreparedTool(None, rules, withheld)
+        in_force: dict[Level, list[_RuleForTool]] = {}
+        withheld = []
+        for level, rule in found:
+            if self._is_withheld(level, rule, call.server):
+                withheld.append(rule)
+            else:
+                in_force.setdefault(level, []).append(rule)
+        rules = tuple((level, tuple(of_level)) for level, of_level in in_force.items())
+        prepared = _PreparedTool(None, rules, tuple(withheld))
         if not any(rule.matcher.has_pattern for _, rule in found):
             prepared = replace(prepared, verdict=self._apply_rules(call, prepared, ArgumentValues({})))
         # A server may rename its tools for ever: the memory is bounded, and starting over costs little.
@@ -229,7 +232,8 @@ class Policy:
         if self.mode == "plan" and not self._only_reads(call):
             return Verdict("deny", _PLAN_REASONS[call.item])
         verdict = self._allow_or_ask(call, deciding)
-        if verdict.action == "allow" and self.doubts and not _is_allowed_in_session(deciding):
+        has_doubts = bool(self.doubts) and not _is_allowed_in_session(deciding)
+        if has_doubts and verdict.action == "allow":
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
             return Verdict("ask", why, doubtful=True)
         if verdict.action == "ask":
@@ -264,7 +268,9 @@ class Policy:
         """Whether a tool only reads, by the word of a server whose word counts."""
         if call.server is None:
             return True
-        return call.server in self.trusted and (call.item == "listed" or _claims_to_only_read(call.hints))
+        if call.server not in self.trusted:
+            return False
+        return call.item == "listed" or _claims_to_only_read(call.hints)
 
 
 def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:
@@ -284,18 +290,18 @@ def _find_first_match(candidates: Iterable[_RuleForTool], values: ArgumentValues
     possible_ask: Rule | None = None
     for candidate in candidates:
         rule = candidate.matcher.rule
-        if rule.action == "deny":
-            if candidate.may_apply(values):
-                return rule
-        elif candidate.surely_applies(values):
+        if rule.action != "deny" and candidate.surely_applies(values):
             return possible_ask or rule
-        elif rule.action == "ask" and candidate.may_apply(values):
-            possible_ask = possible_ask or rule
+        if rule.action == "allow" or not candidate.may_apply(values):
+            continue
+        if rule.action == "deny":
+            return rule
+        possible_ask = possible_ask or rule
     return possible_ask
 
 
 def _is_allowed_in_session(deciding: _Deciding) -> bool:
-    return any(level == "session" and rule.action == "allow" for level, rule in deciding)
+    return any((level, rule.action) == ("session", "allow") for level, rule in deciding)
 
 
 def _make_key(call: ProposedCall) -> _ToolKey:
@@ -333,10 +339,11 @@ def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:
 
 
 def _find_problems(layers: Iterable[RuleLevel]) -> Iterator[Problem]:
-    allows = [(layer, rule) for layer in layers for rule in layer.rules if rule.action == "allow"]
-    for layer, rule in allows:
-        if layer.level == "project":
-            yield Problem(layer.path, f"A project cannot allow {rule.tool}", "it is ignored", level="warning")
-        elif rule.tool.startswith("mcp_") and parse_pair(rule.tool) is None:
-            message = f"The rule that allows {rule.tool} does not say where the server's name ends; it is ignored"
-            yield Problem(layer.path, message, "write it as mcp__server__tool or server/tool", level="warning")
+    for layer in layers:
+        allowed = [rule.tool for rule in layer.rules if rule.action == "allow"]
+        for tool in allowed:
+            if layer.level == "project":
+                yield Problem(layer.path, f"A project cannot allow {tool}", "it is ignored", level="warning")
+            elif tool.startswith("mcp_") and parse_pair(tool) is None:
+                message = f"The rule that allows {tool} does not say where the server's name ends; it is ignored"
+                yield Problem(layer.path, message, "write it as mcp__server__tool or server/tool", level="warning")

@@ -68,13 +68,16 @@ class RuleMatcher:
 
     @cached_property
     def _own_tool(self) -> Glob | None:
+        tool = self.rule.tool
         # Only a bare name or a bare star means Mooring's own tools: `mcp__*` is about servers.
-        return Glob(self.rule.tool) if self.rule.tool in _ANY or parse_pair(self.rule.tool) is None else None
+        is_about_own = tool in _ANY or parse_pair(tool) is None
+        return Glob(tool) if is_about_own else None
 
     @cached_property
     def _loose(self) -> tuple[Glob, ...]:
         written = self.rule.tool
-        return tuple(Glob(text, loosely=True) for text in dict.fromkeys((written, _underscore(written))))
+        spellings = dict.fromkeys((written, _underscore(written)))
+        return tuple(Glob(text, loosely=True) for text in spellings)
 
     def names_exactly(self, server: ServerName, tool: str) -> bool:
         """Whether the rule names this very tool, to the letter."""
@@ -163,8 +166,9 @@ def spell_exactly(server: ServerName, tool: str) -> str:
 
 def list_spellings(server: ServerName, tool: str) -> ToolSpellings:
     """How a tool can be spelled in a rule."""
-    spelled = [folded(name) for name in _iterate_spellings(server, tool)]
-    names = frozenset((*spelled, *(name.replace("-", "_") for name in spelled)))
+    spelled = set(map(folded, _iterate_spellings(server, tool)))
+    underscored = {name.replace("-", "_") for name in spelled}
+    names = frozenset(spelled | underscored)
     return ToolSpellings(names, "\n".join(names))
 
 

@@ -71,8 +71,8 @@ class ApprovalRecord(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
     def find_decisions(self, project: str, name: str) -> tuple[Decision, ...]:
-        found = [decision for decision in self.decisions if decision.project == project and decision.name == name]
-        return tuple(decision for decision in found if decision.is_bound)
+        about = [each for each in self.decisions if (each.project, each.name) == (project, name)]
+        return tuple(decision for decision in about if decision.is_bound)
 
     def find_decision(self, project: str, config: ServerConfig) -> Decision | None:
         """The latest decision about this very definition."""
@@ -83,7 +83,9 @@ class ApprovalRecord(Struct, frozen=True):
         if isinstance(config, Broken) or self.find_standing(project, config) != "approved":
             return None
         decision = self.find_decision(project, config)
-        return None if decision is None or decision.by == PERSON else decision.by
+        if decision is None or decision.by == PERSON:
+            return None
+        return decision.by
 
     def find_standing(self, project: str, config: ServerConfig | Broken) -> Standing:
         """Whether a definition may take effect in a project."""

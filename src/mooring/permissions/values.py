@@ -15,6 +15,7 @@ that a pattern such as `/etc/*` or `path=*.pem` needs; one that looks further in
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from math import isfinite
 from typing import Any
 
@@ -93,20 +94,26 @@ class ArgumentValues:
         if self.cut:
             return True
         if self._joined is None:
+            texts: list[str] = []
+            for value in self.spellings():
+                texts += value.folded
+                texts += value.raw
             # Joined once: one search rules out most patterns.
-            self._joined = "\n".join(text for value in self.spellings() for text in (*value.folded, *value.raw))
+            self._joined = "\n".join(texts)
         return text in self._joined
 
     def _collect(self, path: str, value: Any, clear: bool, depth: int) -> None:
-        too_many = len(self.values) >= MAX_VALUES
-        if too_many or depth > MAX_DEPTH or len(path) > _END or _is_unprintable(value):
+        is_within_bounds = len(self.values) < MAX_VALUES and depth <= MAX_DEPTH and len(path) <= _END
+        if not is_within_bounds or _is_unprintable(value):
             self.whole = False
-        elif isinstance(value, dict) and value:
-            self._collect_members(f"{path}.", value, clear, depth + 1)
-        elif isinstance(value, list | tuple) and value:
-            self._collect_items(path, value, clear, depth + 1)
-        else:
+            return
+        has_members = isinstance(value, dict | list | tuple) and bool(value)
+        if not has_members:
             self._add(path, _to_text(value), clear)
+        elif isinstance(value, dict):
+            self._collect_members(f"{path}.", value, clear, depth + 1)
+        else:
+            self._collect_items(path, value, clear, depth + 1)
 
     def _collect_members(self, prefix: str, members: Mapping[str, Any], clear: bool, depth: int) -> None:
         for key, value in members.items():
@@ -128,9 +135,9 @@ class ArgumentValues:
         by_name = {str(key).casefold(): (str(key), value) for key, value in members.items()}
         programs = [by_name[key] for key in _PROGRAM_KEYS if key in by_name]
         words = [by_name[key][1] for key in _WORD_KEYS if key in by_name]
-        for key, program in programs:
-            for rest in words:
-                self._add_line(f"{prefix}{key}", [program, *(rest if isinstance(rest, list | tuple) else [rest])])
+        for (key, program), rest in product(programs, words):
+            rest_words = rest if isinstance(rest, list | tuple) else [rest]
+            self._add_line(f"{prefix}{key}", [program, *rest_words])
 
     def _add_line(self, path: str, items: Iterable[Any]) -> None:
         words = [_to_text(item) for item in items if not isinstance(item, dict | list | tuple)]
@@ -197,7 +204,9 @@ def _spell(value: ArgumentValue) -> ValueSpellings:
     texts = list(dict.fromkeys((plain, plain.strip(), *_list_numbers(plain))))
     path = folded(value.path).strip()
     keys = dict.fromkeys((path, path.rpartition(".")[2]))
-    spellings = [*texts, *(f"{key}={text}" for key in keys for text in texts)]
+    spellings = texts.copy()
+    for key in keys:
+        spellings += [f"{key}={text}" for text in texts]
     raw: tuple[str, ...] = ()
     if plain != value.text.lower() or path != value.path.lower():
         raw = (value.text, f"{value.path}={value.text}", f"{value.path.rpartition('.')[2]}={value.text}")
@@ -207,7 +216,8 @@ def _spell(value: ArgumentValue) -> ValueSpellings:
 def _list_numbers(text: str) -> Iterator[str]:
     """The plain ways to write a number: a server that wants one reads `22`, `22.0` and `"2.2e1"` alike."""
     # Most texts are no number, which their first character tells.
-    if len(text) > _LONGEST_NUMBER or not (text.lstrip(" +-.")[:1]).isdigit():
+    first = text.lstrip(" +-.")[:1]
+    if not first.isdigit() or len(text) > _LONGEST_NUMBER:
         return
     number = _parse_number(text)
     if number is None:
