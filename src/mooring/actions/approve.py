@@ -292,8 +292,10 @@ def _find_idle_rules(inventory: Inventory, name: str) -> Iterator[str]:
     for setting in inventory.settings.every("permissions"):
         if setting.level != "user":
             continue
-        allows = [rule["tool"] for rule in setting.value if rule["action"] == "allow"]
-        for tool in allows:
-            pair = parse_pair(tool)
-            if pair is not None and Glob(pair[0]).matches(name):
-                yield tool
+        allowed = [rule["tool"] for rule in setting.value if rule["action"] == "allow"]
+        yield from (tool for tool in allowed if _is_for_server(tool, name))
+
+
+def _is_for_server(tool: str, name: str) -> bool:
+    pair = parse_pair(tool)
+    return pair is not None and bool(Glob(pair[0]).matches(name))

@@ -152,8 +152,9 @@ def split_target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, 
 
 def _hide_secrets(args: Sequence[Template]) -> tuple[str, ...]:
     """The arguments as written, without the secrets among them; a placeholder is only the name of one."""
-    hidden = hide_in_arguments([arg.text for arg in args])
-    return tuple(arg.text if arg.plain is None else shown for arg, shown in zip(args, hidden, strict=True))
+    texts = [arg.text for arg in args]
+    shown = zip(args, hide_in_arguments(texts), strict=True)
+    return tuple(arg.text if arg.plain is None else hidden for arg, hidden in shown)
 
 
 def _describe_proposal(definition: RankedDefinition) -> Proposal:

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 import click
 import msgspec
@@ -166,7 +166,12 @@ def get_globals(ctx: click.Context) -> Globals:
 
 def is_on_terminal() -> bool:
     """Whether there is a person to talk to."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    return are_terminals(sys.stdin, sys.stdout)
+
+
+def are_terminals(*streams: TextIO | None) -> bool:
+    """Whether each of the streams is open and leads to a terminal."""
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def print_json(value: Any) -> None:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from mooring.cli.base import are_terminals
 from mooring.core.question import Allow, Answer, Ask, No, Permission, Question
 
 _MOST = 1024
@@ -14,9 +15,8 @@ _MOST = 1024
 
 def find_permission_asker() -> Ask | None:
     """What asks the person for permission; `None` where nobody would see the question or could answer it."""
-    if sys.platform == "win32" or sys.stdin is None or sys.stderr is None:
-        return None
-    return _ask_permission if sys.stdin.isatty() and sys.stderr.isatty() else None
+    can_ask = sys.platform != "win32" and are_terminals(sys.stdin, sys.stderr)
+    return _ask_permission if can_ask else None
 
 
 async def _ask_permission(question: Question) -> Answer:

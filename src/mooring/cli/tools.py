@@ -118,7 +118,8 @@ def _explain_text(options: Globals, found: ToolListing, setup: Setup, name: str 
     if is_empty and not options.quiet:
         _explain_nothing(found, name, search)
     for peer in found.peers:
-        _explain_gaps("" if setup.adhoc_name else peer.name, peer.listing)
+        server = "" if setup.adhoc_name else peer.name
+        _explain_gaps(server, peer.listing)
     if found.note and not options.quiet:
         click.echo(found.note, err=True)
 

@@ -76,7 +76,9 @@ class Lookup:
     def note_status(self, name: str) -> None:
         """Look at a server's tools again if its new status makes a difference to what is known of them."""
         server = self._servers.get(name)
-        if self._catalog is not None and server is not None and not _is_current(self._catalog, server):
+        if self._catalog is None or server is None:
+            return
+        if not _is_current(self._catalog, server):
             self._changed.add(name)
 
     # --- what there is --------------------------------------------------------------------------------------------
@@ -288,10 +290,13 @@ def _is_known(server: Server, now: float) -> bool:
 def _is_current(catalog: Catalog, server: Server) -> bool:
     """Whether the catalog has a server's tools as they are known now."""
     source = catalog.source(server.name)
-    if source is None or server.offer is None or not _is_known(server, time()):
-        return source is not None and not source.known
+    if source is None:
+        return False
+    if server.offer is None or not _is_known(server, time()):
+        return not source.known
+    has_same_tools = source.known and source.tools is server.offer.tools.items
     # Why a server lists no tools may be different each time.
-    return source.known and bool(source.tools) and source.tools is server.offer.tools.items
+    return has_same_tools and bool(source.tools)
 
 
 def is_older(server: Server, seconds: float) -> bool:

@@ -8,6 +8,7 @@ at the command line, or a program.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from typing import Any, Final, TypeVar
 
 from mooring.core.address import is_expansion
@@ -179,7 +180,8 @@ class Requests:
         origin = describe_origin(self._lookup.find_approved(used).config)
         given = {"server": used, **arguments}
         names = (used, *self._lookup.other_names(used))
-        return [ProposedCall(each, tool, given, None, origin, item=item) for each in names for tool in tools]
+        pairs = product(names, tools)
+        return [ProposedCall(server, tool, given, None, origin, item=item) for server, tool in pairs]
 
 
 def _is_named(server: Server, uri: str) -> bool:

@@ -48,8 +48,6 @@ class FaultyServer:
                 self.answer(message, {})
             case str() if "id" in message:
                 self.write({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
-            case _:
-                pass
 
     def start(self) -> None: ...
 
