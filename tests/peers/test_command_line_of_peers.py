@@ -12,7 +12,7 @@ from fleet import EVERYTHING, NEWEST, ON_REQUEST, OURS, TOOLS
 
 MOORING = [sys.executable, "-m", "mooring"]
 OFFERS = {
-    "server-everything": (EVERYTHING, {*TOOLS["everything"], ON_REQUEST[0]}),
+    "server-everything": (EVERYTHING, {*TOOLS["everything"], *ON_REQUEST}),
     "mcp-2.3": (NEWEST.command, set(OURS)),
 }
 ECHOES = {
