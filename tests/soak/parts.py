@@ -160,8 +160,8 @@ async def guards(request: Viewpoint) -> AsyncIterator[int]:
             os.kill(find_parent(pids[0]), signal.SIGKILL)
             await asyncio.to_thread(wait_until_gone, pids)
             pids = await asyncio.gather(*(pid_after(host, name) for name in names))
-            await asyncio.sleep(FAILURE_WINDOW / MAX_FAILURES)
             yield 1
+            await asyncio.sleep(FAILURE_WINDOW / MAX_FAILURES)
 
 
 def wait_until_gone(pids: Iterable[int]) -> None:
