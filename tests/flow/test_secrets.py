@@ -76,7 +76,7 @@ def test_a_ping_that_is_answered_with_a_secret_does_not_show_it(home: Home, cli:
 
 async def test_a_host_hands_out_failures_without_the_secret_and_another_servers_value_as_it_is(home: Home) -> None:
     servers = {"leaky": leaker(API_TOKEN=TOKEN), "other": leaker(PLAIN="canary-in-the-open")}
-    async with mooring.open(servers=servers, policy="allow") as host:
+    async with mooring.open(request=home.request(), servers=servers, policy="allow") as host:
         failed = await host.call("leaky.fail", {"form": "plain"})
         assert failed.is_error
         everything = failed.text + str(failed.structured) + bytes(failed.raw).decode() + str(failed.content)
