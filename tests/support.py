@@ -6,7 +6,8 @@ import os
 import selectors
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ from mooring.inventory.load import Inventory, load
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
+
+
+@contextmanager
+def umask(bits: int) -> Iterator[None]:
+    before = os.umask(bits)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 class Home:

@@ -20,6 +20,7 @@ import pytest
 
 from mooring import files
 from mooring.errors import FileError
+from support import umask
 
 T = TypeVar("T")
 
@@ -121,15 +122,6 @@ def open_folder() -> Iterator[Path]:
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
-
-
-@contextmanager
-def umask(bits: int) -> Iterator[None]:
-    before = os.umask(bits)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 # --- read ---------------------------------------------------------------------------------------------------

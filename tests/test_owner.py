@@ -5,8 +5,6 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from mooring import files
 from mooring.core.config import ServerConfig
 from mooring.errors import FileError
 from mooring.permissions import trust
-from support import DEMO, Cli, Home
+from support import DEMO, Cli, Home, umask
 
 OTHER = 65534
 STATE, CONFIG = "home/.local/state/mooring", "home/.config/mooring"
@@ -55,15 +53,6 @@ def is_approved(home: Home) -> bool:
 
 
 # --- what we make -------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def umask(bits: int) -> Iterator[None]:
-    before = os.umask(bits)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def test_every_folder_and_file_that_a_call_leaves_is_its_owners_alone_whatever_the_umask(home: Home, cli: Cli) -> None:

@@ -2,29 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_gatekeeping import Person, opened
 from test_host import until
 
 import mooring
 from mooring.core.event import Updated
-from mooring.core.question import Allow, Answer, No, Permission, Question
+from mooring.core.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from support import Actor, Cli, Home, Pauses
 
 LISTED, EXPANDED, UNLISTED = "actor://clock", "actor://notes/7", "actor://elsewhere?data=secret"
 QUIET = {"server/discover", "initialize", "notifications/initialized", "tools/list", "ping"}
 """What a server is asked when it is connected, and nothing more."""
-
-
-@asynccontextmanager
-async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
-    async with mooring.open(request=home.request(), **options) as host:
-        yield host
 
 
 def make_actor(path: Path) -> Actor:
@@ -42,19 +36,6 @@ def two(home: Home, tmp_path: Path) -> tuple[Actor, Actor]:
 def settings(home: Home, *rules: str, **more: Any) -> None:
     written = [dict(zip(("action", "tool", "pattern"), rule.split(), strict=False)) for rule in rules]
     home.write("home/.config/mooring/settings.json", {"permissions": written, **more})
-
-
-class Person:
-    """Answers every question in the same way, and remembers what was asked."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self.asked: list[Permission] = []
-
-    async def __call__(self, question: Question) -> Answer:
-        assert isinstance(question, Permission)
-        self.asked.append(question)
-        return self.answer
 
 
 Attempt = Callable[[Host, str], Awaitable[object]]
