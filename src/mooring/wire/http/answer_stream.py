@@ -4,11 +4,10 @@ import asyncio
 from contextlib import suppress
 from math import inf
 
-from aiohttp import ClientResponse
-
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, ServerDied, ServerError, TooLarge
 from mooring.wire.http.body import Body, release
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
 from mooring.wire.http.post import Post
 from mooring.wire.http.session import HttpSession
@@ -31,7 +30,7 @@ class AnswerStream:
         self._limits = limits
         self._events = Events(limits.line)
 
-    async def follow(self, response: ClientResponse) -> None:
+    async def follow(self, response: HttpAnswer) -> None:
         """Read the stream until it has brought the answer. Raises: ServerDied, TooLarge, ProtocolError."""
         try:
             await self._read(response)
@@ -53,7 +52,7 @@ class AnswerStream:
     def _is_awaited(self) -> bool:
         return self._receiver.deadline_of(self._post.key) is not None
 
-    async def _read(self, response: ClientResponse) -> bool:
+    async def _read(self, response: HttpAnswer) -> bool:
         """Read a stream to its end or to the answer; whether it brought any message."""
         body = self._web.open_body(response, inf)
         brought_message = False

@@ -3,10 +3,10 @@
 from math import inf
 
 import aiohttp
-from aiohttp import ClientResponse
 
 from mooring.core.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, TooLarge
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding
 from mooring.wire.http.refusal import describe_error
 
@@ -14,7 +14,7 @@ from mooring.wire.http.refusal import describe_error
 class Body:
     """The body of one answer. It is never more than `limit` bytes, which is infinite for a stream of events."""
 
-    def __init__(self, response: ClientResponse, server: str, limits: Limits, limit: float) -> None:
+    def __init__(self, response: HttpAnswer, server: str, limits: Limits, limit: float) -> None:
         self._response = response
         self._server = server
         self._limits = limits
@@ -66,7 +66,7 @@ class Body:
         return TooLarge(self._server, int(limit))
 
 
-def release(response: ClientResponse) -> None:
+def release(response: HttpAnswer) -> None:
     """Be done with an answer: its connection is kept if it was read to its end, else closed."""
     if not response.content.at_eof():
         response.close()

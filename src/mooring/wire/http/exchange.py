@@ -4,11 +4,10 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from aiohttp import ClientResponse
-
 from mooring.core.limits import Limits
 from mooring.errors import HttpError, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.answer_stream import AnswerStream
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM
 from mooring.wire.http.post import INITIALIZE, JSON, Post
 from mooring.wire.http.refusal import make_refusal
@@ -67,7 +66,7 @@ class Exchange:
             async with asyncio.timeout(patience):
                 await self._web.read_beginning(await self._post(post))
 
-    async def _post(self, post: Post) -> ClientResponse:
+    async def _post(self, post: Post) -> HttpAnswer:
         headers = self._session.headers_of(post)
         try:
             return await self._web.request("POST", headers, post.body)
@@ -78,7 +77,7 @@ class Exchange:
                 raise
         return await self._web.request("POST", headers, post.body)
 
-    async def _take_answer(self, post: Post, response: ClientResponse) -> None:
+    async def _take_answer(self, post: Post, response: HttpAnswer) -> None:
         if post.method == INITIALIZE:
             self._session.begin(response.headers.get(SESSION_ID, ""))
         kind = response.content_type
@@ -106,7 +105,7 @@ class Exchange:
             return None
         return max(error.retry_after, _SHORTEST_PAUSE)
 
-    def _take_refusal(self, post: Post, error: ServerError, response: ClientResponse, words: bytes) -> None:
+    def _take_refusal(self, post: Post, error: ServerError, response: HttpAnswer, words: bytes) -> None:
         """Pass on a JSON-RPC error that came with an error status as what it is; anything else as an HTTP error."""
         is_rpc = response.content_type == JSON and b'"jsonrpc"' in words and isinstance(error, HttpError)
         # A refused `initialize` stays an HTTP error: by its status, an older server is told and tried over SSE.
@@ -124,7 +123,7 @@ def _is_repeatable(post: Post, status: int) -> bool:
     return status == 429
 
 
-def _explain_no_answer(post: Post, response: ClientResponse) -> str:
+def _explain_no_answer(post: Post, response: HttpAnswer) -> str:
     if response.status in _WITHOUT_ANSWER:
         return f"it took {post.method} for something that needs no answer (HTTP status {response.status})"
     return f"it answered {post.method} with {response.content_type}, which is no MCP: check the URL"

@@ -4,11 +4,10 @@ import asyncio
 from math import inf
 from typing import Final
 
-from aiohttp import ClientResponse
-
 from mooring.core.limits import Limits
 from mooring.errors import ServerError
 from mooring.wire.http.body import release
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM, Events
 from mooring.wire.http.renewal import Renewal
 from mooring.wire.http.session import HttpSession
@@ -75,7 +74,7 @@ class NoticeStream:
         await self._read(response, events)
         return True
 
-    async def _read(self, response: ClientResponse, events: Events) -> None:
+    async def _read(self, response: HttpAnswer, events: Events) -> None:
         body = self._web.open_body(response, inf)
         try:
             while piece := await body.read():

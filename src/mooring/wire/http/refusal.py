@@ -7,12 +7,12 @@ from os import strerror
 from time import time
 from typing import Any
 
-from aiohttp import ClientResponse
 from msgspec import DecodeError
 
 from mooring.core.raw import read
 from mooring.errors import HttpError, NeedsLogin, ServerError
 from mooring.wire.http.challenge import Challenge, parse_challenge
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.post import JSON
 
 _UNDONE = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 428, 429, 431})
@@ -22,7 +22,7 @@ _REASONS = ("error_description", "message", "error", "detail")
 _SHOWN = 200
 
 
-def make_refusal(server: str, response: ClientResponse, words: bytes) -> ServerError:
+def make_refusal(server: str, response: HttpAnswer, words: bytes) -> ServerError:
     """The error that a status which isn't an answer stands for; `words` is how the body begins."""
     status = response.status
     challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
@@ -78,7 +78,7 @@ def _parse_retry_after(value: str) -> float | None:
         return None
 
 
-def _summarize(response: ClientResponse, words: bytes) -> str:
+def _summarize(response: HttpAnswer, words: bytes) -> str:
     """What a refusal says, in one line. HTML is never quoted."""
     text = ""
     if response.content_type == JSON:

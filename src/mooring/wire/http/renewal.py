@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Callable
 from math import inf
 
-from aiohttp import ClientResponse
-
 from mooring.core.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, ServerError
 from mooring.wire.http.body import release
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM, Events
 from mooring.wire.http.post import read_revision
 from mooring.wire.http.refusal import make_refusal
@@ -78,7 +77,7 @@ class Renewal:
             response = await self._web.request("POST", self._session.headers, encode(message))
             await self._web.read_beginning(response)
 
-    async def _read_version(self, response: ClientResponse) -> str:
+    async def _read_version(self, response: HttpAnswer) -> str:
         if response.content_type != EVENT_STREAM:
             return read_revision(await self._web.read_all(response))
         events = Events(self._limits.line)

@@ -5,7 +5,6 @@ from functools import partial
 from math import inf
 from typing import Final
 
-from aiohttp import ClientResponse
 from msgspec import Struct
 from yarl import URL
 
@@ -13,6 +12,7 @@ from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.body import Body
+from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
 from mooring.wire.http.post import INITIALIZED
 from mooring.wire.http.refusal import make_refusal
@@ -36,7 +36,7 @@ class NoStream(Exception):
 class _Stream(Struct):
     """The stream, once it has named its endpoint, and what it brought in the same piece."""
 
-    response: ClientResponse
+    response: HttpAnswer
     body: Body
     events: Events
     early: list[Event]
@@ -126,7 +126,7 @@ class SseTransport:
         if self._farewell is not None:
             await asyncio.shield(self._farewell)
 
-    async def _read_endpoint(self, response: ClientResponse) -> _Stream:
+    async def _read_endpoint(self, response: HttpAnswer) -> _Stream:
         """Read a stream until it names its endpoint. Raises: NoStream, ServerError."""
         events = Events(self._limits.line)
         body = self._web.open_body(response, inf)

@@ -1,12 +1,11 @@
 """HTTP to one origin, within budgets: whatever goes wrong comes out as one of our own errors."""
 
 import re
-import socket
 import ssl
 from collections.abc import Mapping
 
 import aiohttp
-from aiohttp import AddrInfoType, BytesPayload, ClientResponse
+from aiohttp.http import HttpProcessingError
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -14,21 +13,17 @@ from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.wire.http.address import Address, check_headers
 from mooring.wire.http.body import Body, release
+from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
 from mooring.wire.http.cookies import Cookies
-from mooring.wire.http.post import JSON
 from mooring.wire.http.refusal import describe_error, first_line
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
 _HOPS = 5
-_READ = 64 * 1024
 _WORDS = 64 * 1024
 """So much of a refusal is read: enough for any reason it gives."""
 _ENCODINGS = "gzip, deflate"
 """What the standard library can decompress piece by piece."""
-_KEPT_FOR = 4.0
-"""Seconds after which an idle connection is not used again: uvicorn and Node close theirs after 5, and a call that is
-sent at that moment is lost without anybody knowing whether it ran."""
 _KEPT_AT_MOST = 60.0
 
 
@@ -49,30 +44,14 @@ class Web:
         self.url = URL(address.url)
         self.limits = limits
         self._server = server
-        self._proxy = proxy
         defaults = _make_defaults(program, headers)
         self._cookies = Cookies(defaults.get("Cookie", ""))
-        self._connector = _make_connector(address, tls)
+        self._connections = Connections(address, defaults, limits=limits, tls=tls, proxy=proxy, program=program)
         self._keep_alive = ""
-        # aiohttp repeats a session's default headers to the proxy that it asks for a tunnel, in the open, and with
-        # them the token for the server. Behind a proxy they are sent request by request, inside the tunnel.
-        self._own_defaults = None if proxy is None else defaults
-        self._proxy_headers = {"User-Agent": program}
-        self._client = aiohttp.ClientSession(
-            connector=self._connector,
-            headers=defaults if proxy is None else None,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
-            # Decompressing is up to `Body`, which stops at its budget: a bomb of 300 KB holds 300 MB.
-            auto_decompress=False,
-            max_line_size=limits.header,
-            max_field_size=limits.header,
-            max_headers=limits.headers,
-        )
 
     async def request(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, url: URL | None = None
-    ) -> ClientResponse:
+    ) -> HttpAnswer:
         """Send a request; returns the head of the answer, its body yet to come.
 
         Redirects are followed inside the origin, never out of it.
@@ -88,11 +67,11 @@ class Web:
             url = self._find_target(response, method, url)
         raise HttpError(self._server, response.status, "it redirects without end")
 
-    def open_body(self, response: ClientResponse, limit: float | None = None) -> Body:
+    def open_body(self, response: HttpAnswer, limit: float | None = None) -> Body:
         """What follows the head, decompressed; at most a line's budget unless `limit` says otherwise."""
         return Body(response, self._server, self.limits, self.limits.line if limit is None else limit)
 
-    async def read_all(self, response: ClientResponse) -> bytes:
+    async def read_all(self, response: HttpAnswer) -> bytes:
         """All that follows the head. Raises: TooLarge, ServerDied, ProtocolError."""
         try:
             length = response.content_length
@@ -110,7 +89,7 @@ class Web:
         finally:
             release(response)
 
-    async def read_beginning(self, response: ClientResponse) -> bytes:
+    async def read_beginning(self, response: HttpAnswer) -> bytes:
         """The first words of what follows the head of a refusal, whatever they are."""
         pieces: list[bytes] = []
         size = 0
@@ -126,39 +105,21 @@ class Web:
         return b"".join(pieces)
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._connections.close()
 
-    async def _request_once(
-        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
-    ) -> ClientResponse:
-        # The payload that aiohttp would make of bytes, without its search for what makes it.
-        data = None if body is None else BytesPayload(body, content_type=JSON)
+    async def _request_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
         if self._cookies:
             headers = {**headers, "Cookie": self._cookies.header(url)}
-        if self._own_defaults is not None:
-            headers = _merge(self._own_defaults, headers)
         try:
-            response = await self._client.request(
-                method,
-                url,
-                headers=headers,
-                data=data,
-                allow_redirects=False,
-                proxy=self._proxy,
-                proxy_headers=self._proxy_headers,
-            )
-        except (aiohttp.ClientError, OSError) as error:
+            response = await self._connections.send(method, url, headers, body)
+        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
             raise self._translate(method, error) from error
         if "Set-Cookie" in response.headers:
             self._cookies.take(response.headers.getall("Set-Cookie"), url)
         if (keep_alive := response.headers.get("Keep-Alive", "")) != self._keep_alive:
             self._keep_alive = keep_alive
-            self._keep_connections_for(_parse_keep_alive(keep_alive))
+            self._connections.keep_for(_parse_keep_alive(keep_alive))
         return response
-
-    def _keep_connections_for(self, seconds: float) -> None:
-        # aiohttp takes this only when a connector is made, which is before the server has said anything.
-        self._connector._keepalive_timeout = seconds
 
     def _translate(self, method: str, error: Exception) -> ServerError:
         """Our error for one of aiohttp's. The order matters: each is a special case of a later one."""
@@ -169,7 +130,7 @@ class Web:
                 return ConnectError(self._server, describe_error(error))
             case aiohttp.ClientHttpProxyError():
                 return ConnectError(self._server, _describe_proxy(error.status))
-            case aiohttp.ClientResponseError():
+            case aiohttp.ClientResponseError() | HttpProcessingError():
                 reason = f"its answer is no HTTP, or its head is over the budget: {first_line(error.message)}"
                 return ProtocolError(self._server, reason)
             case _:
@@ -178,7 +139,7 @@ class Web:
                 cause = describe_error(error)
                 return ServerDied(self._server, f"a {method}", may_have_run=may_have_run, cause=cause)
 
-    def _find_target(self, response: ClientResponse, method: str, url: URL) -> URL:
+    def _find_target(self, response: HttpAnswer, method: str, url: URL) -> URL:
         """Where a redirect leads. Raises: HttpError where it must not be followed."""
         location = response.headers.get("Location", "")
         try:
@@ -206,41 +167,12 @@ def _make_defaults(program: str, headers: Mapping[str, str]) -> CIMultiDict[str]
     return defaults
 
 
-def _make_connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConnector:
-    # Without a limit: how many requests are under way is decided above, and an answer to a server must never wait for
-    # a connection.
-    if address.socket:
-        return aiohttp.UnixConnector(address.socket, limit=0, keepalive_timeout=_KEPT_FOR)
-    # `True` is the context that aiohttp makes when it is imported, with the system's authorities. A second one costs a
-    # tenth of a second.
-    context = True if tls is None else tls
-    return aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_FOR, ssl=context, socket_factory=_make_socket)
-
-
 def _parse_keep_alive(value: str) -> float:
     """How long to keep an idle connection: a second less than the server says that it does, for the way there."""
     found = re.search(r"(?i)\btimeout=(\d{1,6})\b", value)
     if found is None:
-        return _KEPT_FOR
+        return KEPT_FOR
     return max(0.0, min(float(found[1]) - 1, _KEPT_AT_MOST))
-
-
-class _Socket(socket.socket):
-    """Reads at most 64 KiB at once: asyncio's buffer of 256 KiB is mapped, cleared and unmapped for every answer."""
-
-    def recv(self, size: int, flags: int = 0, /) -> bytes:
-        return super().recv(min(size, _READ), flags)
-
-
-def _make_socket(to: AddrInfoType) -> socket.socket:
-    family, kind, protocol, _, _ = to
-    return _Socket(family, kind, protocol)
-
-
-def _merge(defaults: CIMultiDict[str], headers: Mapping[str, str]) -> CIMultiDict[str]:
-    merged = defaults.copy()
-    merged.update(headers)
-    return merged
 
 
 def _describe_proxy(status: int) -> str:
