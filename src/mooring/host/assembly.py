@@ -149,7 +149,7 @@ class Assembly:
     async def _follow_files(self) -> None:
         """Read the configuration again whenever one of its files changes; act only if its meaning changed."""
         async for _ in watch_changes(self._list_watched_paths, self.options.sleep):
-            if await asyncio.to_thread(self.permissions.reread_pins):
+            if await self.permissions.reread_pins():
                 self.lookup.invalidate()
             admitted = await self._read()
             if not admitted.is_same_as(self._admitted):

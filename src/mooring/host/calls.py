@@ -98,7 +98,7 @@ class Calls:
         try:
             return await self._find_known_route(name, arguments, limit)
         except HeldBack:
-            if not await asyncio.to_thread(self._permissions.reread_pins):
+            if not await self._permissions.reread_pins():
                 raise
             self._lookup.invalidate()
         return await self._find_known_route(name, arguments, limit)

@@ -150,16 +150,26 @@ class HostPermissions:
         """Where the pins are: a change there may be one that another program made."""
         return pins.find_folder(self._where)
 
-    def reread_pins(self) -> bool:
+    async def reread_pins(self) -> bool:
         """Read the pins that are in use again; whether any has changed."""
-        before = self._pins
-        self._pins = {key: pins.load(self._where, key)[0] for key in before}
-        return self._pins != before
+        before = dict(self._pins)
+        found = await asyncio.to_thread(self._load_pins, tuple(before))
+        changed = False
+        for key, pin in found.items():
+            # A pin that was made while these were read is newer. Forgetting it would let a changed tool through.
+            if self._pins.get(key) is before[key] and pin != before[key]:
+                self._pins[key] = pin
+                changed = True
+        return changed
+
+    def _load_pins(self, keys: Iterable[PinKey]) -> dict[PinKey, Pin | None]:
+        return {key: pins.load(self._where, key)[0] for key in keys}
 
     def _find_pin(self, key: PinKey) -> Pin | None:
         if key not in self._pins:
             pin, problem = pins.load(self._where, key)
-            self._pins[key] = pin
+            # A thread may have pinned the tools since they were looked up.
+            self._pins.setdefault(key, pin)
             if problem is not None:
                 self._on_problem(problem)
         return self._pins[key]
