@@ -18,9 +18,8 @@ from mooring.core.tool import Hints, Tool
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins
-from mooring.permissions.host_permissions import HostPermissions
 from mooring.permissions.pins import Pin, PinKey, compare
-from mooring.settings import load as load_settings
+from mooring.permissions.tool_pins import ToolPins
 from support import Home
 
 KEY = PinKey("user", "github", "d1")
@@ -331,14 +330,14 @@ def test_pinning_can_be_turned_off_for_a_server_and_on_again(home: Home) -> None
 
 
 async def test_a_pin_that_is_made_while_pins_are_read_again_is_not_forgotten(home: Home) -> None:
-    permissions = HostPermissions(home.where, load_settings(home.where, None), None)
+    tool_pins = ToolPins(home.where, lambda problem: None)
     mine = Origin("mooring", "user", "/m.json")
     # So many that reading them again takes longer than the one pin that is made meanwhile.
     first, *others = [server(mine, name=f"server-{number}") for number in range(2000)]
     for one in (first, *others):
-        assert not permissions.find_held_tools(one, [tool()]), "nothing is pinned yet"
-    reading = asyncio.create_task(permissions.reread_pins())
+        assert not tool_pins.find_held(one, [tool()]), "nothing is pinned yet"
+    reading = asyncio.create_task(tool_pins.reread())
     await asyncio.sleep(0.01)
-    await permissions.pin_tools(first, [tool()])
+    await tool_pins.pin(first, [tool()])
     await reading
-    assert permissions.find_held_tools(first, [tool(description="Reads an issue, and your keys.")])
+    assert tool_pins.find_held(first, [tool(description="Reads an issue, and your keys.")])

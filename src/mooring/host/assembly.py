@@ -9,17 +9,17 @@ from weakref import WeakSet
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.failure import Failure
-from mooring.core.limits import Limits
+from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
-from mooring.host.calls import Calls
+from mooring.host.conversation import ConversationHost
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
-from mooring.host.requests import Requests
 from mooring.inventory.admit import Admitted, Alias, GivenServers, build_loader, keep_unreadable
 from mooring.inventory.changes import watch_changes
+from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.host_permissions import HostPermissions
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
@@ -47,6 +47,7 @@ class Assembly:
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
         self.registries: WeakSet[Registry] = WeakSet()
+        self._conversations: WeakSet[ConversationHost] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted
         self._watcher: asyncio.Task[None] | None = None
@@ -85,8 +86,9 @@ class Assembly:
         cache = Cache(where) if options.remember else None
         self.fleet = Fleet(self.shared, cache, self._on_retire)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
-        self.calls = Calls(self.lookup, self.permissions)
-        self.requests = Requests(self.lookup, self.permissions, self.calls)
+        self.own = self.converse(self.permissions.own)
+        """The program itself, outside of any conversation with a model."""
+        self.calls = self.own.calls
         self._apply(admitted)
         if options.follows_files:
             self._watcher = self._loop.create_task(self._follow_files())
@@ -97,7 +99,8 @@ class Assembly:
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait({self._watcher})
-        self.calls.close()
+        for conversation in self._conversations:
+            conversation.close()
         for registry in tuple(self.registries):
             await registry.close()
         await self.watches.close()
@@ -113,6 +116,12 @@ class Assembly:
         self._log.close()
         if self._scratch is not None:
             await asyncio.to_thread(self._scratch.cleanup)
+
+    def converse(self, permissions: ConversationPermissions, timeout: Timeout | None = None) -> ConversationHost:
+        """The host for one more conversation; `timeout` is for calls that name none."""
+        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, timeout)
+        self._conversations.add(conversation)
+        return conversation
 
     @property
     def results(self) -> str:
@@ -149,7 +158,7 @@ class Assembly:
     async def _follow_files(self) -> None:
         """Read the configuration again whenever one of its files changes; act only if its meaning changed."""
         async for _ in watch_changes(self._list_watched_paths, self.options.sleep):
-            if await self.permissions.reread_pins():
+            if await self.permissions.pins.reread():
                 self.lookup.invalidate()
             admitted = await self._read()
             if not admitted.is_same_as(self._admitted):
@@ -158,7 +167,7 @@ class Assembly:
             self._admitted = admitted
 
     def _list_watched_paths(self) -> tuple[str, ...]:
-        return (*self._admitted.looked, self.permissions.pins_folder)
+        return (*self._admitted.looked, self.permissions.pins.folder)
 
     async def _read(self) -> Admitted:
         return self.options.adapt(await asyncio.to_thread(self._load))
@@ -204,11 +213,12 @@ class Assembly:
     # --- for the other parts --------------------------------------------------------------------------------------
 
     async def _on_retire(self, server: Server) -> None:
-        self.calls.forget(server)
+        for conversation in self._conversations:
+            conversation.calls.forget(server)
         await self.watches.drop(server, f"{server.name} is no longer configured as it was.")
 
     def _find_held(self, approved: Approved, tools: tuple[Tool, ...]) -> frozenset[str]:
-        return self.permissions.find_held_tools(approved, tools).names
+        return self.permissions.pins.find_held(approved, tools).names
 
     def _report_problem(self, problem: Problem) -> None:
         """Record and announce a problem that arose while the host is open; callable from any thread."""

@@ -16,7 +16,7 @@ from mooring.core.tool import Tool
 from mooring.errors import Closed, HeldBack, TimedOut
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
-from mooring.permissions.host_permissions import HostPermissions
+from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.verdict import ProposedCall, Verdict
 from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -41,9 +41,9 @@ class _Route(Struct, frozen=True):
 
 
 class Calls:
-    """The calls of one host. None of them can skip the gate."""
+    """The calls of one conversation. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: HostPermissions) -> None:
+    def __init__(self, lookup: Lookup, permissions: ConversationPermissions) -> None:
         self._lookup = lookup
         self._permissions = permissions
         self._record = permissions.audit.add
@@ -61,6 +61,7 @@ class Calls:
         timeout: float | Timeout | None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
         on_progress: Callable[[Progress], None] | None,
         on_start: Callable[[], None] | None,
+        approved: bool = False,
     ) -> Result:
         """See `Host.call`."""
         # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.
@@ -72,7 +73,7 @@ class Calls:
         if route is not None and (route.entry is name or isinstance(name, str)):
             call = ProposedCall(route.entry.server, route.entry.tool, arguments or {}, None, route.origin)
         else:
-            route, call, limit = await self._find_route(name, arguments, limit)
+            route, call, limit = await self._find_route(name, arguments, limit, approved)
         if on_start is not None:
             on_start()
         outcome: CallOutcome = "error"
@@ -92,19 +93,19 @@ class Calls:
             self._record(call, route.verdict, outcome, perf_counter() - began)
 
     async def _find_route(
-        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """See `_find_known_route`; a tool that is held back may have been approved by another program meanwhile."""
         try:
-            return await self._find_known_route(name, arguments, limit)
+            return await self._find_known_route(name, arguments, limit, approved)
         except HeldBack:
-            if not await self._permissions.reread_pins():
+            if not await self._permissions.pins.reread():
                 raise
             self._lookup.invalidate()
-        return await self._find_known_route(name, arguments, limit)
+        return await self._find_known_route(name, arguments, limit, approved)
 
     async def _find_known_route(
-        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """Find a tool and have a call of it authorized; return what is left of the time for it too.
 
@@ -117,7 +118,9 @@ class Calls:
             entry = await self._lookup.find(str(name), began + _total_seconds(limit))
             limit = _subtract(limit, loop.time() - began)
         began = loop.time()
-        entry, server, call, verdict = await self._authorize_tool(entry, arguments, _total_seconds(limit))
+        entry, server, call, verdict = await self._authorize_tool(
+            entry, arguments, _total_seconds(limit), approved=approved
+        )
         limit = _subtract(limit, loop.time() - began)
         verify = partial(self._lookup.find_owner, entry)
         route = _Route(entry, server, verdict, call.origin, _is_repeatable(entry), verify)
@@ -134,7 +137,12 @@ class Calls:
         )
 
     async def _authorize_tool(
-        self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, seconds: float = inf
+        self,
+        entry: CatalogEntry,
+        arguments: Mapping[str, Any] | None,
+        seconds: float = inf,
+        *,
+        approved: bool = False,
     ) -> tuple[CatalogEntry, Server, ProposedCall, Verdict]:
         """Have a call of a tool authorized, and pin the tools of its server as they were when that was asked.
 
@@ -149,7 +157,7 @@ class Calls:
             began = loop.time()
             version, tools = self._lookup.catalog.version, server.tools
             call = self._propose(shown, server, arguments)
-            verdict = await self.authorize(self.list_names(call), seconds)
+            verdict = await self.authorize(self.list_names(call), seconds, approved=approved)
             if (server, shown.server) not in self._pinned:
                 await self._pin(server, shown.server, tools)
             # From here to the sending nothing waits, unless the server has to be connected first: see `verify`.
@@ -164,7 +172,7 @@ class Calls:
     async def _pin(self, server: Server, name: str, tools: tuple[Tool, ...]) -> None:
         """Pin these tools, with the first call that is allowed under a name."""
         self._pinned.add((server, name))
-        await self._permissions.pin_tools(self._lookup.find_approved(name), tools)
+        await self._permissions.pins.pin(self._lookup.find_approved(name), tools)
         if server.tools is not tools:
             # A catalog that was brought up to date meanwhile knows nothing of the pin.
             self._lookup.invalidate(server.name)
@@ -181,8 +189,22 @@ class Calls:
         others = self._lookup.other_names(call.server)
         return (call, *(replace(call, server=name) for name in others))
 
-    async def authorize(self, calls: Sequence[ProposedCall], seconds: float = inf) -> Verdict:
-        """Have a call authorized, given under each of its names, within some time. Raises: Denied, TimedOut, Closed."""
+    def judge(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
+        """What would become of a call now; nobody is asked. Raises: Stale, HeldBack."""
+        shown, server = self._lookup.find_current(entry)
+        return self._permissions.judge(self.list_names(self._propose(shown, server, arguments)))
+
+    async def authorize(
+        self, calls: Sequence[ProposedCall], seconds: float = inf, *, approved: bool = False
+    ) -> Verdict:
+        """Have a call authorized, given under each of its names, within some time.
+
+        One that the program says was `approved` is asked about no more, but a deny holds.
+
+        Raises: Denied, TimedOut, Closed.
+        """
+        if approved:
+            return self._permissions.accept(calls)
         call, *others = calls
         # What needs no question needs no task either.
         if not others and (verdict := self._permissions.allow_unasked(call)) is not None:
@@ -200,15 +222,23 @@ class Calls:
         raise TimedOut(call.server or "Mooring", f"{call.tool}, for nobody said whether it may be called,", seconds)
 
     async def call_own_tool(
-        self, tool: str, arguments: Mapping[str, Any], work: MakeCall, also: Iterable[str] = ()
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        work: MakeCall,
+        also: Iterable[str] = (),
+        approved: bool = False,
     ) -> Result:
         """See `Host.own`."""
         call = ProposedCall(None, tool, arguments, origin="mooring")
         # A rule about one name of the tool, as other programs write it, holds for all of them.
-        verdict = await self._permissions.authorize(call, [replace(call, tool=name) for name in also])
+        calls = [call, *(replace(call, tool=name) for name in also)]
+        verdict = await self.authorize(calls, approved=approved)
         return await self._permissions.audit.record_work(call, verdict, work())
 
-    async def authorize_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> MakeCall:
+    async def authorize_polling(
+        self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, approved: bool = False
+    ) -> MakeCall:
         """Authorize repeated calls of a tool, and return the function that makes one.
 
         A yes of the person covers all of them, so that nobody is asked every few seconds; but each call is held to the
@@ -217,8 +247,9 @@ class Calls:
         Raises: Denied, Stale.
         """
         polling = {"server": entry.server, "toolName": entry.tool, "arguments": arguments or {}}
-        await self.authorize([ProposedCall(None, "SubscribePolling", polling, origin="mooring")])
-        entry, _, call, verdict = await self._authorize_tool(entry, arguments)
+        polls = ProposedCall(None, "SubscribePolling", polling, origin="mooring")
+        await self.authorize([polls], approved=approved)
+        entry, _, call, verdict = await self._authorize_tool(entry, arguments, approved=approved)
 
         async def make_call() -> Result:
             found = await self._lookup.find((entry.server, entry.tool), inf)

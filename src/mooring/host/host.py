@@ -11,22 +11,22 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
+from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Pair
-from mooring.errors import ConfigError, MooringError, ServerError
+from mooring.errors import MooringError, ServerError
 from mooring.host.assembly import Assembly
-from mooring.host.options import HostOptions
-from mooring.host.requests import POLL, SUBSCRIBE
+from mooring.host.options import HostOptions, Policy, find_mode
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
+from mooring.permissions.verdict import Rule
 from mooring.servers.fleet import needs_listing
 from mooring.servers.items import Item
 from mooring.servers.server import Server
-from mooring.servers.watch import DEFAULT_INTERVAL, Watch, check_interval
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
     from mooring.tools.registry import EventListener, Registry
@@ -162,10 +162,7 @@ class Host:
         If it is unknown, its server is asked for its tools first, unless it listed them less than `trusted` seconds
         ago.
         """
-        until = asyncio.get_running_loop().time() + within
-        entry = await self._parts.lookup.find(name, until, trusted)
-        self._parts.lookup.find_owner(entry)
-        return entry
+        return await self._parts.own.find(name, within, trusted=trusted)
 
     def server(self, name: str) -> Server:
         """The server of that name, ignoring case.
@@ -190,15 +187,15 @@ class Host:
 
         Raises: for one, as `server`; Denied; ServerError.
         """
-        return await self._parts.requests.list_items(server, "resources", Session.list_resources)
+        return await self._parts.own.resources(server)
 
     async def templates(self, server: str | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._parts.requests.list_items(server, "templates", Session.list_templates)
+        return await self._parts.own.templates(server)
 
     async def prompts(self, server: str | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._parts.requests.list_items(server, "prompts", Session.list_prompts)
+        return await self._parts.own.prompts(server)
 
     async def read(
         self, server: str, uri: str, *, linked: bool = False, on_start: Callable[[], None] = _do_nothing
@@ -210,17 +207,17 @@ class Host:
 
         Raises: as `server`; Denied; ServerError.
         """
-        return await self._parts.requests.read(server, uri, linked=linked, on_start=on_start)
+        return await self._parts.own.read(server, uri, linked=linked, on_start=on_start)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
-        return await self._parts.requests.fill_prompt(server, name, arguments)
+        return await self._parts.own.prompt(server, name, arguments)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
         """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
-        return await self._parts.requests.complete(server, ref, argument, value, context)
+        return await self._parts.own.complete(server, ref, argument, value, context)
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
@@ -246,6 +243,9 @@ class Host:
     def registry(
         self,
         *,
+        ask: Ask | None = None,
+        policy: Policy | None = None,
+        rules: Iterable[Rule] = (),
         context: int = 200_000,
         takes: "Iterable[Media]" = ("image",),
         allow: Iterable[str] | None = None,
@@ -257,6 +257,9 @@ class Host:
     ) -> "Registry":
         """Everything that a model can call in one conversation, used with `async with`.
 
+        The questions of a conversation go to its own `ask`, and nobody else waits for them or has the answers. `policy`
+        and `rules` are its own too; what is left out is as in `mooring.open`.
+
         `context` is the size of the model's context in tokens, and `takes` the media that it accepts beside text.
         `allow` and `deny` are an agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded`
         of a conversation that is resumed, `tokens` how much of a result is returned at once, and `more` an agent's own
@@ -267,9 +270,10 @@ class Host:
         from mooring.host.toolset import make_registry  # lazy: a program without a model needs none of it
 
         return make_registry(
-            self,
-            self.call,
             self._parts,
+            ask=ask,
+            mode=find_mode(policy),
+            rules=rules,
             context=context,
             takes=takes,
             allow=allow,
@@ -292,19 +296,18 @@ class Host:
 
         Raises: Denied; what the work raises.
         """
-        return await self._parts.calls.call_own_tool(tool, arguments, work, also)
+        return await self._parts.own.own(tool, arguments, work, also=also)
 
     def origin(self, server: str) -> str:
         """Where a server comes from, in words; empty if there is none of that name."""
-        found = self._parts.fleet.servers.get(server)
-        return "" if found is None else found.origin
+        return self._parts.own.origin(server)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
     def held(self) -> dict[str, HeldTools]:
         """The tools that are held back, by server, because they differ from what was approved."""
         found = {
-            name: self._parts.permissions.find_held_tools(self.approved(name), server.tools)
+            name: self._parts.permissions.pins.find_held(self.approved(name), server.tools)
             for name, server in self.servers.items()
         }
         return {name: held for name, held in found.items() if held}
@@ -315,12 +318,12 @@ class Host:
 
     def approve(self, server: str, held: HeldTools) -> None:
         """Approve tools as they were shown. Raises: as `server`; FileError."""
-        self._parts.permissions.approve(self.approved(server), held)
+        self._parts.permissions.pins.approve(self.approved(server), held)
         self._parts.lookup.invalidate(self.server(server).name)
 
     def switch_pinning(self, server: str, *, off: bool) -> None:
         """Turn pinning off for a server, or on again. Raises: as `server`; FileError."""
-        self._parts.permissions.switch_pinning(self.approved(server), off=off)
+        self._parts.permissions.pins.switch(self.approved(server), off=off)
         self._parts.lookup.invalidate()
 
     # --- watching -------------------------------------------------------------------------------------------------
@@ -342,9 +345,7 @@ class Host:
 
         Raises: as `server`; Denied; ConfigError; ServerError.
         """
-        reading = await self._parts.requests.permit_watching(SUBSCRIBE, server, uri, linked)
-        on_start()
-        return await self._parts.watches.subscribe(self.server(server), uri, reading, reason)
+        return await self._parts.own.subscribe(server, uri, reason=reason, linked=linked, on_start=on_start)
 
     async def poll(
         self,
@@ -365,23 +366,20 @@ class Host:
 
         Raises: ConfigError; as `call`.
         """
-        if (uri is None) == (tool is None):
-            raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
-        check_interval(interval)
-        watches = self._parts.watches
-        if uri is not None:
-            reading = await self._parts.requests.permit_watching(POLL, server, uri, linked)
-            on_start()
-            return await watches.poll(self.server(server), uri, "resource", reading.read, interval, reason)
-        assert tool is not None  # one of the two is given
-        entry = await self.find((self.find_name(server), tool))
-        call = await self._parts.calls.authorize_polling(entry, arguments)
-        on_start()
-        return await watches.poll(self.server(server), entry.tool, "tool", call, interval, reason)
+        return await self._parts.own.poll(
+            server,
+            uri=uri,
+            tool=tool,
+            arguments=arguments,
+            interval=interval,
+            reason=reason,
+            linked=linked,
+            on_start=on_start,
+        )
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; return whether there was one."""
-        return await self._parts.watches.end(id=id, server=server, target=target)
+        return await self._parts.own.unsubscribe(id, server=server, target=target)
 
     # --- changing it ----------------------------------------------------------------------------------------------
 

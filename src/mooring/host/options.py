@@ -17,6 +17,11 @@ from mooring.process.programs import Guard
 Policy: TypeAlias = Mode | Literal["allow"]
 
 
+def find_mode(policy: Policy | None) -> Mode | None:
+    """The mode that a policy stands for."""
+    return "bypass" if policy == "allow" else policy
+
+
 def _keep(admitted: Admitted) -> Admitted:
     return admitted
 
@@ -50,7 +55,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     @property
     def mode(self) -> Mode | None:
         """How calls that no rule covers are decided; `None` for what the settings say."""
-        return "bypass" if self.policy == "allow" else self.policy
+        return find_mode(self.policy)
 
     @property
     def follows_files(self) -> bool:

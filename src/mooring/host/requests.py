@@ -17,7 +17,7 @@ from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import Denied, MooringError, ProtocolError, RpcError
 from mooring.host.calls import Calls
 from mooring.host.lookup import Lookup
-from mooring.permissions.host_permissions import HostPermissions
+from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.verdict import ItemState, ProposedCall, Verdict
 from mooring.servers.items import Item, list_server_items
 from mooring.servers.server import Server, describe_origin
@@ -41,7 +41,7 @@ class PermittedRequest:
     """Something that was permitted to be asked of a server, once or again and again."""
 
     def __init__(
-        self, server: Server, calls: Sequence[ProposedCall], verdict: Verdict, permissions: HostPermissions
+        self, server: Server, calls: Sequence[ProposedCall], verdict: Verdict, permissions: ConversationPermissions
     ) -> None:
         self.server = server
         self._calls = calls
@@ -76,22 +76,26 @@ class PermittedReading:
 
 
 class Requests:
-    """The requests of one host besides calls. None of them can skip the gate."""
+    """The requests of one conversation besides calls. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: HostPermissions, calls: Calls) -> None:
+    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, calls: Calls) -> None:
         self._lookup = lookup
         self._permissions = permissions
         self._calls = calls
 
-    async def read(self, name: str, uri: str, *, linked: bool, on_start: Callable[[], None]) -> Reading:
+    async def read(
+        self, name: str, uri: str, *, linked: bool, approved: bool = False, on_start: Callable[[], None]
+    ) -> Reading:
         """See `Host.read`."""
-        request = await self._permit_address(READ, name, uri, linked)
+        request = await self._permit_address(READ, name, uri, linked, approved)
         on_start()
         return await request.send(lambda session: session.read_resource(uri))
 
-    async def permit_watching(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> PermittedReading:
+    async def permit_watching(
+        self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
+    ) -> PermittedReading:
         """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
-        return PermittedReading(await self._permit_address(tools, name, uri, linked), uri)
+        return PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
 
     async def fill_prompt(self, name: str, prompt: str, arguments: Mapping[str, str] | None) -> FilledPrompt:
         """See `Host.prompt`."""
@@ -149,7 +153,9 @@ class Requests:
 
     # --- permission -----------------------------------------------------------------------------------------------
 
-    async def _permit_address(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> PermittedRequest:
+    async def _permit_address(
+        self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool
+    ) -> PermittedRequest:
         """Have the reading of an address authorized; one that its server never named is asked about.
 
         `linked` says that the server named it to whoever wants to read it, in the result of a call.
@@ -161,14 +167,14 @@ class Requests:
         unlisted = self._propose(tools, name, arguments, "unlisted")
         needs_lists = not linked and self._permissions.allow_unasked(unlisted[0]) is None
         if linked or (needs_lists and await self._is_listed(name, uri)):
-            return await self._authorize(listed)
-        return await self._authorize(unlisted)
+            return await self._authorize(listed, approved)
+        return await self._authorize(unlisted, approved)
 
     async def _permit(self, tools: Sequence[str], name: str, arguments: Mapping[str, Any]) -> PermittedRequest:
         return await self._authorize(self._propose(tools, name, arguments, "listed"))
 
-    async def _authorize(self, calls: Sequence[ProposedCall]) -> PermittedRequest:
-        verdict = await self._calls.authorize(calls)
+    async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> PermittedRequest:
+        verdict = await self._calls.authorize(calls, approved=approved)
         server = self._lookup.server(calls[0].server or "")
         return PermittedRequest(server, calls, verdict, self._permissions)
 

@@ -1,27 +1,24 @@
 """The tools of one conversation: a registry made from the host's servers, settings and results."""
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable
 
 from mooring.core.limits import UNHURRIED
-from mooring.core.result import Progress, Result
+from mooring.core.question import Ask
 from mooring.host.assembly import Assembly
-from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.permissions.verdict import Mode, Rule
 from mooring.tools.deferral import glob_for_server
 from mooring.tools.registry import EventListener, Registry, RegistryOptions
 from mooring.tools.results.outcome import Media
 from mooring.tools.results.store import ResultStore
-from mooring.tools.tool import ModelTool, ToolHost
-
-HostCall: TypeAlias = Callable[..., Coroutine[Any, Any, Result]]
-"""`Host.call`, which takes more than `ToolHost.call` does."""
+from mooring.tools.tool import ModelTool
 
 
 def make_registry(
-    host: ToolHost,
-    call: HostCall,
     parts: Assembly,
     *,
+    ask: Ask | None,
+    mode: Mode | None,
+    rules: Iterable[Rule],
     context: int,
     takes: Iterable[Media],
     allow: Iterable[str] | None,
@@ -45,9 +42,11 @@ def make_registry(
         tokens=tokens or settings["resultTokens"],
         patience=settings["backgroundAfter"] or None,
     )
-    owner: ToolHost = host if terms.patience is None else PatientHost(host, call)
+    # A call that may go on in the background is not ended by silence.
+    timeout = None if terms.patience is None else UNHURRIED
+    conversation = parts.converse(parts.permissions.begin(ask, mode, rules), timeout)
     registry = Registry(
-        owner,
+        conversation,
         parts.lookup.tools,
         ResultStore(parts.results),
         terms,
@@ -61,23 +60,3 @@ def make_registry(
 
 def _tell_nobody(_: object) -> None:
     return
-
-
-class PatientHost:
-    """A host for tools whose calls may go on in the background: silence doesn't end them."""
-
-    def __init__(self, host: ToolHost, call: HostCall) -> None:
-        self._call = call
-        self.own, self.server, self.origin, self.events = host.own, host.server, host.origin, host.events
-        self.resources, self.read = host.resources, host.read
-        self.subscribe, self.poll, self.unsubscribe = host.subscribe, host.poll, host.unsubscribe
-
-    def call(
-        self,
-        name: CatalogEntry,
-        arguments: Mapping[str, Any],
-        *,
-        on_start: Callable[[], None],
-        on_progress: Callable[[Progress], None],
-    ) -> Coroutine[Any, Any, Result]:
-        return self._call(name, arguments, timeout=UNHURRIED, on_start=on_start, on_progress=on_progress)

@@ -160,7 +160,7 @@ class Policy:
             verdict = self._apply_rules(call, prepared, ArgumentValues(call.arguments))
         if call.target is None:
             return verdict
-        return _stricter(verdict, self.decide(call.target))
+        return find_strictest([verdict, self.decide(call.target)])
 
     def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
@@ -172,14 +172,26 @@ class Policy:
         self, level: Level, rule: Rule, find_index: Callable[[Iterable[Rule]], int] = lambda _: 0
     ) -> "Policy":
         """The same policy with one more rule; `find_index` says where among those of its level, by default first."""
-        same_level = [layer for layer in self.layers if layer.level == level]
-        layer = same_level[0] if same_level else RuleLevel(level, ())
+        layer = self._first_layer(level)
         index = find_index(layer.rules)
         longer = replace(layer, rules=(*layer.rules[:index], rule, *layer.rules[index:]))
+        return self._vary(layer, longer, self.mode)
+
+    def with_terms(self, mode: Mode, session_rules: tuple[Rule, ...]) -> "Policy":
+        """The same policy in another mode, with more rules for a session, before those that it has."""
+        layer = self._first_layer("session")
+        longer = replace(layer, rules=(*session_rules, *layer.rules))
+        return self._vary(layer, longer, mode)
+
+    def _first_layer(self, level: Level) -> RuleLevel:
+        same_level = [layer for layer in self.layers if layer.level == level]
+        return same_level[0] if same_level else RuleLevel(level, ())
+
+    def _vary(self, layer: RuleLevel, instead: RuleLevel, mode: Mode) -> "Policy":
         others = [other for other in self.layers if other is not layer]
         return Policy(
-            [longer, *others],
-            self.mode,
+            [instead, *others],
+            mode,
             self.trusted,
             self.doubts,
             self.bypass_reason,
@@ -273,6 +285,11 @@ class Policy:
         return call.item == "listed" or _claims_to_only_read(call.hints)
 
 
+def find_strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first of those that let through the least."""
+    return min(verdicts, key=lambda verdict: _STRICTEST_FIRST.index(verdict.action))
+
+
 def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:
     deciding: _Deciding = []
     for level, candidates in rules:
@@ -313,10 +330,6 @@ def _claims_to_only_read(hints: Hints | None) -> bool:
         return False
     # A tool that claims both counts as destructive, and a hint that is left out is not a claim.
     return hints.read_only_hint is True and hints.destructive_hint is not True
-
-
-def _stricter(one: Verdict, other: Verdict) -> Verdict:
-    return min(one, other, key=lambda verdict: _STRICTEST_FIRST.index(verdict.action))
 
 
 def _explain(level: Level, rule: Rule) -> str:

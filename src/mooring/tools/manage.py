@@ -180,10 +180,10 @@ class ResourceTools:
         found = await self._host.resources(server)
         return json_result([_list_resource(each) for each in found if self._has_server(each.server)])
 
-    async def _read(self, arguments: Arguments, on_start: OnStart) -> Result:
+    async def _read(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         server, uri = arguments["server"], arguments["uri"]
         linked = self.links.has(self._find_server(server), uri)
-        reading = await self._host.read(server, uri, linked=linked, on_start=on_start)
+        reading = await self._host.read(server, uri, linked=linked, approved=approved, on_start=on_start)
         # Keeping a blob waits for the disk.
         parts = [await asyncio.to_thread(self._read_part, part) for part in reading.contents]
         answer = json_result({"contents": parts})
@@ -207,15 +207,17 @@ class ResourceTools:
 
     # --- watches --------------------------------------------------------------------------------------------------
 
-    async def _subscribe(self, arguments: Arguments, on_start: OnStart) -> Result:
+    async def _subscribe(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         # Follow events first: a change may be reported before the subscription is answered.
         self.on_watch()
         server, uri, reason = arguments["server"], arguments["uri"], arguments.get("reason", "")
         linked = self.links.has(self._find_server(server), uri)
-        watch = await self._host.subscribe(server, uri, reason=reason, linked=linked, on_start=on_start)
+        watch = await self._host.subscribe(
+            server, uri, reason=reason, linked=linked, approved=approved, on_start=on_start
+        )
         return self._remember(watch, "subscription")
 
-    async def _poll(self, arguments: Arguments, on_start: OnStart) -> Result:
+    async def _poll(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         request = convert(dict(arguments), PollingRequest)
         parameter = "toolName" if request.type == "tool" else "uri"
         if not arguments.get(parameter):
@@ -223,7 +225,14 @@ class ResourceTools:
         self.on_watch()
         server, uri = self._find_server(request.server), request.uri or ""
         seconds = request.interval / 1000
-        poll = partial(self._host.poll, request.server, interval=seconds, reason=request.reason, on_start=on_start)
+        poll = partial(
+            self._host.poll,
+            request.server,
+            interval=seconds,
+            reason=request.reason,
+            approved=approved,
+            on_start=on_start,
+        )
         if request.type == "tool":
             tool = self._find_raw_name(server, request.tool_name or "")
             watch = await poll(tool=tool, arguments=request.arguments)

@@ -50,7 +50,7 @@ from mooring.tools.results.outcome import BYTES_PER_TOKEN, DEFAULT_TOKENS, Media
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.tools.search.meaning import Meaning
-from mooring.tools.tool import Arguments, ModelTool, ServerTool, ToolHost
+from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
 
 PATIENCE = 120.0
 """Seconds after which a call continues in the background."""
@@ -106,7 +106,7 @@ class Registry:
         self._options = options = options or RegistryOptions()
         self._host = host
         self._store = store
-        self._tell = tell
+        self._tell = tell = _guard_listener(tell)
         self._meaning = meaning
         self._delivery = Delivery(store, options.takes, options.tokens)
         self._scope = ToolScope(options.allow, options.deny)
@@ -122,6 +122,7 @@ class Registry:
         self._resources.on_watch = self._news.start
         self._background = BackgroundCalls()
         self._running: dict[CallId, RunningCall] = {}
+        self._closed = False
         self._numbers = count(1)
         self._more = tuple(more)
         self._latest: tuple[tuple[CatalogEntry, ...], Iterable[str] | None] | None = None
@@ -137,7 +138,9 @@ class Registry:
         await self.close()
 
     async def close(self) -> None:
-        """End the calls in the background and everything that is watched."""
+        """End everything: calls in the background, calls that wait for an answer, and what is watched."""
+        self._closed = True
+        self._host.close()
         await self._background.close()
         await self._news.close()
         await self._resources.close()
@@ -240,19 +243,31 @@ class Registry:
 
     # --- calls ----------------------------------------------------------------------------------------------------
 
-    async def call(self, name: str, arguments: WrittenArguments = None, *, id: str | None = None) -> Outcome:
+    async def call(
+        self, name: str, arguments: WrittenArguments = None, *, id: str | None = None, approved: bool = False
+    ) -> Outcome:
         """Call a tool by the name a model gave it. A failure is an outcome; cancelling this cancels the call.
 
         A call that takes longer than `RegistryOptions.patience` continues in the background: the outcome says under
         which id, and an event follows when it has ended.
+
+        What `ask` raises comes out of here, and the call was not made: that is the way to interrupt a run. When it is
+        resumed with the person's yes, `approved` makes the call without asking again. It never overrides a deny, nor a
+        tool that changed since it was pinned.
+
+        Raises: ConfigError if the registry is closed; what `ask` raises.
         """
+        if self._closed:
+            raise ConfigError(f"{name} was not called: the registry is closed. Call tools inside its `async with`.")
         tool = self._find(name)
         # What is wrong with the name or the arguments is raised inside `_run`: such a call is pending and fails like
         # any other, so that a log or a screen shows it.
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
         self._report(request, CallPending())
-        running = RunningCall(lambda running: self._run(request, tool, parsed, running), self._options.patience)
+        running = RunningCall(
+            lambda running: self._run(request, tool, parsed, running, approved), self._options.patience
+        )
         self._running[request.id] = running
         try:
             outcome = await running.wait()
@@ -280,7 +295,12 @@ class Registry:
         self._tell(CallChanged(request, state))
 
     async def _run(
-        self, request: Invocation, tool: ModelTool | None, parsed: Arguments | BadArguments, running: RunningCall
+        self,
+        request: Invocation,
+        tool: ModelTool | None,
+        parsed: Arguments | BadArguments,
+        running: RunningCall,
+        approved: bool,
     ) -> Outcome:
         blank = _blank_outcome(request, tool)
         try:
@@ -288,7 +308,7 @@ class Registry:
                 raise self._unknown(request.name)
             if isinstance(parsed, BadArguments):
                 raise parsed
-            outcome = await self._call_tool(request, tool, running, blank)
+            outcome = await self._call_tool(request, tool, running, blank, approved)
         except MooringError as error:
             outcome = await self._delivery.deliver_failure(error, blank)
         except BaseException as error:
@@ -300,11 +320,16 @@ class Registry:
         self._report(request, CallFailed(outcome) if outcome.is_error else CallDone(outcome))
         return outcome
 
-    async def _call_tool(self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome) -> Outcome:
+    async def _call_tool(
+        self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome, approved: bool
+    ) -> Outcome:
         self._refuse_hidden(tool)
         arguments, notes = self._fit_arguments(tool, request.arguments)
         progress = ProgressReporter(lambda state: self._report(request, state), running)
-        result = await tool.call(arguments, progress.start, progress.progress)
+        if isinstance(tool, ServerTool | BuiltinTool):
+            result = await tool.call(arguments, progress.start, progress.progress, approved=approved)
+        else:
+            result = await self._call_agent_tool(tool, arguments, progress, approved)
         if tool.server is not None:
             self._resources.links.note(tool.server, result)
         delivery = self._delivery
@@ -312,6 +337,23 @@ class Registry:
             # A portion of a long result fits already: cutting it again would lose what was asked for.
             delivery = replace(delivery, tokens=MAX_PORTION)
         return await delivery.deliver(result, replace(blank, notes=notes))
+
+    async def _call_agent_tool(
+        self, tool: ModelTool, arguments: Arguments, progress: ProgressReporter, approved: bool
+    ) -> Result:
+        """Call one of an agent's own tools: held to the rules and put on record like any other."""
+
+        async def work() -> Result:
+            try:
+                return await tool.call(arguments, progress.start, progress.progress)
+            except MooringError:
+                raise
+            except Exception as error:  # noqa: BLE001 - no failure of the agent's own code may end a conversation
+                # The program's own tool: whatever it raises is told to the model, as a server's failure would be.
+                words = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
+                return Result((Text(words),), is_error=True)
+
+        return await self._host.own(tool.name, arguments, work, approved=approved)
 
     def _refuse_hidden(self, tool: ModelTool) -> None:
         """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.
@@ -387,6 +429,19 @@ class Registry:
         if tool is None:
             return Invocation(key, ToolName(name), arguments)
         return Invocation(key, tool.name, arguments, tool.server, tool.definition.name)
+
+
+def _guard_listener(tell: EventListener) -> EventListener:
+    """The same listener; what it raises goes to the loop's handler, because the call has to end all the same."""
+
+    def tell_safely(event: ConversationEvent) -> None:
+        try:
+            tell(event)
+        except Exception as error:  # noqa: BLE001 - the program's own code
+            context = {"message": f"tell failed for {type(event).__name__}", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+
+    return tell_safely
 
 
 def _blank_outcome(request: Invocation, tool: ModelTool | None) -> Outcome:

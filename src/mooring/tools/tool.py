@@ -76,13 +76,23 @@ class ToolHost(Protocol):
     """What tools need from the host. Every call is checked and logged there."""
 
     async def call(
-        self, name: CatalogEntry, arguments: Arguments, *, on_start: OnStart, on_progress: OnProgress
-    ) -> Result: ...
+        self, name: CatalogEntry, arguments: Arguments, *, approved: bool, on_start: OnStart, on_progress: OnProgress
+    ) -> Result:
+        """Call a server's tool. With `approved` nobody is asked, here and below: whoever calls had it approved.
+
+        Raises: Denied; as `Host.call`.
+        """
 
     async def own(
-        self, tool: str, arguments: Arguments, work: Callable[[], Awaitable[Result]], *, also: Sequence[str] = ()
+        self,
+        tool: str,
+        arguments: Arguments,
+        work: Callable[[], Awaitable[Result]],
+        *,
+        also: Sequence[str] = (),
+        approved: bool,
     ) -> Result:
-        """Run one of Mooring's own tools, if the rules permit it under each of its names.
+        """Run a tool that belongs to no server, if the rules permit it under each of its names.
 
         Raises: Denied; whatever the work raises.
         """
@@ -96,11 +106,11 @@ class ToolHost(Protocol):
 
     async def resources(self, server: str | None = None) -> Sequence[ServerResource]: ...
 
-    async def read(self, server: str, uri: str, *, linked: bool, on_start: OnStart) -> Reading:
+    async def read(self, server: str, uri: str, *, linked: bool, approved: bool, on_start: OnStart) -> Reading:
         """Read a resource; `linked` if a result of the conversation named its address. Raises: Denied."""
 
     async def subscribe(
-        self, server: str, uri: str, *, reason: str = "", linked: bool, on_start: OnStart
+        self, server: str, uri: str, *, reason: str = "", linked: bool, approved: bool, on_start: OnStart
     ) -> WatchHandle: ...
 
     async def poll(
@@ -113,10 +123,14 @@ class ToolHost(Protocol):
         interval: float = 5.0,
         reason: str = "",
         linked: bool = False,
+        approved: bool,
         on_start: OnStart,
     ) -> WatchHandle: ...
 
     async def unsubscribe(self, id: str) -> bool: ...
+
+    def close(self) -> None:
+        """Fail whatever waits for a person's answer."""
 
 
 class ServerTool:
@@ -145,8 +159,12 @@ class ServerTool:
     def origin(self) -> str:
         return self._host.origin(self.entry.server)
 
-    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
-        return await self._host.call(self.entry, arguments, on_start=on_start, on_progress=on_progress)
+    async def call(
+        self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress, *, approved: bool = False
+    ) -> Result:
+        return await self._host.call(
+            self.entry, arguments, approved=approved, on_start=on_start, on_progress=on_progress
+        )
 
 
 class BuiltinTool:
@@ -178,19 +196,24 @@ class BuiltinTool:
         self._host = host
         self._work = work
 
-    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+    async def call(
+        self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress, *, approved: bool = False
+    ) -> Result:
         async def work() -> Result:
             on_start()
             return await self._work(arguments)
 
-        return await self._host.own(self.definition.name, arguments, work, also=self.aliases)
+        return await self._host.own(self.definition.name, arguments, work, also=self.aliases, approved=approved)
 
 
 class ReachingTool(BuiltinTool):
-    """One of Mooring's own tools that asks something of a server; its work also takes what to call once it may begin.
+    """One of Mooring's own tools that asks something of a server; its work also takes what to call once it may begin,
+    and whether it was approved.
 
     The host judges and records what is asked of the server. Judged here too, one call would be asked about twice.
     """
 
-    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
-        return await self._work(arguments, on_start)
+    async def call(
+        self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress, *, approved: bool = False
+    ) -> Result:
+        return await self._work(arguments, on_start, approved)

@@ -1,0 +1,166 @@
+"""What one conversation asks of a host's servers. Its questions are its own; the servers are everybody's."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from math import inf
+from typing import Any
+
+from mooring.core.event import Event
+from mooring.core.limits import Timeout
+from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
+from mooring.core.tool import Pair
+from mooring.errors import ConfigError
+from mooring.host.calls import Calls
+from mooring.host.feed import Feed
+from mooring.host.lookup import Lookup
+from mooring.host.requests import POLL, SUBSCRIBE, Requests
+from mooring.permissions.conversation import ConversationPermissions
+from mooring.permissions.verdict import Verdict
+from mooring.servers.items import Item
+from mooring.servers.server import Server
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.wire.session.session import Session
+
+
+def _do_nothing() -> None:
+    return
+
+
+class ConversationHost:
+    """The host as one conversation sees it. `Host` explains what each method does."""
+
+    def __init__(
+        self,
+        lookup: Lookup,
+        watches: Watches,
+        feed: Feed,
+        permissions: ConversationPermissions,
+        timeout: Timeout | None = None,
+    ) -> None:
+        """`timeout` is for calls that name none."""
+        self.calls = Calls(lookup, permissions)
+        self._requests = Requests(lookup, permissions, self.calls)
+        self._lookup = lookup
+        self._watches = watches
+        self._timeout = timeout
+        self.events: Callable[[], AsyncIterator[Event]] = feed.listen
+        self.server: Callable[[str], Server] = lookup.server
+
+    def close(self) -> None:
+        """Fail the calls that wait for a person's answer."""
+        self.calls.close()
+
+    def origin(self, server: str) -> str:
+        found = self._lookup.servers.get(server)
+        return "" if found is None else found.origin
+
+    # --- tools ----------------------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        name: CatalogEntry,
+        arguments: Mapping[str, Any],
+        *,
+        approved: bool = False,
+        on_start: Callable[[], None],
+        on_progress: Callable[[Progress], None],
+    ) -> Result:
+        return await self.calls.call(name, arguments, self._timeout, on_progress, on_start, approved)
+
+    def may(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Verdict:
+        """What would become of a call, without making it; nobody is asked. Raises: Stale, HeldBack."""
+        return self.calls.judge(entry, arguments)
+
+    async def own(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Awaitable[Result]],
+        *,
+        also: Iterable[str] = (),
+        approved: bool = False,
+    ) -> Result:
+        return await self.calls.call_own_tool(tool, arguments, work, also, approved)
+
+    async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
+        until = asyncio.get_running_loop().time() + within
+        entry = await self._lookup.find(name, until, trusted)
+        self._lookup.find_owner(entry)
+        return entry
+
+    # --- what else servers have -----------------------------------------------------------------------------------
+
+    async def resources(self, server: str | None = None) -> list[Item]:
+        return await self._requests.list_items(server, "resources", Session.list_resources)
+
+    async def templates(self, server: str | None = None) -> list[Item]:
+        return await self._requests.list_items(server, "templates", Session.list_templates)
+
+    async def prompts(self, server: str | None = None) -> list[Item]:
+        return await self._requests.list_items(server, "prompts", Session.list_prompts)
+
+    async def read(
+        self,
+        server: str,
+        uri: str,
+        *,
+        linked: bool = False,
+        approved: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Reading:
+        return await self._requests.read(server, uri, linked=linked, approved=approved, on_start=on_start)
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
+        return await self._requests.fill_prompt(server, name, arguments)
+
+    async def complete(
+        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+    ) -> Completion:
+        return await self._requests.complete(server, ref, argument, value, context)
+
+    # --- watching -------------------------------------------------------------------------------------------------
+
+    async def subscribe(
+        self,
+        server: str,
+        uri: str,
+        *,
+        reason: str = "",
+        linked: bool = False,
+        approved: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Watch:
+        reading = await self._requests.permit_watching(SUBSCRIBE, server, uri, linked, approved)
+        on_start()
+        return await self._watches.subscribe(self.server(server), uri, reading, reason)
+
+    async def poll(
+        self,
+        server: str,
+        *,
+        uri: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        interval: float = DEFAULT_INTERVAL,
+        reason: str = "",
+        linked: bool = False,
+        approved: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Watch:
+        if (uri is None) == (tool is None):
+            raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
+        check_interval(interval)
+        watches = self._watches
+        if uri is not None:
+            reading = await self._requests.permit_watching(POLL, server, uri, linked, approved)
+            on_start()
+            return await watches.poll(self.server(server), uri, "resource", reading.read, interval, reason)
+        assert tool is not None  # one of the two is given
+        entry = await self.find((self._lookup.find_name(server), tool))
+        call = await self.calls.authorize_polling(entry, arguments, approved)
+        on_start()
+        return await watches.poll(self.server(server), entry.tool, "tool", call, interval, reason)
+
+    async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
+        return await self._watches.end(id=id, server=server, target=target)

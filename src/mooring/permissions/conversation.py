@@ -1,0 +1,72 @@
+"""The permissions of one conversation: what it may call, what it waits for, and the answers it was given."""
+
+from collections.abc import Iterable, Sequence
+
+from mooring.permissions.audit import AuditLog
+from mooring.permissions.gate import Gate
+from mooring.permissions.policy import find_strictest
+from mooring.permissions.tool_pins import ToolPins
+from mooring.permissions.verdict import ProposedCall, Verdict
+
+APPROVED = Verdict("allow", "the program says that it was approved", "session")
+
+
+class ConversationPermissions:
+    """Allows or refuses the calls of one conversation. The log and the pins are those of its host."""
+
+    def __init__(self, gate: Gate, audit: AuditLog, pins: ToolPins) -> None:
+        self.gate = gate
+        self.audit = audit
+        self.pins = pins
+
+    def allow_unasked(self, call: ProposedCall) -> Verdict | None:
+        """The verdict that allows a call without a question; `None` if it is denied or has to be asked about."""
+        verdict = self.gate.policy.decide(call)
+        return verdict if verdict.action == "allow" else None
+
+    def is_always_allowed(self, call: ProposedCall) -> bool:
+        """Whether the tool is allowed whatever its arguments, until the rules change."""
+        return self.gate.policy.ignores_arguments(call) and self.allow_unasked(call) is not None
+
+    async def authorize(self, call: ProposedCall, others: Iterable[ProposedCall] = ()) -> Verdict:
+        """Allow a call, asking if somebody has to be asked; `others` are the same call under other names.
+
+        A deny under any name holds, and so does a rule that asks, unless the person was asked already: two questions
+        about the same call would be one too many. An allow holds for the name that was used alone.
+
+        Raises:
+            Denied: it may not be made.
+        """
+        verdict = self.allow_unasked(call) or await self.gate.authorize(call)
+        for other in others:
+            asked_already = verdict.level == "session"
+            if not asked_already and self.gate.policy.decide(other).rule is not None:
+                await self.authorize(other)
+            else:
+                self.recheck(other)
+        return verdict
+
+    def judge(self, calls: Sequence[ProposedCall]) -> Verdict:
+        """What would become of a call, given under each of its names, if it were made now: the strictest verdict."""
+        first, *others = [self.gate.policy.decide(call) for call in calls]
+        # An allow holds for the name that was used alone, so other names matter only where a rule speaks of them.
+        relevant = [verdict for verdict in others if verdict.action == "deny" or verdict.rule is not None]
+        return find_strictest([first, *relevant])
+
+    def accept(self, calls: Sequence[ProposedCall]) -> Verdict:
+        """Allow a call that the program had approved elsewhere, unless it is denied.
+
+        Raises:
+            Denied: a rule or the mode forbids it, whoever approved it.
+        """
+        self.recheck(*calls)
+        return self.allow_unasked(calls[0]) or APPROVED
+
+    def recheck(self, *calls: ProposedCall) -> None:
+        """Check a call that was allowed before, under each of its names, against what is denied by now.
+
+        Raises:
+            Denied: it may no longer be made.
+        """
+        for call in calls:
+            self.gate.recheck(call)

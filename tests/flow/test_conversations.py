@@ -1,0 +1,224 @@
+"""Many conversations with one host: each has its own questions, answers and rules, and none waits for another."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+from test_gatekeeping import Person, log, opened, settings
+from test_host import Actor
+
+import mooring
+from mooring.core.call import CallChanged, ToolName
+from mooring.core.content import Text
+from mooring.core.question import Allow, Answer, No, Permission, Question
+from mooring.core.result import Result
+from mooring.core.tool import Tool
+from mooring.permissions.verdict import Rule
+from support import Home
+
+USERS = 50
+
+
+@pytest.fixture
+def actor(home: Home, tmp_path: Path) -> Actor:
+    actor = Actor(tmp_path / "actor.json")
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"actor": actor.entry}})
+    return actor
+
+
+class SlowPerson:
+    """Thinks for a while before each answer, which is the person's own."""
+
+    def __init__(self, number: int, seconds: float) -> None:
+        self.asked = 0
+        self._answer: Answer = Allow("once") if number % 2 else No(f"user {number} does not want that")
+        self._seconds = seconds
+
+    async def __call__(self, question: Question) -> Answer:
+        assert isinstance(question, Permission)
+        self.asked += 1
+        await asyncio.sleep(self._seconds)
+        return self._answer
+
+
+async def test_fifty_users_get_their_own_answers_and_none_waits_for_another(home: Home, actor: Actor) -> None:
+    people = [SlowPerson(number, 0.5) for number in range(USERS)]
+    async with opened(home) as host:
+        await host.ready()
+
+        async def serve(person: SlowPerson) -> mooring.Outcome:
+            async with host.registry(ask=person) as tools:
+                return await tools.call("mcp__actor__count")
+
+        began = asyncio.get_running_loop().time()
+        outcomes = await asyncio.gather(*map(serve, people))
+        took = asyncio.get_running_loop().time() - began
+    assert [person.asked for person in people] == [1] * USERS
+    for number, outcome in enumerate(outcomes):
+        assert outcome.is_error == (number % 2 == 0)
+        assert (f"user {number} does not" in outcome.text) == outcome.is_error
+    assert len(actor.done("counts")) == USERS // 2
+    assert took < USERS * 0.5 / 5, "one after another they would take 25 s"
+
+
+async def test_a_yes_for_the_session_of_one_conversation_lets_no_other_through(home: Home, actor: Actor) -> None:
+    one, other = Person(Allow("session")), Person(No("not me"))
+    async with opened(home, ask=Person(No("not the program either"))) as host:
+        await host.ready()
+        async with host.registry(ask=one) as mine, host.registry(ask=other) as theirs:
+            for _ in range(3):
+                assert not (await mine.call("mcp__actor__count")).is_error
+            assert (await theirs.call("mcp__actor__count")).is_error
+            with pytest.raises(mooring.Denied, match="not the program either"):
+                await host.call("actor.count")
+        assert len(one.asked) == 1
+        async with host.registry(ask=other) as later:
+            assert (await later.call("mcp__actor__count")).is_error, "a new conversation begins without answers"
+    assert len(actor.done("counts")) == 3
+
+
+async def test_a_question_that_nobody_answers_holds_up_its_own_conversation_alone(home: Home, actor: Actor) -> None:
+    async def never(question: Question) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with opened(home) as host:
+        await host.ready()
+        async with host.registry(ask=never) as stuck, host.registry(ask=Person(Allow("once"))) as free:
+            waiting = asyncio.create_task(stuck.call("mcp__actor__count"))
+            async with asyncio.timeout(10):
+                assert not (await free.call("mcp__actor__count")).is_error
+            assert not waiting.done()
+            await stuck.close()
+            async with asyncio.timeout(10):
+                assert (await waiting).is_error
+            assert not (await free.call("mcp__actor__count")).is_error
+    assert len(actor.done("counts")) == 2
+
+
+async def test_a_conversation_has_its_own_rules_and_policy_but_a_deny_holds_in_all_of_them(
+    home: Home, actor: Actor
+) -> None:
+    settings(home, {"tool": "actor.whoami", "action": "deny"})
+    async with opened(home) as host:
+        await host.ready()
+        rules = [Rule("actor.count", "allow")]
+        async with host.registry(policy="allow") as loose, host.registry(rules=rules) as some, host.registry() as none:
+            assert not (await loose.call("mcp__actor__count")).is_error
+            assert not (await some.call("mcp__actor__count")).is_error
+            assert (await none.call("mcp__actor__count")).is_error
+            assert (await some.call("mcp__actor__fragile")).is_error
+            for tools in (loose, some, none):
+                assert "deny actor.whoami" in (await tools.call("mcp__actor__whoami")).text
+            # A deny that comes later holds for conversations that have begun, and their own terms stay.
+            settings(home, {"tool": "actor.count", "action": "deny"})
+            await host.reload()
+            assert (await loose.call("mcp__actor__count")).is_error
+            assert (await some.call("mcp__actor__count")).is_error
+            assert not (await loose.call("mcp__actor__whoami")).is_error
+
+
+class Interrupted(Exception):
+    """What a framework raises to end a run."""
+
+
+async def interrupt(question: Question) -> Answer:
+    raise Interrupted
+
+
+async def test_a_run_that_ask_interrupts_is_resumed_with_the_answer(home: Home, actor: Actor) -> None:
+    settings(home, {"tool": "actor.whoami", "action": "deny"})
+    async with opened(home) as host:
+        await host.ready()
+        async with host.registry(ask=interrupt) as tools:
+            with pytest.raises(Interrupted):
+                await tools.call("mcp__actor__count")
+            assert actor.done("counts") == []
+            assert not (await tools.call("mcp__actor__count", approved=True)).is_error
+            with pytest.raises(Interrupted):
+                await tools.call("mcp__actor__count")
+            assert "deny actor.whoami" in (await tools.call("mcp__actor__whoami", approved=True)).text
+    assert len(actor.done("counts")) == 1
+    assert [line["outcome"] for line in log(home) if line["tool"] == "count"] == ["ok"]
+
+
+async def test_an_approval_from_elsewhere_reads_an_unlisted_resource_but_never_a_denied_one(
+    home: Home, actor: Actor
+) -> None:
+    where = {"server": "actor", "uri": "actor://elsewhere"}
+    async with opened(home) as host:
+        await host.ready()
+        async with host.registry(ask=interrupt) as tools:
+            with pytest.raises(Interrupted):
+                await tools.call("ReadMcpResource", where)
+            await tools.call("ReadMcpResource", where, approved=True)
+            assert actor.done("reads") == ["actor://elsewhere"]
+            settings(home, {"tool": "actor.*", "action": "deny"})
+            await host.reload()
+            assert (await tools.call("ReadMcpResource", where, approved=True)).is_error
+    assert actor.done("reads") == ["actor://elsewhere"]
+
+
+class AgentTool:
+    """A tool of the program's own."""
+
+    server = None
+    origin = "the program"
+    name = ToolName("remember")
+    definition = Tool(name="remember", input_schema=Raw(b'{"type":"object"}'), description="Remembers.")
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.calls = 0
+        self._error = error
+
+    async def call(self, arguments: Mapping[str, Any], on_start: Any, on_progress: Any) -> Result:
+        on_start()
+        self.calls += 1
+        if self._error is not None:
+            raise self._error
+        return Result((Text("remembered"),))
+
+
+async def test_a_tool_of_the_program_passes_the_gate_and_the_log_and_its_failure_is_an_outcome(
+    home: Home, actor: Actor
+) -> None:
+    good, bad = AgentTool(), AgentTool(ValueError("no room"))
+    async with opened(home) as host:
+        async with host.registry(more=[good]) as tools:
+            assert (await tools.call("remember")).text == "remembered"
+        async with host.registry(more=[good], rules=[Rule("remember", "deny")]) as tools:
+            assert "deny remember" in (await tools.call("remember")).text
+        async with host.registry(more=[bad]) as tools:
+            outcome = await tools.call("remember")
+        assert (outcome.is_error, outcome.text) == (True, "Error: remember failed: ValueError: no room")
+    assert (good.calls, bad.calls) == (1, 1)
+    assert [line["outcome"] for line in log(home)] == ["ok", "denied", "is_error"]
+
+
+async def test_a_closed_registry_calls_nothing_and_says_so(home: Home, actor: Actor) -> None:
+    async with opened(home, policy="allow") as host:
+        await host.ready()
+        async with host.registry() as tools:
+            pass
+        with pytest.raises(mooring.ConfigError, match="the registry is closed"):
+            await tools.call("mcp__actor__count")
+    assert actor.done("counts") == []
+
+
+async def test_a_listener_that_raises_costs_no_call(home: Home, actor: Actor) -> None:
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+
+    def tell(event: object) -> None:
+        assert isinstance(event, CallChanged)
+        raise RuntimeError("the screen is gone")
+
+    async with opened(home, policy="allow") as host:
+        await host.ready()
+        async with host.registry(tell=tell) as tools:
+            assert not (await tools.call("mcp__actor__count")).is_error
+    assert len(actor.done("counts")) == 1
+    assert {str(context["exception"]) for context in complaints} == {"the screen is gone"}
