@@ -1,6 +1,7 @@
 """Many conversations with one host: each has its own questions, answers and rules, and none waits for another."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -222,3 +223,32 @@ async def test_a_listener_that_raises_costs_no_call(home: Home, actor: Actor) ->
             assert not (await tools.call("mcp__actor__count")).is_error
     assert len(actor.done("counts")) == 1
     assert {str(context["exception"]) for context in complaints} == {"the screen is gone"}
+
+
+async def test_a_conversation_over_five_hundred_tools_is_begun_in_a_millisecond(home: Home, tmp_path: Path) -> None:
+    many = Actor(tmp_path / "many.json", tools=[f"tool_{number}" for number in range(500)])
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"many": many.entry}})
+    async with opened(home) as host:
+        await host.ready()
+        assert len(host.tools) >= 500
+        host.registry(rules=[Rule("many.whoami", "allow")])  # the first has more to do, for all of them
+        took: list[float] = []
+        for number in range(20):
+            began = time.thread_time()
+            host.registry(ask=SlowPerson(number, 0), rules=[Rule("many.whoami", "allow")])
+            took.append(time.thread_time() - began)
+    assert min(took) < 0.001
+
+
+async def test_what_one_conversation_found_is_not_shown_to_another(home: Home, tmp_path: Path) -> None:
+    words = "reads the weather of tomorrow " * 40
+    names = [f"weather_{number}" for number in range(100)]
+    many = Actor(tmp_path / "many.json", tools=names, describe=dict.fromkeys(names, words))
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"many": many.entry}})
+    async with opened(home, policy="allow") as host:
+        await host.ready()
+        async with host.registry(context=50_000) as one, host.registry(context=50_000) as other:
+            assert not (await one.call("ToolSearch", {"query": "weather"})).is_error
+            assert one.loaded
+            assert other.loaded == ()
+            assert len(one.definitions) == len(other.definitions) + len(one.loaded)

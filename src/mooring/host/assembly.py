@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -32,6 +33,7 @@ from mooring.settings import Settings
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from mooring.tools.deferral import Selections
     from mooring.tools.registry import Registry
     from mooring.tools.search.meaning import Meaning
 
@@ -133,6 +135,13 @@ class Assembly:
 
             self._scratch = TemporaryDirectory(prefix="mooring-", ignore_cleanup_errors=True)
         return self._scratch.name
+
+    @cached_property
+    def selections(self) -> "Selections":
+        """What conversations on equal terms share of the tools."""
+        from mooring.tools.deferral import Selections  # lazy: a program without a model needs none
+
+        return Selections(self.load_meaning)
 
     def load_meaning(self) -> "Meaning | None":
         """What searches by meaning need, if they are wanted and the extra is installed."""

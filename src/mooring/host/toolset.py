@@ -52,7 +52,7 @@ def make_registry(
         terms,
         more=more,
         tell=tell or _tell_nobody,
-        meaning=parts.load_meaning(),
+        selections=parts.selections,
     )
     parts.registries.add(registry)
     return registry

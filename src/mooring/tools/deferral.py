@@ -17,7 +17,8 @@ from mooring.core.glob import GlobSet, literal
 from mooring.core.result import Result
 from mooring.core.tool import Pair, Tool
 from mooring.errors import ProtocolError, UnknownTool
-from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.arguments.form import ArgumentForm
+from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings
 from mooring.tools.catalog.cost import defer
 from mooring.tools.results.outcome import json_result
 from mooring.tools.search.index import Index
@@ -33,99 +34,152 @@ MAX_LIMIT = 20
 MEANING_WAIT = 2.0
 """Seconds that the first search waits until it is known what tools mean."""
 _MAX_SERVERS_NAMED = 40
+_MAX_SELECTIONS = 16
+
+
+class Selection:
+    """The tools of some conversations, and which of them are shown from the start: the same for all on equal terms.
+
+    It never changes. For 500 tools it takes some 3 ms to make, and a search of it more: conversations share it.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[CatalogEntry],
+        scope: "ToolScope",
+        budget: int,
+        always: Iterable[str] = (),
+        meaning: Meaning | None = None,
+    ) -> None:
+        self.entries: Mapping[Pair, CatalogEntry] = {
+            (entry.server, entry.tool): entry for entry in entries if scope.allows_tool(entry)
+        }
+        definitions = {pair: entry.definition for pair, entry in self.entries.items()}
+        shown, self.deferred = defer(definitions, budget, always)
+        self.shown = tuple(self.entries[pair] for pair in shown)
+        self.by_name: Mapping[str, CatalogEntry] = {entry.name: entry for entry in self.entries.values()}
+        self.meaning = meaning
+        self.source = entries
+        self.forms: dict[str, ArgumentForm] = {}
+        """How the arguments of each tool are read, by its shown name; made with its first call."""
+
+    @cached_property
+    def servers(self) -> frozenset[str]:
+        """Whose they are."""
+        return frozenset(server for server, _ in self.entries)
+
+    @cached_property
+    def index(self) -> Index:
+        return Index({pair: entry.definition for pair, entry in self.entries.items()}, self.meaning)
+
+    @cached_property
+    def alike(self) -> Mapping[str, tuple[CatalogEntry, ...]]:
+        """The tools that a misspelled name may mean, by the name folded."""
+        groups: dict[str, dict[str, CatalogEntry]] = {}
+        for entry in self.entries.values():
+            for folded in fold_spellings(entry.name, entry.server, entry.tool):
+                groups.setdefault(folded, {})[entry.name] = entry
+        return {folded: tuple(found.values()) for folded, found in groups.items()}
+
+    @cached_property
+    def server_list(self) -> str:
+        """Whose tools can be searched for, and how many each server has."""
+        counts = Counter(server for server, _ in self.deferred)
+        named = [f"{server} ({count})" for server, count in sorted(counts.items())]
+        more = f" and {len(named) - _MAX_SERVERS_NAMED} more" if len(named) > _MAX_SERVERS_NAMED else ""
+        return ", ".join(named[:_MAX_SERVERS_NAMED]) + more
+
+
+class Selections:
+    """The selections that conversations with one host use now; the longest unused is dropped first."""
+
+    def __init__(self, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
+        self._meaning = meaning
+        self._recent: dict[tuple[object, ...], Selection] = {}
+
+    def find(
+        self, entries: tuple[CatalogEntry, ...], scope: "ToolScope", budget: int, always: tuple[str, ...]
+    ) -> Selection:
+        """The selection for these tools on these terms, made if no other conversation has it."""
+        # By identity: a catalog hands out the same tuple until one of its tools changes. The selection keeps the tuple
+        # alive, so that no other can take its place in memory.
+        meaning = self._meaning()
+        key = id(entries), scope, budget, always, id(meaning)
+        found = self._recent.pop(key, None) or Selection(entries, scope, budget, always, meaning)
+        found.source = entries
+        self._recent[key] = found
+        while len(self._recent) > _MAX_SELECTIONS:
+            del self._recent[next(iter(self._recent))]
+        return found
 
 
 class Deferral:
     """The servers' tools in one conversation: those shown, those found, and those still to be searched for."""
 
-    def __init__(
-        self, entries: Iterable[CatalogEntry], budget: int, always: Iterable[str] = (), meaning: Meaning | None = None
-    ) -> None:
-        self._meaning = meaning
-        self._entries = {(entry.server, entry.tool): entry for entry in entries}
-        shown, deferred = defer({pair: entry.definition for pair, entry in self._entries.items()}, budget, always)
-        self._shown = tuple(self._entries[pair] for pair in shown)
-        self._deferred: Mapping[Pair, Tool] = deferred
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
         self._loaded: dict[Pair, None] = {}
 
     @property
-    def entries(self) -> tuple[CatalogEntry, ...]:
-        """All of them, whether they are shown or not."""
-        return tuple(self._entries.values())
-
-    @cached_property
     def servers(self) -> frozenset[str]:
         """Whose they are."""
-        return frozenset(server for server, _ in self._entries)
+        return self.selection.servers
 
     @property
     def offered(self) -> tuple[CatalogEntry, ...]:
         """What a model is shown by now."""
-        return (*self._shown, *(self._entries[pair] for pair in self._loaded))
+        return (*self.selection.shown, *(self.selection.entries[pair] for pair in self._loaded))
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The names of those that a search found."""
-        return tuple(self._entries[pair].name for pair in self._loaded)
+        return tuple(self.selection.entries[pair].name for pair in self._loaded)
 
     @property
     def has_hidden(self) -> bool:
         """Whether there is anything to search for."""
-        return bool(self._deferred)
+        return bool(self.selection.deferred)
 
     def is_hidden(self, entry: CatalogEntry) -> bool:
         """Whether a tool has to be searched for before it can be called."""
         pair = entry.server, entry.tool
-        return pair in self._deferred and pair not in self._loaded
+        return pair in self.selection.deferred and pair not in self._loaded
 
     def find_raw_name(self, server: str, tool: str) -> str:
         """The raw name of a server's tool, given that or its shown name. Raises: UnknownTool."""
-        if (server, tool) in self._entries:
+        if (server, tool) in self.selection.entries:
             return tool
-        pair = self._by_name.get(tool)
-        if pair is None or pair[0] != server:
+        entry = self.selection.by_name.get(tool)
+        if entry is None or entry.server != server:
             raise UnknownTool(server, tool)
-        return pair[1]
+        return entry.tool
 
     def load(self, names: Iterable[str]) -> None:
         """Show these from now on, as if a search had found them."""
         for name in names:
-            pair = self._by_name.get(name)
-            if pair is not None and pair in self._deferred:
-                self._loaded.setdefault(pair)
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, Pair]:
-        return {entry.name: pair for pair, entry in self._entries.items()}
+            entry = self.selection.by_name.get(name)
+            if entry is not None and (entry.server, entry.tool) in self.selection.deferred:
+                self._loaded.setdefault((entry.server, entry.tool))
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
         """The tools that fit a request, best first; they are shown from now on."""
-        found = [self._entries[pair] for pair in self._index.search(words, limit)]
+        found = [self.selection.entries[pair] for pair in self.selection.index.search(words, limit)]
         self.load(entry.name for entry in found)
         return found
 
-    @cached_property
-    def _index(self) -> Index:
-        return Index({pair: entry.definition for pair, entry in self._entries.items()}, self._meaning)
-
     def learn(self) -> None:
         """Start to learn what the tools mean, if the search extra is installed; the next search is better for it."""
-        if self._meaning is not None and self._index.sense is not None:
-            self._index.sense.learn()
+        selection = self.selection
+        if selection.meaning is not None and selection.index.sense is not None:
+            selection.index.sense.learn()
 
     async def wait_for_meaning(self, words: str) -> None:
         """Wait a little until it is known what the tools mean, if a search for these words needs that."""
-        if self._meaning is not None:
+        meaning = self.selection.meaning
+        if meaning is not None:
             # This search only starts the learning, and only if the words call for it.
-            self._index.search(words, 1)
-            await asyncio.to_thread(self._meaning.wait, MEANING_WAIT)
-
-    def list_servers(self) -> str:
-        """Whose tools can be searched for, and how many each server has."""
-        counts = Counter(server for server, _ in self._deferred)
-        named = [f"{server} ({count})" for server, count in sorted(counts.items())]
-        more = f" and {len(named) - _MAX_SERVERS_NAMED} more" if len(named) > _MAX_SERVERS_NAMED else ""
-        return ", ".join(named[:_MAX_SERVERS_NAMED]) + more
+            self.selection.index.search(words, 1)
+            await asyncio.to_thread(meaning.wait, MEANING_WAIT)
 
 
 def define_tool(name: str, tool: Tool) -> Definition:
@@ -146,7 +200,7 @@ def make_search_tool(host: ToolHost, get_deferral: Callable[[], Deferral]) -> Bu
         found = get_deferral().search(query, arguments.get("limit", DEFAULT_LIMIT))
         return json_result([_as_search_result(define_tool(entry.name, entry.definition)) for entry in found])
 
-    servers = get_deferral().list_servers()
+    servers = get_deferral().selection.server_list
     return BuiltinTool(
         host,
         "ToolSearch",

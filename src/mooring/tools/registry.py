@@ -33,12 +33,13 @@ from mooring.core.result import Result
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
-from mooring.tools.catalog.catalog import CatalogEntry, fold_name, fold_spellings
+from mooring.tools.catalog.catalog import CatalogEntry, fold_name
 from mooring.tools.deferral import (
     DEFAULT_CONTEXT,
     DEFAULT_LIMIT,
     DEFAULT_PERCENT,
     Deferral,
+    Selections,
     ToolScope,
     define_tool,
     make_search_tool,
@@ -49,7 +50,6 @@ from mooring.tools.results.deliver import Delivery, Tokens
 from mooring.tools.results.outcome import BYTES_PER_TOKEN, DEFAULT_TOKENS, Media, find_budget
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
-from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
 
 PATIENCE = 120.0
@@ -96,10 +96,10 @@ class Registry:
         *,
         more: Iterable[ModelTool] = (),
         tell: EventListener = lambda event: None,
-        meaning: Meaning | None = None,
+        selections: Selections | None = None,
     ) -> None:
-        """`more` are an agent's own tools. `tell` is called for each event, in order, and must not block. With
-        `meaning`, searches also go by what tools mean.
+        """`more` are an agent's own tools. `tell` is called for each event, in order, and must not block.
+        `selections` are those of other conversations with the same host, to share.
 
         Raises: ConfigError if a name is taken.
         """
@@ -107,7 +107,7 @@ class Registry:
         self._host = host
         self._store = store
         self._tell = tell = _guard_listener(tell)
-        self._meaning = meaning
+        self._selections = selections or Selections()
         self._delivery = Delivery(store, options.takes, options.tokens)
         self._scope = ToolScope(options.allow, options.deny)
         self._resources = ResourceTools(host, store, self._has_server, self._find_raw_name, options.takes)
@@ -127,7 +127,7 @@ class Registry:
         self._more = tuple(more)
         self._latest: tuple[tuple[CatalogEntry, ...], Iterable[str] | None] | None = None
         """A snapshot of the catalog that is to be used, and what was found in it, once somebody looks."""
-        self._take(entries, options.loaded)
+        self._take(tuple(entries), options.loaded)
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,18 +162,15 @@ class Registry:
         self._use_latest()
         return self._deferral
 
-    def _take(self, entries: Iterable[CatalogEntry], loaded: Iterable[str]) -> None:
+    def _take(self, entries: tuple[CatalogEntry, ...], loaded: Iterable[str]) -> None:
         options = self._options
         budget = round(options.context * options.percent / 100)
-        in_scope = [entry for entry in entries if self._scope.allows_tool(entry)]
-        self._deferral = Deferral(in_scope, budget, options.always, self._meaning)
+        self._deferral = Deferral(self._selections.find(entries, self._scope, budget, options.always))
         self._deferral.load(loaded)
         self._search = make_search_tool(self._host, self._get_deferral)
         self._own = self._make_own_tools()
-        self._remote = {entry.name: ServerTool(entry, self._host) for entry in self._deferral.entries}
-        self._alike: tuple[_ToolsByFold, ...] | None = None
         # Schemas may differ between two snapshots.
-        self._forms: dict[str, ArgumentForm] = {}
+        self._own_forms: dict[str, ArgumentForm] = {}
 
     def _make_own_tools(self) -> dict[str, ModelTool]:
         """Mooring's own tools and an agent's, by every name; a server's tool never takes one of these names."""
@@ -200,14 +197,15 @@ class Registry:
         own = [tool for name, tool in self._own.items() if name not in ALIASES]
         if not self._deferral.has_hidden:
             own = [tool for tool in own if tool is not self._search]
-        offered = [self._remote[entry.name] for entry in self._deferral.offered]
-        return tuple(define_tool(tool.name, tool.definition) for tool in (*own, *offered))
+        shown = [define_tool(tool.name, tool.definition) for tool in own]
+        shown += [define_tool(entry.name, entry.definition) for entry in self._deferral.offered]
+        return tuple(shown)
 
     @property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
         """The server and the raw name behind each shown name."""
         self._use_latest()
-        return {name: (tool.server, tool.definition.name) for name, tool in self._remote.items()}
+        return {name: (entry.server, entry.tool) for name, entry in self._deferral.selection.by_name.items()}
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -231,7 +229,7 @@ class Registry:
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
         """The servers' tools that fit a request, best first; they count as shown from now on."""
         found = self._get_deferral().search(words, limit)
-        return tuple(self._show(self._remote[entry.name]) for entry in found)
+        return tuple(define_tool(entry.name, entry.definition) for entry in found)
 
     def learn(self) -> None:
         """Start to learn what the tools mean, for a caller that is going to search."""
@@ -369,7 +367,10 @@ class Registry:
 
     def _fit_arguments(self, tool: ModelTool, arguments: Arguments) -> tuple[Arguments, tuple[str, ...]]:
         """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
-        form = self._forms.setdefault(tool.name, ArgumentForm(tool.definition))
+        forms = self._own_forms if tool.server is None else self._deferral.selection.forms
+        form = forms.get(tool.name)
+        if form is None:
+            form = forms[tool.name] = ArgumentForm(tool.definition)
         return form.fit(tool.server or "Mooring", arguments)
 
     def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
@@ -400,21 +401,23 @@ class Registry:
     def _find(self, name: str) -> ModelTool | None:
         """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
         self._use_latest()
-        exact = self._own.get(name) or self._remote.get(name)
-        if exact is not None:
-            return exact
-        if self._alike is None:
-            # Once for all tools: a model that misspells one name misspells others.
-            self._alike = _group_by_fold(self._own.values()), _group_by_fold(self._remote.values())
+        own = self._own.get(name)
+        if own is not None:
+            return own
+        selection = self._deferral.selection
+        entry = selection.by_name.get(name)
+        if entry is not None:
+            return ServerTool(entry, self._host)
         folded = fold_name(name)
-        for tools in self._alike:
-            alike = tools.get(folded)
-            if alike:
-                return next(iter(alike.values())) if len(alike) == 1 else None
-        return None
+        # By identity: a tool and its aliases are one tool.
+        own_alike = {id(tool): tool for own_name, tool in self._own.items() if fold_name(own_name) == folded}
+        if own_alike:
+            return next(iter(own_alike.values())) if len(own_alike) == 1 else None
+        alike = selection.alike.get(folded, ())
+        return ServerTool(alike[0], self._host) if len(alike) == 1 else None
 
     def _unknown(self, name: str) -> UnknownTool:
-        close = nearest(name, [*self._own, *self._remote])
+        close = nearest(name, [*self._own, *self._deferral.selection.by_name])
         if close:
             return UnknownTool("Mooring", name, close, "")
         hint = "; ToolSearch finds those there are" if self._deferral.has_hidden else ""
@@ -462,21 +465,3 @@ def _parse(written: WrittenArguments) -> Arguments | BadArguments:
     if isinstance(parsed, dict):
         return parsed
     return BadArguments("Mooring", "tools/call", "no object", words="The arguments are not a JSON object.")
-
-
-_ToolsByFold: TypeAlias = dict[str, dict[int, ModelTool]]
-"""The tools that a folded name may mean; by identity, for a tool and its aliases are one tool."""
-
-
-def _group_by_fold(tools: Iterable[ModelTool]) -> _ToolsByFold:
-    groups: _ToolsByFold = {}
-    for tool in tools:
-        for folded in _fold_names_of(tool):
-            groups.setdefault(folded, {})[id(tool)] = tool
-    return groups
-
-
-def _fold_names_of(tool: ModelTool) -> tuple[str, ...]:
-    if tool.server is None:
-        return (fold_name(tool.name),)
-    return fold_spellings(tool.name, tool.server, tool.definition.name)
