@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mooring.inventory.load import Inventory, discover
     from mooring.process.programs import Guard
     from mooring.servers.connect import connect
+    from mooring.tools.function import tool
     from mooring.tools.registry import Registry
     from mooring.wire.session.client import Client, Root
     from mooring.wire.session.session import Session
@@ -98,6 +99,7 @@ __all__ = [
     "discover",
     "discover_and_load",
     "open",
+    "tool",
 ]
 
 # The module of each name; names that are not listed are in `errors`. Loaded on first use: the guard and the demo server
@@ -123,6 +125,7 @@ _MODULES = {
     "discover": "inventory.load",
     "discover_and_load": "host.open",
     "open": "host.open",
+    "tool": "tools.function",
 }
 
 

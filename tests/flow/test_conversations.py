@@ -252,3 +252,21 @@ async def test_what_one_conversation_found_is_not_shown_to_another(home: Home, t
             assert one.loaded
             assert other.loaded == ()
             assert len(one.definitions) == len(other.definitions) + len(one.loaded)
+
+
+async def test_in_plan_mode_a_tool_of_the_program_is_called_only_if_it_says_that_it_only_reads(
+    home: Home, actor: Actor
+) -> None:
+    @mooring.tool
+    def write_note(text: str) -> str:
+        return f"wrote {text}"
+
+    @mooring.tool(read_only=True)
+    def count_letters(text: str) -> int:
+        return len(text)
+
+    async with opened(home, policy="plan") as host, host.registry(more=[write_note, count_letters]) as tools:
+        assert (await tools.call("count_letters", {"text": "abc"})).text == "3"
+        refused = await tools.call("write_note", {"text": "abc"})
+        assert "in plan mode" in refused.text
+        assert (await tools.call("count_letters", {"txt": "abc"})).is_error

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
-from mooring.core.tool import Tool
+from mooring.core.tool import Hints, Tool
 from mooring.errors import Closed, HeldBack, TimedOut
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
@@ -227,10 +227,11 @@ class Calls:
         arguments: Mapping[str, Any],
         work: MakeCall,
         also: Iterable[str] = (),
+        hints: Hints | None = None,
         approved: bool = False,
     ) -> Result:
         """See `Host.own`."""
-        call = ProposedCall(None, tool, arguments, origin="mooring")
+        call = ProposedCall(None, tool, arguments, hints, origin="mooring" if hints is None else "this program")
         # A rule about one name of the tool, as other programs write it, holds for all of them.
         calls = [call, *(replace(call, tool=name) for name in also)]
         verdict = await self.authorize(calls, approved=approved)

@@ -8,7 +8,7 @@ from typing import Any
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
-from mooring.core.tool import Pair
+from mooring.core.tool import Hints, Pair
 from mooring.errors import ConfigError
 from mooring.host.calls import Calls
 from mooring.host.feed import Feed
@@ -79,9 +79,10 @@ class ConversationHost:
         work: Callable[[], Awaitable[Result]],
         *,
         also: Iterable[str] = (),
+        hints: Hints | None = None,
         approved: bool = False,
     ) -> Result:
-        return await self.calls.call_own_tool(tool, arguments, work, also, approved)
+        return await self.calls.call_own_tool(tool, arguments, work, also, hints, approved)
 
     async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
         until = asyncio.get_running_loop().time() + within

@@ -279,7 +279,8 @@ class Policy:
     def _only_reads(self, call: ProposedCall) -> bool:
         """Whether a tool only reads, by the word of a server whose word counts."""
         if call.server is None:
-            return True
+            # Mooring's own tools claim nothing, and change nothing outside; a program's own tools may.
+            return call.hints is None or _claims_to_only_read(call.hints)
         if call.server not in self.trusted:
             return False
         return call.item == "listed" or _claims_to_only_read(call.hints)

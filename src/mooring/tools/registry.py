@@ -30,6 +30,7 @@ from mooring.core.content import Text
 from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
+from mooring.core.tool import Hints
 from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.written import loads
@@ -351,7 +352,8 @@ class Registry:
                 words = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
                 return Result((Text(words),), is_error=True)
 
-        return await self._host.own(tool.name, arguments, work, approved=approved)
+        hints = tool.definition.annotations or Hints()
+        return await self._host.own(tool.name, arguments, work, hints=hints, approved=approved)
 
     def _refuse_hidden(self, tool: ModelTool) -> None:
         """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.

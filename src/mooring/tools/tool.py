@@ -8,7 +8,7 @@ from msgspec import Raw, json
 from mooring.core.call import ToolName
 from mooring.core.event import Event
 from mooring.core.result import Progress, Reading, Result
-from mooring.core.tool import Tool
+from mooring.core.tool import Hints, Tool
 from mooring.tools.catalog.catalog import CatalogEntry
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -90,9 +90,12 @@ class ToolHost(Protocol):
         work: Callable[[], Awaitable[Result]],
         *,
         also: Sequence[str] = (),
+        hints: Hints | None = None,
         approved: bool,
     ) -> Result:
         """Run a tool that belongs to no server, if the rules permit it under each of its names.
+
+        `hints` are for a tool that isn't Mooring's own: only one that says it only reads is run in plan mode.
 
         Raises: Denied; whatever the work raises.
         """

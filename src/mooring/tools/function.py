@@ -1,0 +1,150 @@
+"""A typed Python function as a tool that a model can call."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+
+import msgspec
+from msgspec import Meta, Raw, Struct, ValidationError
+
+from mooring.core.call import ToolName
+from mooring.core.content import Audio, Embedded, Image, ResourceLink, Text
+from mooring.core.result import Result
+from mooring.core.tool import Hints, Tool
+from mooring.errors import BadArguments, ConfigError
+from mooring.tools.tool import Arguments, OnProgress, OnStart
+
+_BLOCKS = (Text, Image, Audio, ResourceLink, Embedded)
+
+
+class FunctionTool:
+    """A function of the program's own, for `Host.registry(more=…)`. `tool` makes one."""
+
+    server = None
+    origin = "this program"
+
+    def __init__(self, function: Callable[..., Any], name: str, description: str, hints: Hints) -> None:
+        """Raises: ConfigError if a parameter's type has no JSON schema."""
+        self._function = function
+        self._parameters = _make_parameters(function, name)
+        self.name = ToolName(name)
+        self.definition = Tool(
+            name=name,
+            input_schema=Raw(msgspec.json.encode(_make_schema(self._parameters, name))),
+            description=description,
+            annotations=hints,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as if it were no tool."""
+        return self._function(*args, **kwargs)
+
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+        try:
+            # Not strict: a model writes an int where a float is meant, and JSON has no dates.
+            given = msgspec.convert(dict(arguments), self._parameters, strict=False)
+        except ValidationError as error:
+            raise BadArguments("Mooring", self.name, str(error), words=f"{self.name}: {error}.") from error
+        on_start()
+        values = {name: getattr(given, name) for name in self._parameters.__struct_fields__}
+        if inspect.iscoroutinefunction(self._function):
+            return _make_result(await self._function(**values))
+        # In a thread: a function that takes its time must not hold up every other conversation.
+        answer = await asyncio.to_thread(self._function, **values)
+        return _make_result(await answer if inspect.isawaitable(answer) else answer)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+
+
+@overload
+def tool(
+    *, name: str = "", description: str = "", read_only: bool = False
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", read_only: bool = False
+) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
+    """Make a tool of a function, for `Host.registry(more=[…])`; also as a decorator.
+
+    The name, the description and the parameters come from the function: its docstring, and the types of its parameters,
+    which `Annotated[int, "how many"]` describes. It may be a coroutine; else it runs in a thread. It returns text,
+    content blocks, anything that JSON can hold, or a `Result`. What it raises is told to the model. Rules and the log
+    treat it like any other tool; in plan mode only a `read_only` one is called.
+
+    Raises:
+        ConfigError: a parameter has a type that no JSON schema can describe, or takes any number of arguments.
+    """
+
+    def make(function: Callable[..., Any]) -> FunctionTool:
+        words = description or _first_paragraph(inspect.getdoc(function) or "")
+        return FunctionTool(function, name or function.__name__, words, Hints(read_only_hint=read_only))
+
+    return make if function is None else make(function)
+
+
+def _make_parameters(function: Callable[..., Any], tool: str) -> type[Struct]:
+    """A struct with a field for each parameter."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: list[Any] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ConfigError(f"{tool} cannot be a tool: its parameter {parameter.name} has no name to pass it by.")
+        kind = _describe(hints.get(parameter.name, Any))
+        if parameter.default is parameter.empty:
+            fields.append((parameter.name, kind))
+        else:
+            fields.append((parameter.name, kind, _keep_default(parameter.default)))
+    return msgspec.defstruct(tool, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _keep_default(value: Any) -> Any:
+    """The default of a parameter, as a field of a struct has it."""
+    if isinstance(value, list | dict | set):
+        return msgspec.field(default_factory=lambda: value)
+    return value
+
+
+def _describe(kind: Any) -> Any:
+    """The same type; a text beside it, as in `Annotated[int, "how many"]`, becomes its description."""
+    if get_origin(kind) is not Annotated:
+        return kind
+    plain, *notes = get_args(kind)
+    described = [Meta(description=note) if isinstance(note, str) else note for note in notes]
+    return Annotated[plain, *described]
+
+
+def _make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
+    try:
+        _, shared = msgspec.json.schema_components([parameters], ref_template="#/$defs/{name}")
+    except TypeError as error:
+        raise ConfigError(f"{tool} cannot be a tool: {error}.") from error
+    own = shared.pop(parameters.__name__)
+    own.pop("title", None)
+    if shared:
+        own["$defs"] = shared
+    return {"type": "object", "properties": {}, **own, "additionalProperties": False}
+
+
+def _make_result(answer: Any) -> Result:
+    match answer:
+        case Result():
+            return answer
+        case None:
+            return Result()
+        case str():
+            return Result((Text(answer),))
+        case Text() | Image() | Audio() | ResourceLink() | Embedded():
+            return Result((answer,))
+        case list() | tuple() if answer and all(isinstance(part, _BLOCKS) for part in answer):
+            return Result(tuple(answer))
+    encoded = msgspec.json.encode(answer)
+    structured = Raw(encoded) if isinstance(answer, Mapping | Struct) else Raw(b"")
+    return Result((Text(encoded.decode()),), structured_content=structured)
+
+
+def _first_paragraph(text: str) -> str:
+    return text.strip().split("\n\n")[0]
