@@ -1,11 +1,15 @@
 """Many conversations with one host: each has its own questions, answers and rules, and none waits for another."""
 
 import asyncio
+import copy
+import json
+import pickle
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 from test_gatekeeping import Person, log, opened, settings
@@ -18,7 +22,7 @@ from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.permissions.verdict import Rule
-from support import Home
+from support import DEMO, Home
 
 USERS = 50
 
@@ -270,3 +274,29 @@ async def test_in_plan_mode_a_tool_of_the_program_is_called_only_if_it_says_that
         refused = await tools.call("write_note", {"text": "abc"})
         assert "in plan mode" in refused.text
         assert (await tools.call("count_letters", {"txt": "abc"})).is_error
+
+
+async def test_outcomes_and_definitions_are_valid_json_and_survive_being_copied(home: Home) -> None:
+    home.configure(demo=DEMO)
+    async with opened(home, policy="allow") as host:
+        await host.ready()
+        async with host.registry() as tools:
+            definition = next(one for one in tools.definitions if one.tool == "add")
+            outcomes = [
+                await tools.call("mcp__demo__add", {"a": 2, "b": 40}),
+                await tools.call("mcp__demo__add", {"a": "x"}),
+                await tools.call("mcp__demo__picture"),
+            ]
+    assert (definition.server, definition.name) == ("demo", "mcp__demo__add")
+    added, refused, drawn = outcomes
+    assert added.structured is not None
+    assert added.result is not None
+    assert added.result.structured == added.structured
+    assert (refused.is_error, refused.result) == (True, None)
+    assert [part["type"] for part in drawn.as_dict()["parts"]].count("image") == 1
+    for value in (definition, *outcomes):
+        for same in (value, pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+            assert same == value
+            assert json.loads(msgspec.json.encode(same))
+            assert same.as_dict() == value.as_dict()
+            assert json.loads(json.dumps(same.as_dict())) == value.as_dict()

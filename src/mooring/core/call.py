@@ -7,10 +7,11 @@ apart to find its server: that and the raw name are in the invocation.
 from collections.abc import Mapping
 from typing import Any, Literal, NewType, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from mooring.core.outcome import Outcome
 from mooring.core.result import Progress
+from mooring.core.tool import Hints
 
 ToolName = NewType("ToolName", str)
 """The name a model calls a tool by. Only a registry makes one."""
@@ -26,6 +27,20 @@ class Definition(Struct, frozen=True):
     name: ToolName
     description: str
     schema: Mapping[str, Any]
+    server: str | None = None
+    """`None` for a tool that belongs to no server."""
+    tool: str = ""
+    """The raw name on its server."""
+    title: str | None = None
+    hints: Hints | None = None
+    """What the server claims about it. Not to be relied on."""
+    output_schema: Mapping[str, Any] | None = None
+    """The schema of its structured result, if it has one."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data that is valid JSON."""
+        plain: dict[str, Any] = json.decode(json.encode(self))
+        return plain
 
 
 class Invocation(Struct, frozen=True):

@@ -2,9 +2,7 @@
 
 from typing import TypeAlias
 
-from msgspec import Raw, Struct, field
-
-from mooring.core.raw import ABSENT
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 
 class ResourceContents(Struct, frozen=True, gc=False, rename="camel"):
@@ -14,12 +12,12 @@ class ResourceContents(Struct, frozen=True, gc=False, rename="camel"):
     mime_type: str | None = None
     text: str | None = None
     blob: str | None = None
-    meta: Raw = field(default=ABSENT, name="_meta")
+    meta: Raw | UnsetType = field(default=UNSET, name="_meta")
 
 
 class _Block(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
-    annotations: Raw = ABSENT
-    meta: Raw = field(default=ABSENT, name="_meta")
+    annotations: Raw | UnsetType = UNSET
+    meta: Raw | UnsetType = field(default=UNSET, name="_meta")
 
 
 class Text(_Block, frozen=True, gc=False, tag="text"):

@@ -1,10 +1,12 @@
 """What a model gets for a call, whatever was called and however it ended."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
+from msgspec.structs import replace
 
 from mooring.core.content import Audio, Image, Text
+from mooring.core.result import Result
 
 Part: TypeAlias = Text | Image | Audio
 """What models take; everything else becomes text, or a file that a text points to."""
@@ -31,8 +33,18 @@ class Outcome(Struct, frozen=True):
     """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()
     """How the arguments were read, wherever that differs from how they were written, or why they were not checked."""
+    structured: Any = None
+    """The structured content of the result, as plain data, if there is any."""
+    result: Result | None = None
+    """The whole result, with everything that `parts` left out or cut; `None` where the call itself failed."""
 
     @property
     def text(self) -> str:
         """All its text, one part per line."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the whole result, as plain data that is valid JSON."""
+        plain: dict[str, Any] = json.decode(json.encode(replace(self, result=None)))
+        del plain["result"]
+        return plain

@@ -3,7 +3,7 @@
 import re
 from typing import Any, TypeVar
 
-from msgspec import DecodeError, Raw
+from msgspec import DecodeError, Raw, UnsetType
 from msgspec.json import Decoder
 
 ABSENT = Raw(b"")
@@ -18,7 +18,7 @@ _REPAIR_LIMIT = 1024 * 1024
 _ANYTHING = Decoder(Any)
 
 
-def read(raw: bytes | Raw) -> Any:
+def read(raw: bytes | Raw | UnsetType) -> Any:
     """The value of `raw`, or `None` if it is empty.
 
     Raises: DecodeError if it is not JSON, is nested too deeply or has a number that does not fit.

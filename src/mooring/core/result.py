@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 
 from mooring.core.content import Block, ResourceContents, Text
-from mooring.core.raw import ABSENT, read
+from mooring.core.raw import read
 from mooring.errors import ProtocolError
 
 
@@ -14,9 +14,9 @@ class Result(Struct, frozen=True, gc=False):
 
     content: tuple[Block, ...] = ()
     is_error: bool = False
-    raw: Raw = ABSENT
+    raw: Raw | UnsetType = UNSET
     """The whole answer, as it arrived."""
-    structured_content: Raw = ABSENT
+    structured_content: Raw | UnsetType = UNSET
     server: str = ""
     tool: str = ""
 
@@ -53,7 +53,7 @@ class Reading(Struct, frozen=True):
     """The contents of a resource, which may have several parts."""
 
     contents: tuple[ResourceContents, ...] = ()
-    raw: Raw = ABSENT
+    raw: Raw | UnsetType = UNSET
 
 
 class Completion(Struct, frozen=True):

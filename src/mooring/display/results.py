@@ -4,7 +4,7 @@ import json
 from base64 import b64decode
 from typing import Any
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import DecodeError, Raw, Struct, UnsetType
 from msgspec.structs import fields
 
 from mooring.core import content
@@ -123,6 +123,8 @@ def _as_plain(value: Any) -> Any:
             return read(value.raw)
         case Raw():
             return read(value)
+        case UnsetType():
+            return None
         case Struct():
             return _struct_as_plain(value)
         case _:
@@ -143,7 +145,7 @@ def _struct_as_plain(value: Struct) -> dict[str, Any]:
 # --- what servers get wrong ----------------------------------------------------------------------------------------
 
 
-def _read_object(server: str, what: str, raw: Raw) -> dict[str, Any]:
+def _read_object(server: str, what: str, raw: Raw | UnsetType) -> dict[str, Any]:
     try:
         answer = read(raw)
     except DecodeError as error:

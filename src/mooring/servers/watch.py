@@ -247,7 +247,7 @@ class Watches:
 
     def _report_change(self, watch: Watch, content: Reading | Result, last: bytes | None) -> bytes:
         """Report content that differs from the last; return its digest, which is all that is kept of it."""
-        digest = sha256(content.raw).digest()
+        digest = sha256(content.raw or b"").digest()
         if last is not None and digest != last:
             self._emit(Updated(watch.id, watch.server, watch.target, content))
         return digest

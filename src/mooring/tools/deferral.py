@@ -182,13 +182,20 @@ class Deferral:
             await asyncio.to_thread(meaning.wait, MEANING_WAIT)
 
 
-def define_tool(name: str, tool: Tool) -> Definition:
+def define_tool(name: str, tool: Tool, server: str | None = None) -> Definition:
     """A tool as a model is shown it; a schema that can't be read becomes one that allows any object."""
     try:
         schema = tool.schema
     except ProtocolError:
         schema = {"type": "object"}
-    return Definition(ToolName(name), tool.description or tool.title or "", schema)
+    try:
+        output_schema = tool.result_schema
+    except ProtocolError:
+        output_schema = None
+    description = tool.description or tool.title or ""
+    return Definition(
+        ToolName(name), description, schema, server, tool.name, tool.title, tool.annotations, output_schema
+    )
 
 
 def make_search_tool(host: ToolHost, get_deferral: Callable[[], Deferral]) -> BuiltinTool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
 import msgspec
-from msgspec import Meta, Raw, Struct, ValidationError
+from msgspec import UNSET, Meta, Raw, Struct, ValidationError
 
 from mooring.core.call import ToolName
 from mooring.core.content import Audio, Embedded, Image, ResourceLink, Text
@@ -142,7 +142,7 @@ def _make_result(answer: Any) -> Result:
         case list() | tuple() if answer and all(isinstance(part, _BLOCKS) for part in answer):
             return Result(tuple(answer))
     encoded = msgspec.json.encode(answer)
-    structured = Raw(encoded) if isinstance(answer, Mapping | Struct) else Raw(b"")
+    structured = Raw(encoded) if isinstance(answer, Mapping | Struct) else UNSET
     return Result((Text(encoded.decode()),), structured_content=structured)
 
 

@@ -198,8 +198,8 @@ class Registry:
         own = [tool for name, tool in self._own.items() if name not in ALIASES]
         if not self._deferral.has_hidden:
             own = [tool for tool in own if tool is not self._search]
-        shown = [define_tool(tool.name, tool.definition) for tool in own]
-        shown += [define_tool(entry.name, entry.definition) for entry in self._deferral.offered]
+        shown = [define_tool(tool.name, tool.definition, tool.server) for tool in own]
+        shown += [define_tool(entry.name, entry.definition, entry.server) for entry in self._deferral.offered]
         return tuple(shown)
 
     @property
@@ -230,7 +230,7 @@ class Registry:
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
         """The servers' tools that fit a request, best first; they count as shown from now on."""
         found = self._get_deferral().search(words, limit)
-        return tuple(define_tool(entry.name, entry.definition) for entry in found)
+        return tuple(define_tool(entry.name, entry.definition, entry.server) for entry in found)
 
     def learn(self) -> None:
         """Start to learn what the tools mean, for a caller that is going to search."""
@@ -238,7 +238,7 @@ class Registry:
 
     def _show(self, tool: ModelTool) -> Definition:
         self._deferral.load([tool.name])
-        return define_tool(tool.name, tool.definition)
+        return define_tool(tool.name, tool.definition, tool.server)
 
     # --- calls ----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring.core.content import Text
 from mooring.core.outcome import Outcome, Part
 from mooring.core.result import Result
-from mooring.errors import FileError, MooringError
+from mooring.errors import FileError, MooringError, ProtocolError
 from mooring.tools.results.outcome import (
     BYTES_PER_TOKEN,
     DEFAULT_TOKENS,
@@ -40,7 +40,12 @@ class Delivery(Struct, frozen=True):
 
     async def deliver(self, result: Result, blank: Outcome) -> Outcome:
         """What the model gets for a result; `blank` says of which tool."""
-        return await self._fit(split_result(result, self.takes), replace(blank, is_error=result.is_error))
+        try:
+            structured = result.structured
+        except ProtocolError:
+            structured = None
+        outcome = replace(blank, is_error=result.is_error, structured=structured, result=result)
+        return await self._fit(split_result(result, self.takes), outcome)
 
     async def deliver_failure(self, error: MooringError, blank: Outcome) -> Outcome:
         """What the model gets for a failed call. A server's own words may be in it, so it is cut as well."""

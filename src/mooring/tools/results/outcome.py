@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, product, starmap
 from typing import Any, Literal, TypeAlias
 
-from msgspec import DecodeError, Raw, Struct, json
+from msgspec import UNSET, DecodeError, Raw, Struct, json
 
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
 from mooring.core.glob import Glob
@@ -69,7 +69,7 @@ def describe_failure(error: MooringError) -> str:
 def result_of_reading(reading: Reading, server: str, uri: str) -> Result:
     """The contents of a resource, as if a tool had answered with them."""
     content = tuple(Embedded(contents) for contents in reading.contents)
-    return Result(content, False, reading.raw, ABSENT, server, uri)
+    return Result(content, False, reading.raw, UNSET, server, uri)
 
 
 def json_result(value: Any) -> Result:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 from msgspec.json import Decoder, encode
 
 from mooring.core.content import Block, Known, Other, ResourceContents
@@ -19,7 +19,7 @@ class _UsualResult(Struct, gc=False, rename="camel"):
     """The shape of nearly every result of a tool."""
 
     content: tuple[Known, ...] = ()
-    structured_content: Raw = ABSENT
+    structured_content: Raw | UnsetType = UNSET
     is_error: bool = False
 
 
@@ -80,10 +80,11 @@ def read_result(server: str, tool: str, raw: Raw) -> Result:
 
 def redact_result(result: Result, secrets: Sequence[str]) -> Result:
     """The same result without secrets: tools that fail quote the request or the settings that they failed with."""
-    if len(result.raw) > _LARGEST_SEARCHED:
+    raw = result.raw or ABSENT
+    if len(raw) > _LARGEST_SEARCHED:
         return _as_redacted_text(result, secrets)
     try:
-        data = read(result.raw)
+        data = read(raw)
         redacted = redact_data(data, secrets)
     except (DecodeError, RecursionError):
         return _as_redacted_text(result, secrets)
@@ -120,7 +121,7 @@ def read_completion(server: str, argument: str, raw: Raw) -> Completion:
 def _read_unusual_result(server: str, tool: str, raw: Raw) -> Result:
     parts = _decode(server, tool, _parts, raw)
     blocks = _decode(server, tool, _blocks, parts.get("content", _NO_BLOCKS))
-    structured = parts.get("structuredContent", ABSENT)
+    structured = parts.get("structuredContent", UNSET)
     is_error = bytes(parts.get("isError", ABSENT)) == b"true"
     return Result(tuple(map(_read_block, blocks)), is_error, raw, structured, server, tool)
 
