@@ -188,7 +188,7 @@ async def test_optional_ones_are_skipped_one_by_one_or_all_at_once() -> None:
 async def test_what_does_not_fit_names_the_parameter_and_is_asked_for_again() -> None:
     made, said = await filled({"count": {"type": "integer", "minimum": 1}}, "0", "many", "2", required=("count",))
     assert made == {"count": 2}
-    assert said.count("count should be") == 2
+    assert said.count("count must be") == 2
 
 
 async def test_what_fits_alone_but_not_together_is_asked_for_in_full() -> None:

@@ -64,7 +64,7 @@ def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None
 def test_a_wrong_value_is_a_sentence_and_asked_for_again(home: Home) -> None:
     with Person(home, "chat", "--plain", "--demo", "--allow", "demo.*") as person:
         person.answers((READY, "demo.slow"), ("seconds (number, required): ", "soon"))
-        assert "seconds should be a number" in person.sees("seconds (number, required): ")
+        assert "seconds must be a number" in person.sees("seconds (number, required): ")
         person.answers(("", ""), ("seconds is required", ""), ("seconds (number, required): ", "0.1"))
         person.answers(("steps (whole number, Enter for 4): ", ""))
         person.sees("Took 0.1 seconds in 4 steps.")

@@ -9,6 +9,7 @@ from mooring.core.tool import Tool
 from mooring.core.units import MIB
 from mooring.errors import ConfigError, FileError
 from mooring.tools.arguments.form import check
+from mooring.tools.arguments.wording import FOR_PEOPLE
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, type_of
 
@@ -19,18 +20,40 @@ LIMIT = 16 * MIB
 def parse_arguments(words: Sequence[str], schema: Mapping[str, Any], text: str | None = None) -> dict[str, Any]:
     """The arguments that `k=v` and `k=@file` words and a JSON text spell out; a word overrides the text.
 
+    `k=a k=b` is a list where the schema has one. A word with a name that the schema doesn't know is refused. The JSON
+    text is left to the schema alone, so that anything can be sent.
+
     Raises:
         ConfigError: a word or the text cannot be understood.
         FileError: a file that is named cannot be read.
     """
     arguments = {} if text is None else _parse_json(text)
     shape = Shape(schema)
+    typed = _group_words(words)
+    known = shape.properties_at(())
+    for key, values in typed.items():
+        if key not in known and not shape.is_open_at(()):
+            raise _make_unknown(key, typed, shape)
+        arguments[key] = _parse_values(key, values, shape)
+    return arguments
+
+
+def _group_words(words: Sequence[str]) -> dict[str, list[str]]:
+    """What was typed for each name, in order."""
+    typed: dict[str, list[str]] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value, or give all of them with --args.")
-        arguments[key] = _parse_value(key, _read_value(value), shape.types_at([key]))
-    return arguments
+        typed.setdefault(key, []).append(value)
+    return typed
+
+
+def _make_unknown(key: str, typed: Mapping[str, Any], shape: Shape) -> ConfigError:
+    # Loaded here: it brings difflib, which only an error needs.
+    from mooring.tools.arguments.mismatch import explain_unknown
+
+    return ConfigError(FOR_PEOPLE.finish("", explain_unknown(key, (), typed, shape, FOR_PEOPLE)))
 
 
 def build_arguments(
@@ -43,9 +66,37 @@ def build_arguments(
     Raises: as `parse_arguments`; BadArguments where they do not fit the schema.
     """
     arguments = parse_arguments(words, tool.schema, text)
-    if note := check(server, tool, arguments):
+    if note := check(server, tool, arguments, FOR_PEOPLE):
         warn(note)
     return arguments
+
+
+def spell_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """The words of a command line that mean these arguments."""
+    words: list[str] = []
+    for key, value in arguments.items():
+        words += _spell_value(key, value)
+    if all(map(_is_plain, words)) and _means(words, arguments, schema):
+        return words
+    return ["--args", json.dumps(arguments, ensure_ascii=False)]
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is neither an option nor names a file."""
+    return not word.startswith("-") and "=@" not in word
+
+
+def _means(words: Sequence[str], arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    try:
+        return parse_arguments(words, schema) == arguments
+    except ConfigError:
+        return False
+
+
+def _spell_value(key: str, value: Any) -> list[str]:
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return [f"{key}={item}" for item in value]
+    return [f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"]
 
 
 def _parse_json(text: str) -> dict[str, Any]:
@@ -58,7 +109,7 @@ def _parse_json(text: str) -> dict[str, Any]:
         # Nested too deeply, or a number that no JSON has: the parser knows no place.
         raise ConfigError("The arguments are not valid JSON.") from None
     if not isinstance(arguments, dict):
-        raise ConfigError("The arguments should be a JSON object.")
+        raise ConfigError("The arguments must be a JSON object.")
     return arguments
 
 
@@ -78,7 +129,38 @@ def _read_value(text: str) -> str:
     raise FileError(path, reason)
 
 
-def _parse_value(key: str, text: str, wanted: frozenset[str]) -> Any:
+# Without `on` and `off`, which are more often the names of modes.
+_SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def _parse_values(key: str, texts: Sequence[str], shape: Shape) -> Any:
+    """What one name was given: a value, or a list of those that were typed one by one."""
+    wanted = shape.types_at([key])
+    takes_list = "array" in wanted and wanted != ALL
+    if len(texts) == 1:
+        value = _parse_value(_read_value(texts[0]), wanted)
+        if value is not _MISFIT:
+            return value
+        if not takes_list:
+            raise _make_misfit(key, texts[0], wanted)
+    elif not takes_list:
+        raise ConfigError(f"{key} is given {len(texts)} times, but takes one value.")
+    return [_parse_item(key, index, text, shape) for index, text in enumerate(texts)]
+
+
+def _parse_item(key: str, index: int, text: str, shape: Shape) -> Any:
+    wanted = shape.types_at([key, index])
+    value = _parse_value(_read_value(text), wanted)
+    if value is _MISFIT:
+        raise _make_misfit(key, text, wanted)
+    return value
+
+
+_MISFIT: Any = object()
+"""Stands for a text that means nothing the schema wants."""
+
+
+def _parse_value(text: str, wanted: frozenset[str]) -> Any:
     """The text as it is where the schema wants a string, and read as JSON where it wants something else."""
     if wanted <= {"string", "null"}:
         return text
@@ -92,9 +174,17 @@ def _parse_value(key: str, text: str, wanted: frozenset[str]) -> Any:
         return value
     if "string" in wanted:
         return text
-    # A number may be an integer: to name both would only confuse.
-    named = wanted - {"integer"} if "number" in wanted else wanted
-    raise ConfigError(f"{key} should be {' or '.join(sorted(named))}; {key}=… is something else.")
+    if "boolean" in wanted:
+        return _SWITCHES.get(text.casefold(), _MISFIT)
+    return _MISFIT
+
+
+def _make_misfit(key: str, text: str, wanted: frozenset[str]) -> ConfigError:
+    from mooring.tools.arguments.mismatch import show_types  # as above
+
+    # What a file holds was not typed here, and may be long or secret.
+    given = f"what {text[1:]} holds" if text.startswith("@") else FOR_PEOPLE.show_text(key, text)
+    return ConfigError(f"{key} {FOR_PEOPLE.must} {show_types(wanted, FOR_PEOPLE)}, not {given}.")
 
 
 def _keep_spelling(text: str, value: Any) -> Any:

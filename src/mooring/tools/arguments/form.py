@@ -15,6 +15,7 @@ from mooring.errors import BadArguments, ProtocolError
 from mooring.tools.arguments.alternatives import likely_branches
 from mooring.tools.arguments.plain import PlainSchema, read_plain_schema
 from mooring.tools.arguments.unchecked import Unchecked
+from mooring.tools.arguments.wording import FOR_MODELS, Wording
 from mooring.tools.schema.shape import Path, Shape, format_path
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ _MAX_ROUNDS = 8
 """How often repairing starts over: a text that was read as an object may hold texts of its own."""
 
 
-def check(server: str, tool: Tool, arguments: Mapping[str, Any]) -> str:
+def check(server: str, tool: Tool, arguments: Mapping[str, Any], wording: Wording = FOR_MODELS) -> str:
     """Check `arguments` against the schema of `tool`, as `ArgumentForm.check` does; keep the form of a tool used often.
 
     Raises: BadArguments.
     """
-    return ArgumentForm(tool).check(server, arguments)
+    return ArgumentForm(tool, wording).check(server, arguments)
 
 
 def repair(tool: Tool, arguments: Mapping[str, Any]) -> Repaired:
@@ -49,8 +50,9 @@ def repair(tool: Tool, arguments: Mapping[str, Any]) -> Repaired:
 class ArgumentForm:
     """The schema of one tool, read once."""
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: Tool, wording: Wording = FOR_MODELS) -> None:
         self.tool = tool
+        self._wording = wording
 
     @property
     def unchecked(self) -> str:
@@ -123,9 +125,8 @@ class ArgumentForm:
     def _make_error(self, server: str, errors: "list[ValidationError]", arguments: Mapping[str, Any]) -> BadArguments:
         from mooring.tools.arguments.mismatch import explain_mismatch  # loads difflib, which only an error needs
 
-        reason, path = explain_mismatch(errors, arguments, self.shape)
-        stop = "" if reason.endswith("?") else "."
-        words = f"{server}.{self.tool.name} was not called: {reason}{stop}"
+        reason, path = explain_mismatch(errors, arguments, self.shape, self._wording)
+        words = self._wording.finish(f"{server}.{self.tool.name}", reason)
         return BadArguments(server, "tools/call", reason, parameter=format_path(path), words=words)
 
     @cached_property

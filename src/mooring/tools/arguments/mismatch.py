@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.core.secret import is_secret_name
 from mooring.tools.arguments.alternatives import Branch, failed_branches, likely_branches
+from mooring.tools.arguments.wording import (
+    FOR_MODELS,
+    MAX_NAMED,
+    MAX_SHOWN,
+    Wording,
+    join_words,
+    show_name,
+    show_value,
+)
 from mooring.tools.schema.shape import ALL, Path, Shape, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
-MAX_NAMED = 12
-MAX_SHOWN = 60
 _MISSING = "required"
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 _RANKS: Mapping[str, int] = {_MISSING: 0, **dict.fromkeys(_UNKNOWN, 1)}
@@ -27,18 +34,29 @@ _MAX_COMPARED = 120_000
 
 
 def explain_mismatch(
-    errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], shape: Shape
+    errors: "Sequence[ValidationError]", arguments: Mapping[str, Any], shape: Shape, wording: Wording = FOR_MODELS
 ) -> tuple[str, Path]:
     """The one thing to fix first, and where it is."""
     error = _find_cause(min(errors, key=_rank))
     path = tuple(error.instance_path)
     if error.kind.name == _MISSING:
         alike = [each for each in errors if _is_same_kind_and_place(each, error)] or [error]
-        return _explain_missing(alike, path, _value_at(arguments, path), shape)
+        return _explain_missing(alike, path, _value_at(arguments, path), shape, wording)
     if error.kind.name in _UNKNOWN:
-        return _explain_unknown(error, path, _value_at(arguments, path), shape)
-    name = _show_name(format_path(path)) or "all of it"
-    return f"{name} should be {_describe_expected(error)}, not {_describe_given(path, error.instance)}", path
+        unknown = str(next(iter(getattr(error.kind, "unexpected", ["?"]))))
+        return explain_unknown(unknown, path, _value_at(arguments, path), shape, wording), (*path, unknown)
+    name = show_name(format_path(path)) or "all of it"
+    expected = _describe_expected(error, wording)
+    given = _describe_given(path, error.instance, wording)
+    return f"{name} {wording.must} {expected}, not {given}", path
+
+
+def explain_unknown(name: str, path: Path, given: Any, shape: Shape, wording: Wording) -> str:
+    """That the object at `path` takes no parameter of this name, and which one may have been meant."""
+    known = list(shape.properties_at(path))
+    given_names = _list_names(given)
+    close = _find_similar(name, [other for other in known if other not in given_names])
+    return wording.say_unknown(_show_owner(path), show_name(name), _show_names(close), _show_names(known))
 
 
 def _rank(error: "ValidationError") -> tuple[int, int]:
@@ -73,7 +91,9 @@ def _is_same_kind_and_place(one: "ValidationError", other: "ValidationError") ->
 # --- parameters that are missing or unknown -----------------------------------------------------------------
 
 
-def _explain_missing(errors: "Sequence[ValidationError]", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
+def _explain_missing(
+    errors: "Sequence[ValidationError]", path: Path, given: Any, shape: Shape, wording: Wording
+) -> tuple[str, Path]:
     owner = _show_owner(path)
     missing = [str(error.kind.as_dict()["property"]) for error in errors]
     known = shape.properties_at(path)
@@ -82,34 +102,15 @@ def _explain_missing(errors: "Sequence[ValidationError]", path: Path, given: Any
     # A name that is nearly right is the likeliest mistake, and the easiest to fix.
     for name in missing[:MAX_NAMED]:
         if close := _find_similar(name, unknown):
-            return f"{owner} needs {_show_name(name)}; did you mean that by {_show_name(close[0])}?", (*path, name)
-    needed = _join_words(_show_name(name) + _show_types_at(shape, [*path, name]) for name in missing)
-    verb = "is" if len(missing) == 1 else "are"
-    also = "" if path else _mention_optional(known, {*missing, *given_names})
-    return f"{owner} needs {needed}, which {verb} missing{also}", (*path, missing[0])
+            return wording.say_misspelled(owner, show_name(name), show_name(close[0])), (*path, name)
+    needed = [show_name(name) + _show_types_at(shape, [*path, name], wording) for name in missing]
+    named = {*missing, *given_names}
+    optional = [] if path else _show_names([name for name in known if name not in named])
+    return wording.say_missing(owner, needed, optional), (*path, missing[0])
 
 
-def _mention_optional(known: Iterable[str], named: set[str]) -> str:
-    optional = [name for name in known if name not in named]
-    if not optional:
-        return ""
-    return f"; it also takes {_join_words(map(_show_name, optional))}"
-
-
-def _explain_unknown(error: "ValidationError", path: Path, given: Any, shape: Shape) -> tuple[str, Path]:
-    name = str(next(iter(getattr(error.kind, "unexpected", ["?"]))))
-    hint = _suggest_name(name, list(shape.properties_at(path)), _list_names(given))
-    return f"{_show_owner(path)} takes no parameter {_show_name(name)}; {hint}", (*path, name)
-
-
-def _suggest_name(unknown: str, known: list[str], given: list[str]) -> str:
-    if not known:
-        return "it takes none"
-    not_given = [name for name in known if name not in given]
-    close = _find_similar(unknown, not_given)
-    if close:
-        return f"did you mean {_join_words(map(_show_name, close), ' or ')}?"
-    return f"it takes {_join_words(map(_show_name, known))}"
+def _show_names(names: Iterable[str]) -> list[str]:
+    return [show_name(name) for name in names]
 
 
 def _list_names(given: Any) -> list[str]:
@@ -140,25 +141,16 @@ def _fold(name: str) -> str:
 
 
 def _show_owner(path: Path) -> str:
-    return _show_name(format_path(path)) if path else "it"
+    return show_name(format_path(path)) if path else ""
 
 
-def _show_types_at(shape: Shape, path: Path) -> str:
+def _show_types_at(shape: Shape, path: Path, wording: Wording) -> str:
     types = shape.types_at(path)
-    return "" if types == ALL else f" ({_show_types(types)})"
+    return "" if types == ALL else f" ({show_types(types, wording)})"
 
 
 # --- what was expected --------------------------------------------------------------------------------------
 
-_TYPES = {
-    "object": "an object",
-    "array": "a list",
-    "string": "a string",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
 _BOUNDS: Mapping[str, str] = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -181,94 +173,74 @@ _OTHERS: Mapping[str, str] = {
 }
 
 
-def _describe_expected(error: "ValidationError") -> str:
+def _describe_expected(error: "ValidationError", wording: Wording) -> str:
     kind = error.kind
     values: Mapping[str, Any] = kind.as_dict()
     match kind.name:
         case "type":
-            return _show_types(values["types"])
+            return show_types(values["types"], wording)
         case "enum":
-            options = _join_words(map(_show_value, values["options"]), " or ")
+            options = join_words([show_value(option) for option in values["options"]], " or ")
             return f"one of {options}{_suggest_option(error.instance, values['options'])}"
         case "const":
-            return _show_value(values["expected_value"])
+            return show_value(values["expected_value"])
         case "anyOf" | "oneOf":
-            return _describe_alternatives(error)
+            return _describe_alternatives(error, wording)
         case name if name in _BOUNDS:
             # A pattern is the server's own text: shown as a name is, it can't steer a terminal.
             bound = str(next(iter(values.values())))
-            return _BOUNDS[name].format(_show_name(bound))
+            return _BOUNDS[name].format(show_name(bound))
         case name:
-            return _OTHERS.get(name, f"what the schema's {_show_name(name)} asks for")
+            return _OTHERS.get(name, f"what the schema's {show_name(name)} asks for")
 
 
-def _describe_alternatives(error: "ValidationError") -> str:
+def _describe_alternatives(error: "ValidationError", wording: Wording) -> str:
     firsts = [next(iter(branch)) for branch in failed_branches(error) if branch]
     if not firsts:
         # `oneOf` without a failed alternative: the value meets more than one.
         return "one of the alternatives alone"
-    return _join_words(dict.fromkeys(map(_describe_expected, firsts)), " or ")
+    described = [_describe_expected(first, wording) for first in firsts]
+    return join_words(list(dict.fromkeys(described)), " or ")
 
 
-def _show_types(types: Iterable[str]) -> str:
+def show_types(types: Iterable[str], wording: Wording) -> str:
+    """The types that are allowed, in words."""
     named = set(types)
     if "number" in named:
         named.discard("integer")
-    return " or ".join(text for name, text in _TYPES.items() if name in named)
+    return " or ".join(text for name, text in wording.types.items() if name in named)
 
 
 def _suggest_option(value: Any, options: Sequence[Any]) -> str:
     if not isinstance(value, str):
         return ""
     close = _find_similar(value, [option for option in options if isinstance(option, str)])
-    return f" (did you mean {_show_value(close[0])}?)" if close else ""
+    return f" (did you mean {show_value(close[0])}?)" if close else ""
 
 
 # --- what came ----------------------------------------------------------------------------------------------
 
-_JSON_WORDS: Mapping[str, str] = {"None": "null", "True": "true", "False": "false"}
 
-
-def _describe_given(path: Path, value: Any) -> str:
+def _describe_given(path: Path, value: Any, wording: Wording) -> str:
     match value:
         case dict():
-            return f"an object with {_join_words(map(_show_name, value))}" if value else "an empty object"
+            return f"an object with {join_words(_show_names(value))}" if value else "an empty object"
         case list():
             return f"a list of {len(value)}"
         case None | bool():
-            return _show_value(value)
-        case _ if any(is_secret_name(str(step)) for step in path):
-            return "what was given"
+            return show_value(value)
         case str():
-            return f"the string {_show_value(value)}"
+            return wording.show_text(_find_secret_step(path), value)
+        case _ if is_secret_name(_find_secret_step(path)):
+            return "what was given"
         case _:
-            return _show_value(value)
+            return show_value(value)
 
 
-def _show_value(value: Any) -> str:
-    if isinstance(value, str):
-        return repr(_cut(value))
-    text = repr(value)
-    return _JSON_WORDS.get(text) or _cut(text)
-
-
-def _show_name(name: str) -> str:
-    if name.isprintable() and name.strip() == name:
-        return _cut(name)
-    return repr(_cut(name))
-
-
-def _join_words(words: Iterable[str], last: str = " and ") -> str:
-    shown = list(words)
-    if len(shown) > MAX_NAMED:
-        shown[MAX_NAMED:] = [f"{len(shown) - MAX_NAMED} more"]
-    if len(shown) < 2:
-        return "".join(shown)
-    return last.join([", ".join(shown[:-1]), shown[-1]])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+def _find_secret_step(path: Path) -> str:
+    """The name of the value at `path`; the first that looks like a secret's, if one does."""
+    steps = [str(step) for step in path]
+    return next(filter(is_secret_name, steps), steps[-1] if steps else "")
 
 
 def _value_at(arguments: Any, path: Path) -> Any:

@@ -15,6 +15,13 @@ ALL = frozenset({"null", "boolean", "integer", "number", "string", "array", "obj
 UNIONS = ("anyOf", "oneOf")
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
+_OTHER_PROPERTIES = (
+    "additionalProperties",
+    "patternProperties",
+    "unevaluatedProperties",
+    "dependentSchemas",
+    "dependencies",
+)
 # Schemas come from servers: references that lead in circles or double at every step must not take forever.
 _MAX_FACES = 64
 _MAX_DEPTH = 64
@@ -82,6 +89,22 @@ class Shape:
         for face in self._faces_at(path):
             found.update(_list_texts(face.get("required")))
         return frozenset(found)
+
+    def is_open_at(self, path: Path) -> bool:
+        """Whether the object at `path` may have properties beyond those it names; also if that isn't certain.
+
+        A schema that names properties and doesn't mention others formally allows any. Nearly all such schemas are meant
+        to be closed, so they count as closed here.
+        """
+        faces = list(self._faces_at(path))
+        names_none = not any(face.get("properties") for face in faces)
+        return names_none or len(faces) == _MAX_FACES or any(map(self._mentions_others, faces))
+
+    def _mentions_others(self, face: Mapping[str, Any]) -> bool:
+        if any(face.get(key) not in (None, False) for key in _OTHER_PROPERTIES):
+            return True
+        ref = face.get("$ref")
+        return isinstance(ref, str) and resolve_reference(self.root, ref) is True
 
     def _types_of_reference(self, ref: Any, depth: int) -> frozenset[str]:
         if not isinstance(ref, str):
