@@ -74,6 +74,11 @@ async def list_tools(
     return listing if search is None else await _search(host, listing, search)
 
 
+def describe_server(host: Host, name: str) -> ToolListing:
+    """The tools of one server as they are known, without asking it. Raises: as `Host.server`."""
+    return _describe_one(host, host.server(name))
+
+
 async def _connect_all(host: Host, deadline: Deadline, refresh: bool) -> dict[str, MooringError]:
     """Connect every server whose tools are not known, and return what failed."""
     # Required servers are connected even if their tools are known: whether they are there decides the exit code.

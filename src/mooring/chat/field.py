@@ -9,10 +9,12 @@ from msgspec import Raw, Struct
 from mooring.core.tool import Tool
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
+from mooring.tools.arguments.wording import FOR_PEOPLE
 from mooring.tools.arguments.written import loads
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.graph import SchemaTooLarge
-from mooring.tools.schema.shape import ALL, Shape, as_list, type_of
+from mooring.tools.schema.parameters import FieldOption, as_label, describe_inside, list_choices, list_required
+from mooring.tools.schema.shape import ALL, Path, Shape, type_of
 
 _TYPE_NAMES = {
     "string": "text",
@@ -33,15 +35,6 @@ _MOST_DIGITS = 9
 LONGEST_DESCRIPTION = 200
 MOST_FIELDS = 100
 """How many fields are asked for one by one."""
-MOST_KEYS = 8
-"""How many keys of an object are shown."""
-
-
-class FieldOption(Struct, frozen=True):
-    """One of several values, and what it is called."""
-
-    value: Any
-    label: str
 
 
 class FormField(Struct, frozen=True):
@@ -161,6 +154,10 @@ def _describe_types(types: frozenset[str]) -> str:
     return " or ".join(names) or "null"
 
 
+def _describe_types_at(shape: Shape, path: Path) -> str:
+    return _describe_types(shape.types_at(path))
+
+
 # --- from a schema -------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +167,7 @@ def read_fields(schema: Mapping[str, Any]) -> list[FormField]:
     names = shape.properties_at(())
     if len(names) > MOST_FIELDS or _is_too_large(schema):
         return [make_whole_field()]
-    required = set(_list_required(schema))
+    required = set(list_required(schema))
     made = [_build_field(shape, name, name in required) for name in names]
     return sorted(made, key=lambda field: not field.required)
 
@@ -189,19 +186,11 @@ def _is_too_large(schema: Mapping[str, Any]) -> bool:
     return False
 
 
-def _list_required(schema: Mapping[str, Any]) -> Iterator[str]:
-    """What is required in any case; what one of several alternatives requires is found out at the end."""
-    for face in (schema, *as_list(schema.get("allOf"))):
-        if isinstance(face, Mapping):
-            names = as_list(face.get("required"))
-            yield from (name for name in names if isinstance(name, str))
-
-
 def _build_field(shape: Shape, name: str, required: bool) -> FormField:
     faces = [face for face in shape.schemas_at((name,)) if isinstance(face, Mapping)]
     schema: Mapping[str, Any] = faces[0] if faces else {}
-    choices = _list_choices(schema)
-    choices_of_items = _list_choices(schema.get("items"))
+    choices = list_choices(schema)
+    choices_of_items = list_choices(schema.get("items"))
     several = not choices and bool(choices_of_items)
     description = schema.get("description") or schema.get("title") or ""
     return FormField(
@@ -213,64 +202,12 @@ def _build_field(shape: Shape, name: str, required: bool) -> FormField:
         several,
         _as_typed(schema.get("default")),
         schema.get("format") == "password" or schema.get("writeOnly") is True,
-        _describe_inside(shape, name),
+        describe_inside(shape, (name,), _describe_types_at),
     )
 
 
 def _as_typed(default: Any) -> str | None:
-    return None if default is None else _as_label(default)
-
-
-def _describe_inside(shape: Shape, name: str) -> str:
-    """The keys of an object, or of the objects in a list, as one would write them; required keys first."""
-    types = shape.types_at((name,))
-    is_list = "array" in types and types != ALL
-    path: tuple[str | int, ...] = (name, 0) if is_list else (name,)
-    required = shape.required_at(path)
-    keys = sorted(shape.properties_at(path), key=lambda key: key not in required)
-    if not keys:
-        return ""
-    shown = []
-    for key in keys[:MOST_KEYS]:
-        mark = "" if key in required else "?"
-        shown.append(f'"{key}"{mark}: {_describe_types(shape.types_at((*path, key)))}')
-    if len(keys) > MOST_KEYS:
-        shown.append("…")
-    written = f"{{{', '.join(shown)}}}"
-    return f"[{written}, …]" if is_list else written
-
-
-def _list_choices(schema: Any) -> tuple[FieldOption, ...]:
-    """The values that a schema enumerates, in any of the ways that MCP knows for it."""
-    if not isinstance(schema, Mapping):
-        return ()
-    values = schema.get("enum")
-    if isinstance(values, list):
-        return _name_values(values, schema.get("enumNames"))
-    for key in ("oneOf", "anyOf"):
-        branches = as_list(schema.get(key))
-        if branches and all(map(_is_constant, branches)):
-            return tuple(map(_read_constant, branches))
-    return ()
-
-
-def _name_values(values: list[Any], names: Any) -> tuple[FieldOption, ...]:
-    has_names = isinstance(names, list) and len(names) == len(values)
-    labels = names if has_names else values
-    return tuple(FieldOption(value, _as_label(label)) for value, label in zip(values, labels, strict=True))
-
-
-def _is_constant(branch: Any) -> bool:
-    return isinstance(branch, Mapping) and "const" in branch
-
-
-def _read_constant(branch: Mapping[str, Any]) -> FieldOption:
-    value = branch["const"]
-    return FieldOption(value, _as_label(branch.get("title", value)))
-
-
-def _as_label(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return None if default is None else as_label(default)
 
 
 # --- checks --------------------------------------------------------------------------------------------------------
@@ -285,4 +222,4 @@ def build_field_form(schema: Mapping[str, Any], name: str) -> ArgumentForm:
 
 def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
     """A form that values can be checked against."""
-    return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())))
+    return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())), FOR_PEOPLE)

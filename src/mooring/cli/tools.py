@@ -1,95 +1,155 @@
 """`mooring tools`: lists tools, searches them, and counts what they cost a model."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.naming import split_target
 from mooring.actions.opening import Setup
-from mooring.actions.tools import ServerTools, ToolListing, list_tools
-from mooring.cli.adhoc import choose_server, is_adhoc, label_server, make_setup, run_with_host, server_options
+from mooring.actions.tools import ServerTools, ToolListing, describe_server, list_tools
+from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import (
     OK,
     UNHEALTHY,
     Command,
     Globals,
-    complete_server,
     get_globals,
     print_columns,
     print_json,
-    summarize,
 )
+from mooring.cli.completing import complete_tool_words
 from mooring.cli.ticker import Ticker
+from mooring.cli.tool_help import make_help_data, print_help, print_names, print_signatures, spell_example
 from mooring.cli.warn import warn
-from mooring.core.tool import Listing, Tool
+from mooring.core.tool import Listing, Pair, Tool
 from mooring.display.text import safe
-from mooring.errors import ConfigError, ProtocolError
+from mooring.errors import ConfigError, ProtocolError, UnknownServer
 from mooring.host.host import Host
 from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
     from mooring.actions.cost import Cost, Share
+    from mooring.actions.tool_help import ToolHelp
 
 
 @click.command("tools", cls=Command)
-@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
+@click.argument("words", metavar="[SERVER[.TOOL]]", nargs=-1, shell_complete=complete_tool_words)
 @click.option("--refresh", is_flag=True, help="Ask every server again, also those whose tools are known.")
 @click.option("--search", metavar="WORDS", help="Those that fit best, the best first.")
 @click.option("--cost", "counting", is_flag=True, help="About how many tokens a model reads for them.")
 @server_options
 @click.pass_context
 def command(
-    ctx: click.Context, /, name: str | None, refresh: bool, search: str | None, counting: bool, **server: Any
+    ctx: click.Context, /, words: tuple[str, ...], refresh: bool, search: str | None, counting: bool, **server: Any
 ) -> None:
-    """The tools of all configured servers, or of one, as `mooring call` takes them.
+    """The tools of all configured servers, those of one with their parameters, or one tool in full with an example.
 
     What a server offered before is known; only those that were never asked are started.
 
     \b
     mooring tools github
+    mooring tools github.create_issue
     mooring tools --search 'open an issue'
     mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
     """
     options = get_globals(ctx)
     if search is not None and counting:
         raise ConfigError("--search and --cost are two questions; ask one of them.")
-    if is_adhoc(server) and name is not None:
-        raise ConfigError(f"Name one server: {name}, or the one of --server or --url.")
-    if counting:
-        ctx.exit(_count(options, name, refresh, server))
-    ctx.exit(_list(options, name, refresh, server, search))
-
-
-def _list(options: Globals, name: str | None, refresh: bool, server: dict[str, Any], search: str | None) -> int:
     setup = make_setup(options, server)
-    name = choose_server(setup, name)
+    # With --server or --url, what is named is a tool.
+    typed = (setup.adhoc_name, *words) if setup.adhoc_name else words
+    if len(typed) > _MOST_WORDS:
+        raise click.UsageError(f"One tool is shown at a time; {typed[_MOST_WORDS]} is one word too many.")
+    request = _ToolsRequest(options, setup, server, typed, refresh)
+    if not counting:
+        ctx.exit(_show(request, search))
+    if len(typed) == _MOST_WORDS:
+        raise ConfigError("--cost takes a server, not a tool.")
+    ctx.exit(_count(request))
+
+
+_MOST_WORDS = 2
+
+
+class _ToolsRequest(NamedTuple):
+    """What was asked for."""
+
+    options: Globals
+    setup: Setup
+    server: Mapping[str, Any]
+    """The options that name a server."""
+    words: tuple[str, ...]
+    refresh: bool
+
+    @property
+    def name(self) -> str | None:
+        return self.words[0] if self.words else None
+
+
+def _show(request: _ToolsRequest, search: str | None) -> int:
+    options, name = request.options, request.name
 
     async def work(host: Host, deadline: Deadline) -> ToolListing:
-        found = await list_tools(host, deadline, name, refresh=refresh, search=search)
+        target = _find_target(host, request.words)
+        if target is not None:
+            from mooring.actions.tool_help import describe_tool  # loaded here: no listing makes up examples
+
+            help = await describe_tool(host, deadline, target, ticker.on_guess, refresh=request.refresh)
+            found = describe_server(host, help.entry.server)
+            ticker.clear()
+            _print_help(request, found, help)
+            return found
+        found = await list_tools(host, deadline, name, refresh=request.refresh, search=search)
         # Shown before the servers are closed, which may take a moment.
         ticker.clear()
         if options.json:
             _print_data(found)
         else:
-            _print_text(found, setup)
-            _explain_text(options, found, setup, name, search)
+            _print_text(found, signatures=name is not None)
+            _explain_text(request, found, search)
         return found
 
-    with Ticker(options, label_server(server, name or "the servers that are not known yet")) as ticker:
-        found = run_with_host(setup, work, named=name, start_required=name is None)
+    with Ticker(options, label_server(request.server, name or "the servers that are not known yet")) as ticker:
+        found = run_with_host(request.setup, work, named=name, start_required=name is None)
     warn(options, failed=found.failed, problems=found.problems, waiting=found.waiting, held=found.held)
     return OK if found.healthy else UNHEALTHY
 
 
-def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, Any]) -> int:
+def _find_target(host: Host, words: tuple[str, ...]) -> str | Pair | None:
+    """The tool that is meant; `None` if the words name no tool. Raises: as `Host.find_name`."""
+    if not words:
+        return None
+    target, _ = split_target(host, words[0], words[1:])
+    if not isinstance(target, str):
+        return target
+    try:
+        host.find_name(target)
+    except UnknownServer:
+        return target
+    return None
+
+
+def _print_help(request: _ToolsRequest, found: ToolListing, help: "ToolHelp") -> None:
+    example = spell_example(request.options, help, request.server)
+    if not request.options.json:
+        print_help(help, example)
+        return
+    servers = [_make_server_data(peer) for peer in found.peers]
+    print_json({"tools": [{**_make_tool_data(help.entry), **make_help_data(help, example)}], "servers": servers})
+
+
+def _count(request: _ToolsRequest) -> int:
     from mooring.actions.cost import count_cost  # loaded here: it brings the registry, which no listing needs
 
-    setup = make_setup(options, server)
-    name = choose_server(setup, name)
+    options, name = request.options, request.name
     with Ticker(options, name or "the servers that are not known yet"):
         found = run_with_host(
-            setup, lambda host, deadline: count_cost(host, deadline, name, refresh=refresh), named=name
+            request.setup,
+            lambda host, deadline: count_cost(host, deadline, name, refresh=request.refresh),
+            named=name,
         )
     if options.json:
         _print_cost_data(found)
@@ -103,24 +163,24 @@ def _count(options: Globals, name: str | None, refresh: bool, server: dict[str, 
 # --- tools as text --------------------------------------------------------------------------------------------------
 
 
-def _print_text(found: ToolListing, setup: Setup) -> None:
-    rows = []
-    for entry in found.entries:
-        # With --server or --url, `mooring call` takes the tool's name alone.
-        name = entry.tool if setup.adhoc_name else f"{entry.server}.{entry.tool}"
-        rows.append((safe(name), safe(summarize(entry.definition))))
-    print_columns(rows)
+def _print_text(found: ToolListing, *, signatures: bool) -> None:
+    """Print the tools of one server with their parameters, those of all with their servers."""
+    if signatures:
+        print_signatures(found.entries)
+    else:
+        print_names([(safe(f"{entry.server}.{entry.tool}"), entry.description) for entry in found.entries])
 
 
-def _explain_text(options: Globals, found: ToolListing, setup: Setup, name: str | None, search: str | None) -> None:
+def _explain_text(request: _ToolsRequest, found: ToolListing, search: str | None) -> None:
     """Say on stderr why tools are missing, if some are."""
+    is_quiet = request.options.quiet
     is_empty = not found.entries and not found.failed
-    if is_empty and not options.quiet:
-        _explain_nothing(found, name, search)
+    if is_empty and not is_quiet:
+        _explain_nothing(found, request.name, search)
     for peer in found.peers:
-        server = "" if setup.adhoc_name else peer.name
+        server = "" if request.setup.adhoc_name else peer.name
         _explain_gaps(server, peer.listing)
-    if found.note and not options.quiet:
+    if found.note and not is_quiet:
         click.echo(found.note, err=True)
 
 
@@ -198,24 +258,29 @@ def _make_tool_data(entry: CatalogEntry) -> dict[str, object]:
 def _print_cost(cost: "Cost") -> None:
     print_columns(
         [
-            ("SERVER", "TOOLS", "TOKENS", "DEFERRED"),
+            ("SERVER", "TOOLS", "TOKENS"),
             *(_make_cost_row(safe(share.name), share) for share in cost.servers),
             _make_cost_row("mooring's own", cost.own),
-            ("in all", f"{cost.tools:,}", f"{cost.tokens:,}", f"{cost.deferred:,}"),
+            ("in all", f"{cost.tools:,}", f"{cost.tokens:,}"),
         ]
     )
 
 
 def _make_cost_row(name: str, share: "Share") -> tuple[str, ...]:
-    return name, f"{share.tools:,}", f"{share.tokens:,}", f"{share.deferred:,}"
+    return name, f"{share.tools:,}", f"{share.tokens:,}"
 
 
 def _explain_cost(options: Globals, cost: "Cost") -> None:
     if options.quiet:
         return
-    how = "they have to be searched for" if cost.defers else "all are shown"
-    room = f"{cost.budget:,} of {cost.context:,} tokens for the tools of servers"
-    click.echo(f"Estimates: bytes / 4. With {room}, {how}.", err=True)
+    room = f"Up to {cost.budget:,} of {cost.context:,} tokens may go to the tools of servers"
+    if cost.defers:
+        click.echo(
+            f"{room}. These need more, so a model is shown {cost.deferred:,} tokens and searches the rest.", err=True
+        )
+    else:
+        click.echo(f"{room}, so a model is shown all of them.", err=True)
+    click.echo("Estimates: bytes / 4.", err=True)
 
 
 def _print_cost_data(cost: "Cost") -> None:

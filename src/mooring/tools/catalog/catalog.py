@@ -292,6 +292,9 @@ class Catalog:
         server, dot, _ = name.partition(".")
         if not dot:
             return UnknownTool("Mooring", name, close)
+        known = self._known_server(server)
+        if known is not None:
+            return UnknownTool(known, name.removeprefix(f"{server}."), close)
         close_servers = nearest(server, self._sources)
         if close_servers or not close:
             return UnknownServer(server, close_servers)
