@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mooring.display.text import width
-from support import Cli, Home
+from support import DEMO, Actor, Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 GOOD = {"command": "good"}
@@ -121,6 +121,13 @@ def test_names_match_without_regard_to_case_unless_that_is_ambiguous(cli: Cli) -
         (("mcp", "why", "zzz"), "`mooring mcp list` shows the known ones"),
         (("mcp", "fly"), "no command 'fly'"),
         (("fly",), "no command 'fly'"),
+        (("lits",), "There is no command 'lits'. Did you mean mooring mcp list?"),
+        (("list",), "There is no command 'list'. Did you mean mooring mcp list?"),
+        (("mcp", "lits"), "Did you mean mooring mcp list?"),
+        (("tols",), "Did you mean mooring tools?"),
+        (("mcp", "list", "--jsn"), "There is no option --jsn. Did you mean --json?"),
+        (("--jsn",), "There is no option --jsn. Did you mean --json?"),
+        (("completion",), "Choose from: bash, zsh, fish\n"),
         (("mcp", "list", "--colour"), "--colour"),
         (("mcp", "get"), "NAME"),
         (("mcp", "approve"), "Name the servers to decide about, or give --all."),
@@ -388,7 +395,7 @@ def complete(home: Home, shell: str, words: list[str]) -> list[str]:
     out = real(home, env=env).stdout
     if shell == "zsh":  # type, value and help on three lines
         return out.splitlines()[1::3]
-    return [line.split(",", 1)[1].split("\t")[0] for line in out.splitlines()]
+    return [line.split(",", 1)[1].split("\t")[0] for line in out.splitlines() if line]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -412,6 +419,79 @@ def test_a_real_bash_completes_server_names(home: Home) -> None:
     env = {**home.env, "PATH": os.environ["PATH"]}
     done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
     assert done.stdout.split() == ["github", "gitlab"], done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_what_is_known_of_tools_and_resources(shell: str, home: Home, tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "color": {"enum": ["red", "rose", "sky blue", "$(reboot)"]},
+            "dry": {"type": "boolean"},
+            "tags": {"type": "array", "items": {"enum": ["x", "y"]}},
+        },
+    }
+    actor = Actor(tmp_path / "a.json", tools=["paint"], shape={"paint": {"inputSchema": schema}}, resources=[])
+    home.configure(actor=actor.entry, demo=DEMO)
+    for words in (["tools"], ["resources", "demo"], ["prompts", "demo"]):
+        real(home, *words)
+    starts = actor.done("starts")
+
+    def offered(*words: str) -> list[str]:
+        return complete(home, shell, ["mooring", *words])
+
+    # A shell passes an empty word on as nothing at all, and the tests of bash below have that.
+    assert offered("call", "demo.add", "a") == ["a="]
+    assert offered("call", "demo", "pic") == ["picture"]
+    assert offered("call", "demo", "add", "b") == ["b="]
+    assert offered("call", "paint", "co") == ["color="]
+    assert offered("call", "actor.paint", "color=r") == ["color=red", "color=rose"]
+    assert offered("call", "actor.paint", "color=") == ["color=red", "color=rose"]
+    assert offered("call", "actor.paint", "dry=") == ["dry=yes", "dry=no"]
+    assert offered("call", "actor.paint", "tags=x", "t") == ["tags="]
+    assert offered("call", "actor.paint", "dry=yes", "d") == []
+    assert offered("tools", "demo", "pic") == ["picture"]
+    assert offered("tools", "demo.pic") == ["demo.picture"]
+    assert offered("read", "demo", "demo://c") == ["demo://clock"]
+    assert offered("watch", "demo", "demo://c") == ["demo://clock"]
+    assert offered("watch", "demo", "pi") == ["picture"]
+    assert offered("prompt", "demo", "e") == ["explain"]
+    assert offered("prompt", "demo", "explain", "t") == ["topic="]
+    assert actor.done("starts") == starts
+
+
+BASH = """
+PATH={folder}:$PATH
+eval "$(mooring completion bash)"
+COMP_LINE='{line}' COMP_POINT={point} COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+_mooring_completion mooring 2>/dev/null; echo "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "replies"),
+    [
+        ("mooring call demo.add ", ["a=", "b="]),
+        ("mooring call demo.add a=1 ", ["b="]),
+        ("mooring read demo ", ["demo://readme", "demo://clock", "demo://notes", "demo://picture"]),
+        # Bash keeps what is before the last colon or equals sign.
+        ("mooring read demo demo://cl", ["//clock"]),
+        ("mooring call act.paint color=ro", ["rose"]),
+        ("mooring mcp get de", ["demo"]),
+    ],
+)
+def test_a_real_bash_completes_arguments_and_addresses(
+    line: str, replies: list[str], home: Home, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"color": {"enum": ["red", "rose"]}}}
+    actor = Actor(tmp_path / "a.json", tools=["paint"], shape={"paint": {"inputSchema": schema}})
+    home.configure(act=actor.entry, demo=DEMO)
+    for words in (["tools"], ["resources", "demo"]):
+        real(home, *words)
+    script = BASH.format(folder=Path(MOORING).parent, line=line, point=len(line))
+    env = {**home.env, "PATH": os.environ["PATH"]}
+    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    assert done.stdout.split() == replies, done.stderr
 
 
 def test_completion_offers_no_name_that_a_shell_would_run(home: Home) -> None:

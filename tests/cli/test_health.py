@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from mooring.actions.complete import complete_tools
+from mooring.actions.complete import KnownServers
 from mooring.testing.site import ReceivedRequest, Site
 from support import DEMO, Actor, Cli, Home
 
@@ -213,7 +213,7 @@ def complete(home: Home, *words: str) -> list[str]:
 
 def test_tools_are_completed_from_what_is_known_and_nothing_is_started(cli: Cli, actor: Actor) -> None:
     def offered(typed: str) -> list[str]:
-        return complete_tools(home.inventory(remember=False), home.where, typed)
+        return KnownServers(home.inventory(remember=False), home.where).complete_tools(typed)
 
     home = cli.home
     home.configure(actor=actor.entry, demo=DEMO)

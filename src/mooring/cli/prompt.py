@@ -7,7 +7,8 @@ import click
 
 from mooring.actions.offers import fill_prompt
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, complete_first_server, get_globals, print_json
+from mooring.cli.base import Command, get_globals, print_json
+from mooring.cli.completing import complete_prompt
 from mooring.cli.ticker import Ticker
 from mooring.core.result import FilledPrompt
 from mooring.display.results import block_as_text, prompt_as_data
@@ -15,7 +16,7 @@ from mooring.display.text import safe, safe_text
 
 
 @click.command("prompt", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER PROMPT [NAME=VALUE]...", shell_complete=complete_first_server)
+@click.argument("words", nargs=-1, metavar="SERVER PROMPT [NAME=VALUE]...", shell_complete=complete_prompt)
 @server_options
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> None:
@@ -26,7 +27,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     """
     options = get_globals(ctx)
     setup = make_setup(options, server)
-    name, prompt, *arguments = require_words(setup, words, "PROMPT")
+    name, prompt, *arguments = require_words(setup, words, "PROMPT", "prompts")
     with Ticker(options, label_server(server, name)):
         filled = run_with_host(
             setup,
@@ -35,8 +36,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
         )
     if options.json:
         print_json(prompt_as_data(name, filled))
-    else:
+    elif filled.messages:
         _print(filled)
+    elif not options.quiet:
+        click.echo(f"{safe(name)}'s prompt {safe(prompt)} has no messages.", err=True)
 
 
 def _print(filled: FilledPrompt) -> None:

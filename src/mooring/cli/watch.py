@@ -8,7 +8,8 @@ import click
 
 from mooring.actions.watch import watch
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, complete_first_server, get_globals
+from mooring.cli.base import Command, Globals, get_globals
+from mooring.cli.completing import complete_watched
 from mooring.cli.ticker import Ticker
 from mooring.core.event import Updated
 from mooring.core.result import Reading
@@ -17,7 +18,7 @@ from mooring.display.text import safe
 
 
 @click.command("watch", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER URI|TOOL [NAME=VALUE]...", shell_complete=complete_first_server)
+@click.argument("words", nargs=-1, metavar="SERVER URI|TOOL [NAME=VALUE]...", shell_complete=complete_watched)
 @click.option("--interval", type=float, metavar="S", help="Look every so many seconds, at least 1.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="End after so many changes.")
 @server_options
@@ -35,7 +36,7 @@ def command(
     """
     options = get_globals(ctx)
     setup = make_setup(options, server)
-    name, target, *arguments = require_words(setup, words, "URI or TOOL")
+    name, target, *arguments = require_words(setup, words, "URI or TOOL", "resources", "tools")
 
     def tell(event: Updated) -> None:
         ticker.clear()

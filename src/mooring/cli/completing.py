@@ -1,0 +1,86 @@
+"""What a shell is offered for the words of a call: tools, parameters, values and addresses, from what is known."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from mooring.cli.base import complete_server, get_globals, keep_words
+from mooring.errors import MooringError
+
+if TYPE_CHECKING:
+    from mooring.actions.complete import KnownServers
+
+
+def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete `server.tool`."""
+    return _offer(ctx, lambda known: known.complete_tools(incomplete))
+
+
+def complete_argument(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the words after the first of `mooring call`: a tool, the name of a parameter, or its value."""
+    first = str(ctx.params.get("tool") or "")
+    words = _list_words(ctx, parameter)
+    return _offer(ctx, lambda known: known.complete_argument(first, words, incomplete))
+
+
+def complete_tool_words(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a server and its tool, in one word or two."""
+    words = _list_words(ctx, parameter)
+    if len(words) == 1:
+        return _offer(ctx, lambda known: known.list_tools(words[0]), incomplete)
+    if words:
+        return []
+    return complete_server(ctx, parameter, incomplete) or complete_tool(ctx, parameter, incomplete)
+
+
+def complete_resource(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a server, then the address of one of its resources."""
+    words = _list_words(ctx, parameter)
+    if not words:
+        return complete_server(ctx, parameter, incomplete)
+    if len(words) > 1:
+        return []
+    return _offer(ctx, lambda known: known.list_addresses(words[0]), incomplete)
+
+
+def complete_watched(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a server, then the address of a resource or a tool, then the tool's arguments."""
+    words = _list_words(ctx, parameter)
+    if not words:
+        return complete_server(ctx, parameter, incomplete)
+    if len(words) > 1:
+        return _offer(ctx, lambda known: known.complete_argument(words[0], words[1:], incomplete))
+    return [*complete_resource(ctx, parameter, incomplete), *complete_tool_words(ctx, parameter, incomplete)]
+
+
+def complete_prompt(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a server, then one of its prompts, then the names of its arguments."""
+    match _list_words(ctx, parameter):
+        case []:
+            return complete_server(ctx, parameter, incomplete)
+        case [server]:
+            return _offer(ctx, lambda known: known.list_prompts(server), incomplete)
+        case [server, prompt, *_]:
+            return _offer(ctx, lambda known: known.list_prompt_arguments(server, prompt), incomplete)
+        case _:
+            return []
+
+
+def _list_words(ctx: click.Context, parameter: click.Parameter) -> list[str]:
+    return list(ctx.params.get(parameter.name or "") or ())
+
+
+def _offer(ctx: click.Context, find: "Callable[[KnownServers], list[str]]", incomplete: str = "") -> list[str]:
+    """What is found that begins like the word that is being typed."""
+    # Nothing is known of a server that is named by its command or address.
+    if ctx.params.get("server") or ctx.params.get("url"):
+        return []
+    from mooring.actions.complete import KnownServers  # loaded here: only a shell that completes needs it
+
+    options = get_globals(ctx)
+    try:
+        found = find(KnownServers(options.inventory(remember=False), options.request().where))
+    except MooringError:  # a message would end up in the middle of the line that is being typed
+        return []
+    return keep_words(word for word in found if word.startswith(incomplete))
