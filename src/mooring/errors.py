@@ -45,11 +45,20 @@ MOST_NAMED = 12
 
 
 class MooringError(Exception):
-    """The root: catch this to catch everything Mooring raises on purpose."""
+    """The root: catch this to catch everything Mooring raises on purpose.
+
+    `hint` is the part of the message that says what to do, where that is a sentence of its own.
+    """
+
+    hint = ""
 
 
 class ConfigError(MooringError):
     """A configuration, or something on the command line, cannot be used."""
+
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.hint = hint
 
 
 class FileError(ConfigError):
@@ -82,8 +91,8 @@ class UnknownServer(MooringError):
     """No server has that name; `near` holds the most similar names."""
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
-        guess = f" Did you mean {' or '.join(near)}?" if near else " `mooring mcp list` shows the known ones."
-        super().__init__(f"No server is called {name!r}.{guess}")
+        self.hint = f"Did you mean {' or '.join(near)}?" if near else "`mooring mcp list` shows the known ones."
+        super().__init__(f"No server is called {name!r}. {self.hint}")
         self.name = name
         self.near = tuple(near)
 
@@ -92,13 +101,11 @@ class UnknownTool(MooringError):
     """The server has no tool of that name, or its definition cannot be used."""
 
     def __init__(self, server: str, tool: str, near: Sequence[str] = (), reason: str = "") -> None:
-        guess = f" Did you mean {' or '.join(near)}?" if near else " `mooring tools` shows what it has."
-        why = (
-            f"{server}'s tool {tool!r} cannot be used: {reason}."
-            if reason
-            else f"{server} has no tool {tool!r}.{guess}"
-        )
-        super().__init__(why)
+        if reason:
+            super().__init__(f"{server}'s tool {tool!r} cannot be used: {reason}.")
+        else:
+            self.hint = f"Did you mean {' or '.join(near)}?" if near else "`mooring tools` shows what it has."
+            super().__init__(f"{server} has no tool {tool!r}. {self.hint}")
         self.server = server
         self.tool = tool
         self.near = tuple(near)
@@ -109,7 +116,8 @@ class AmbiguousTool(UnknownTool):
 
     def __init__(self, name: str, near: Sequence[str]) -> None:
         super().__init__("Mooring", name, near)
-        self.args = (f"{name!r} can be read as a tool of two servers. Write {' or '.join(near)}.",)
+        self.hint = f"Write {' or '.join(near)}."
+        self.args = (f"{name!r} can be read as a tool of two servers. {self.hint}",)
 
 
 class Stale(UnknownTool):
@@ -150,7 +158,8 @@ class NotApproved(Denied):
     """A project's server that the user has not approved, or that changed since they did."""
 
     def __init__(self, server: str, reason: str) -> None:
-        super().__init__(f"{server} {reason}. To look and decide: mooring mcp approve {server}")
+        self.hint = f"To look and decide: mooring mcp approve {server}"
+        super().__init__(f"{server} {reason}. {self.hint}")
         self.server = server
 
 
@@ -158,10 +167,11 @@ class HeldBack(Denied):
     """A tool that changed, or was added, since the user approved its server's tools."""
 
     def __init__(self, server: str, tool: str) -> None:
-        super().__init__(
-            f"{server}'s tool {tool!r} is not what was approved. `mooring mcp pins {server}` shows what changed, "
+        self.hint = (
+            f"`mooring mcp pins {server}` shows what changed, "
             f"and `mooring mcp pins {server} --approve` lets it be called."
         )
+        super().__init__(f"{server}'s tool {tool!r} is not what was approved. {self.hint}")
         self.server = server
         self.tool = tool
 

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, HintedUsageError
 from mooring.cli.question import find_permission_asker
+from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem
-from mooring.display.text import problem_line, safe
+from mooring.display.text import problem_line, quote_argument, safe
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
@@ -52,7 +53,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, seconds: float | None)
         return None
     # click takes "nan" and "inf" for numbers.
     if seconds <= 0 or not isfinite(seconds):
-        raise click.BadParameter("it should be a number of seconds above 0.")
+        raise click.BadParameter("it must be a number of seconds above 0.")
     return seconds
 
 
@@ -119,16 +120,25 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
     return lambda problem: click.echo(f"Warning: {problem_line(problem, home)}", err=True)
 
 
-def require_words(setup: Setup, words: Sequence[str], *more: str) -> tuple[str, ...]:
-    """The server and the other words that a command needs; an ad hoc server is put first, as if it had been typed.
+def require_words(setup: Setup, words: Sequence[str], second: str = "", *listings: str) -> tuple[str, ...]:
+    """The server, the second word if there has to be one, and the rest.
 
-    Raises: click.UsageError.
+    An ad hoc server is put first, as if it had been typed. `listings` are the commands that show what the second word
+    can be. Raises: click.UsageError.
     """
     given = (setup.adhoc_name, *words) if setup.adhoc_name else tuple(words)
-    wanted = ("SERVER", *more)
-    if len(given) < len(wanted):
-        raise click.UsageError(f"Name {' and '.join(wanted[len(given) :])}.")
+    if not given:
+        missing = f"SERVER and {second}" if second else "SERVER"
+        raise HintedUsageError(f"Missing {missing};", "see: mooring mcp list")
+    if second and len(given) == 1:
+        server = _spell_adhoc(setup.adhoc) if setup.adhoc else quote_argument(given[0])
+        commands = " or ".join(f"mooring {listing} {server}" for listing in listings)
+        raise HintedUsageError(f"Missing {second};", f"see: {commands}")
     return given
+
+
+def _spell_adhoc(server: ServerConfig) -> str:
+    return "--url …" if isinstance(server.connection, Http) else "--server …"
 
 
 def choose_server(setup: Setup, name: str | None) -> str | None:

@@ -1,15 +1,13 @@
 """The command `mooring`: its table of commands, and the top at which an error becomes a sentence and an exit code."""
 
-import errno
 import os
 import sys
 from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, UNHEALTHY, USAGE, Globals, LazyGroup, Table, get_globals, is_on_terminal
-from mooring.cli.failure import exit_code, explain, tell
-from mooring.display.text import safe
+from mooring.cli.base import INTERRUPTED, OK, USAGE, Globals, LazyGroup, Table, get_globals, is_on_terminal
+from mooring.cli.failure import describe_failure, print_failure, print_failure_data
 from mooring.errors import MooringError
 
 TABLE: Table = {
@@ -94,39 +92,38 @@ app = _RootGroup(
 def run(args: list[str], begun: object = None) -> int:
     """Run the command line and return its exit code; `begun` is a guard for the servers it may start."""
     _open_closed_streams()
+    options = Globals(begun=begun)
     try:
-        code = app.main(
-            args, prog_name="mooring", standalone_mode=False, color=_choose_color(), obj=Globals(begun=begun)
-        )
+        code = app.main(args, prog_name="mooring", standalone_mode=False, color=_choose_color(), obj=options)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return USAGE
-    except click.ClickException as error:
-        tell(f"mooring: {safe(error.format_message())}")
-        return error.exit_code
-    except MooringError as error:
-        tell(f"mooring: {safe(str(error))}")
-        explain(error)
-        return exit_code(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (_ReaderGone, BrokenPipeError):
         _discard_output()
         return OK
-    except OSError as error:
-        # Errors of files are handled where they are read: this is our own output, or a limit of the system.
-        what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
-        tell(f"mooring: {what}: {error.strerror}.")
-        _discard_output()
-        return UNHEALTHY
-    except Exception as error:
-        tell(f"mooring: this is a fault of mooring itself: {type(error).__name__}: {safe(str(error))}")
-        tell("  Please report it; MOORING_TRACE=1 shows where it happened.")
-        if os.environ.get("MOORING_TRACE"):
-            raise
-        return UNHEALTHY
+    except Exception as error:  # noqa: BLE001  # whatever it is, a person gets a sentence
+        # What cannot be parsed ends before its options are read.
+        is_data = options.json or "--json" in args
+        return _fail(error, is_data=is_data)
     return code if isinstance(code, int) else OK
+
+
+def _fail(error: Exception, *, is_data: bool) -> int:
+    """Say why the command ended, and return its exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not is_data:
+        error.show()
+        return USAGE
+    failure = describe_failure(error)
+    if is_data:
+        print_failure_data(failure)
+    else:
+        print_failure(failure)
+    if isinstance(error, OSError):
+        _discard_output()
+    is_fault = not isinstance(error, click.ClickException | MooringError | OSError)
+    if is_fault and os.environ.get("MOORING_TRACE"):
+        raise error
+    return failure.code
 
 
 def _open_closed_streams() -> None:

@@ -3,13 +3,14 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 import click
 import msgspec
 
+from mooring.core.near import nearest
 from mooring.core.where import Viewpoint, here
 from mooring.display.text import columns, safe, short_path
 from mooring.errors import ConfigError, MooringError
@@ -110,6 +111,14 @@ _GLOBALS = (
 )
 
 
+class HintedUsageError(click.UsageError):
+    """Something is wrong with the words of a command; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str, ctx: click.Context | None = None) -> None:
+        super().__init__(f"{message} {hint}", ctx)
+        self.hint = hint
+
+
 class Command(click.Command):
     """A command that takes the global options after its name as well."""
 
@@ -153,9 +162,28 @@ class LazyGroup(Command, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            known = ", ".join(self.table)
-            ctx.fail(f"There is no command {args[0]!r} here. The commands are: {known}.")
+            near = [f"{ctx.command_path} {name}" for name in self._list_similar(ctx, args[0])]
+            guess = f"Did you mean {' or '.join(near)}?" if near else f"The commands are: {', '.join(self.table)}."
+            raise HintedUsageError(f"There is no command {args[0]!r}.", guess, ctx)
         return super().resolve_command(ctx, args)
+
+    def _list_similar(self, ctx: click.Context, typed: str) -> list[str]:
+        """The commands that may have been meant, also those of a group in this one: `mcp list` for `lits`."""
+        commands: dict[str, str] = {}
+        for group in self._list_groups(ctx):
+            aliased = group.aliases.get(typed, typed)
+            if aliased in group.table:
+                return [f"{group.name} {aliased}"]
+            commands |= {verb: f"{group.name} {verb}" for verb in group.table}
+        commands |= {name: name for name in self.table}
+        return [commands[word] for word in nearest(typed, commands)]
+
+    def _list_groups(self, ctx: click.Context) -> "Iterator[LazyGroup]":
+        for name, (place, _) in self.table.items():
+            # Only groups are loaded for this, which are no more than tables.
+            inner = self.get_command(ctx, name) if place.endswith(":group") else None
+            if isinstance(inner, LazyGroup):
+                yield inner
 
 
 def get_globals(ctx: click.Context) -> Globals:
@@ -211,20 +239,7 @@ def describe_path(path: str | None, home: str) -> str:
 
 
 # A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
-_ONE_WORD = r"[\w.:@/+-]+"
-
-
-def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete `server.tool`, as far as it is known without asking a server."""
-    # Loaded here: only a shell that completes needs it.
-    from mooring.actions.complete import complete_tools
-
-    try:
-        options = get_globals(ctx)
-        found = complete_tools(options.inventory(remember=False), options.request().where, incomplete)
-    except MooringError:  # a message would end up in the middle of the line that is being typed
-        return []
-    return _keep_words(found)
+_ONE_WORD = r"[\w.:@/+-][\w.:@/+=-]*"
 
 
 def complete_first_server(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -240,8 +255,9 @@ def complete_server(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
     except MooringError:
         return []
     typed = incomplete.casefold()
-    return _keep_words(name for name in names if name.casefold().startswith(typed))
+    return keep_words(name for name in names if name.casefold().startswith(typed))
 
 
-def _keep_words(names: Iterable[str]) -> list[str]:
+def keep_words(names: Iterable[str]) -> list[str]:
+    """The names that a shell takes as they are."""
     return [name for name in names if re.fullmatch(_ONE_WORD, name)]

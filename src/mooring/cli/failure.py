@@ -1,12 +1,66 @@
-"""Turns an error into words on stderr and an exit code."""
+"""Turns an error into words on stderr, or into data with `--json`, and an exit code."""
 
+import errno
 from contextlib import suppress
 
 import click
+from msgspec import Struct
 
-from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE
+from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError
+from mooring.core.near import nearest
 from mooring.display.text import safe
 from mooring.errors import MOST_NAMED, Denied, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
+
+
+class CommandFailure(Struct, frozen=True):
+    """Why a command ended, and with which exit code."""
+
+    code: int
+    message: str
+    hint: str = ""
+    """What to do; often the end of the message."""
+    details: tuple[str, ...] = ()
+    """Further lines, such as what a server wrote last."""
+
+
+def describe_failure(error: Exception) -> CommandFailure:
+    """An error in words, with its exit code."""
+    match error:
+        case click.ClickException():
+            return _describe_usage(error)
+        case MooringError():
+            return CommandFailure(exit_code(error), str(error), error.hint, tuple(_list_details(error)))
+        case OSError():
+            # Errors of files are handled where they are read: this is our own output, or a limit of the system.
+            what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
+            return CommandFailure(UNHEALTHY, f"{what}: {error.strerror}.")
+        case _:
+            fault = f"this is a fault of mooring itself: {type(error).__name__}: {error}"
+            report = "Please report it; MOORING_TRACE=1 shows where it happened."
+            return CommandFailure(UNHEALTHY, fault, report, (report,))
+
+
+def print_failure(failure: CommandFailure) -> None:
+    """Print a failure for a person."""
+    tell(f"mooring: {safe(failure.message)}")
+    for line in failure.details:
+        tell(f"  {safe(line)}")
+
+
+def explain(error: MooringError) -> None:
+    """Print what is known of a server's process."""
+    for line in _list_details(error):
+        tell(f"  {safe(line)}")
+
+
+def print_failure_data(failure: CommandFailure) -> None:
+    """Print a failure for a program: one line of JSON, so that it is found below whatever else was written."""
+    import json  # only here
+
+    message = failure.message.removesuffix(failure.hint).rstrip(" ;") if failure.hint else failure.message
+    details = [line for line in failure.details if line != failure.hint]
+    data = {"code": failure.code, "message": "\n".join([message, *details]), "hint": failure.hint or None}
+    tell(json.dumps({"error": data}))
 
 
 def exit_code(error: MooringError) -> int:
@@ -25,18 +79,32 @@ def exit_code(error: MooringError) -> int:
             return USAGE
 
 
-def explain(error: MooringError) -> None:
-    """Say what is known of a server's process: the variables it was not given, and what it wrote last."""
+def _describe_usage(error: click.ClickException) -> CommandFailure:
+    if isinstance(error, HintedUsageError):
+        return CommandFailure(error.exit_code, error.message, error.hint)
+    ctx = getattr(error, "ctx", None)
+    hint = "" if ctx is None else f"See: {ctx.command_path} --help"
+    if not isinstance(error, click.NoSuchOption):
+        # click writes a list of choices on lines of their own.
+        return CommandFailure(error.exit_code, " ".join(error.format_message().split()), hint)
+    close = nearest(error.option_name, error.possibilities or (), 1)
+    guess = f"Did you mean {close[0]}?" if close else hint
+    return CommandFailure(error.exit_code, f"There is no option {error.option_name}. {guess}", guess)
+
+
+def _list_details(error: MooringError) -> list[str]:
+    """What is known of a server's process: the variables it was not given, and what it wrote last."""
     if not isinstance(error, ServerError):
-        return
+        return []
+    lines = []
     if _may_lack_variables(error):
         names = ", ".join(error.withheld[:MOST_NAMED])
-        tell(f"  It was not given {safe(names)}; -e NAME passes a variable on.")
+        lines.append(f"It was not given {names}; -e NAME passes a variable on.")
     # The message of a server that died already ends with its last line.
-    if isinstance(error, ServerDied) and len(error.stderr) == 1:
-        return
-    for line in error.stderr:
-        tell(f"  | {safe(line)}")
+    is_told = isinstance(error, ServerDied) and len(error.stderr) == 1
+    if not is_told:
+        lines += [f"| {line}" for line in error.stderr]
+    return lines
 
 
 def _may_lack_variables(error: ServerError) -> bool:
