@@ -33,8 +33,9 @@ def run(home: Home, *args: str, stdin: str | None = None) -> "subprocess.Complet
 def test_tools_lists_what_a_server_offers(home: Home) -> None:
     done = run(home, "tools", "--server", DEMO)
     assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "echo", "add", "slow", "fail", "picture", "ask", "note",
+    assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == [
+        "echo(text)", "add(a: number, b: number)", "slow(seconds: number, steps?: integer)", "fail()", "picture()",
+        "ask(question)", "note(text)",
     ]  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def test_tools_as_data_has_the_promised_keys(home: Home) -> None:
 def test_one_bad_tool_is_named_and_costs_the_others_nothing(home: Home) -> None:
     done = run(home, "tools", "--server", faulty("one_bad_tool"))
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 99
+    assert len([line for line in done.stdout.splitlines() if not line.startswith(" ")]) == 99
     assert "bad cannot be used" in done.stderr
 
 
@@ -73,7 +74,7 @@ def test_a_tool_whose_schema_is_enormous_is_left_out_and_named(home: Home, tmp_p
     (tmp_path / "tools.json").write_text(json.dumps([large, small]))
     done = run(home, "tools", "--server", f"{sys.executable} -S {HOSTILE} {tmp_path}/tools.json")
     assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["small"]
+    assert done.stdout.splitlines() == ["small()"]
     assert "large cannot be used: its inputSchema is larger than 1 MiB" in done.stderr
 
 
@@ -94,7 +95,7 @@ def test_arguments_come_from_words_files_json_and_stdin(home: Home) -> None:
 def test_arguments_that_do_not_fit_are_not_sent(home: Home) -> None:
     done = run(home, "call", "--server", DEMO, "echo", "txt=hello")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "needs text; did you mean that by txt?" in done.stderr
+    assert done.stderr == "mooring: There is no parameter txt. Did you mean text?\n"
 
 
 def test_progress_goes_to_stderr(home: Home) -> None:
@@ -107,8 +108,9 @@ def test_progress_goes_to_stderr(home: Home) -> None:
 def test_a_picture_is_kept_in_a_file(home: Home) -> None:
     assert "[image image/png" in run(home, "call", "--server", DEMO, "picture").stdout
     done = run(home, "call", "--server", DEMO, "picture", "-o", "p.png")
-    assert done.returncode == 0
+    assert (done.returncode, done.stdout) == (0, "")
     assert (home.cwd / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert done.stderr == f"Wrote p.png (image/png, {(home.cwd / 'p.png').stat().st_size:,} bytes)\n"
 
 
 @pytest.mark.parametrize(
@@ -117,10 +119,10 @@ def test_a_picture_is_kept_in_a_file(home: Home) -> None:
         (["--server", DEMO, "fail"], 1, "meant to fail"),
         (["--server", DEMO, "ehco"], 2, "Did you mean echo?"),
         (["--server", DEMO, "echo", "text"], 2, "write it as name=value"),
-        (["--server", DEMO, "add", "a=one", "b=2"], 2, "a should be number"),
+        (["--server", DEMO, "add", "a=one", "b=2"], 2, "a must be a number, not '"),
         (["--server", DEMO, "echo", "text=@missing"], 2, "missing: does not exist"),
         (["--server", DEMO, "echo", "--args", "{"], 2, "not valid JSON"),
-        (["--server", DEMO, "echo", "--args", "[]"], 2, "should be a JSON object"),
+        (["--server", DEMO, "echo", "--args", "[]"], 2, "must be a JSON object"),
         (["echo"], 2, "--server"),
         (["--server", "no-such-program", "echo"], 1, "is in no folder of PATH"),
         (["--server", "", "echo"], 2, "--server"),
@@ -130,8 +132,8 @@ def test_a_picture_is_kept_in_a_file(home: Home) -> None:
         (["--server", DEMO, "echo", "-e", "NOT_SET_ANYWHERE"], 2, "is not set"),
         (["--server", DEMO, "echo", "--timeout", "0"], 2, "above 0"),
         (["--server", DEMO, "echo", "--timeout", "nan"], 2, "above 0"),
-        (["--server", DEMO, "add", "a=1e999", "b=2"], 2, "a should be number"),
-        (["--server", DEMO, "add", "a=NaN", "b=2"], 2, "a should be number"),
+        (["--server", DEMO, "add", "a=1e999", "b=2"], 2, "a must be a number, not '"),
+        (["--server", DEMO, "add", "a=NaN", "b=2"], 2, "a must be a number, not '"),
         (["--server", DEMO, "--url", "http://127.0.0.1:9", "echo"], 2, "Name one server"),
         (["--url", "ftp://x", "echo"], 2, "is no address"),
         (["--url", "http://127.0.0.1:9/mcp", "echo"], 1, "cannot be reached"),
@@ -200,7 +202,7 @@ def test_data_of_a_server_that_cannot_be_read_is_an_error_and_no_traceback(home:
     for args in (["--json"], ["-o", "f"]):
         done = run(home, "call", "--server", server, "t", *args)
         assert done.returncode == 1
-        assert done.stderr.startswith("mooring: ")
+        assert done.stderr.startswith('{"error": ' if args == ["--json"] else "mooring: ")
         assert "Traceback" not in done.stderr
 
 

@@ -19,6 +19,7 @@ from mooring.core.result import Progress, Result
 from mooring.errors import Denied
 from mooring.host.host import Host
 from mooring.permissions.verdict import CommandPermissions
+from mooring.tools.catalog.catalog import CatalogEntry
 from support import DEMO, Home
 
 MOORING = str(Path(sys.executable).with_name("mooring"))
@@ -28,6 +29,7 @@ MANAGED, OWN = "system/etc/mooring/settings.json", "home/.config/mooring/setting
 
 
 class Silent:
+    def on_guess(self, entry: CatalogEntry) -> None: ...
     def on_connected(self) -> None: ...
     def on_progress(self, step: Progress) -> None: ...
 

@@ -4,8 +4,8 @@ Its first argument is a file of JSON: `tools` are further tools that only answer
 said of some, `shape` further fields of their definitions, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
 pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and a further tool `link` answers with a link to
-the address it is given, `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
-each tool that has answered to `<file>.answers`, what is read to `<file>.reads`, and what is subscribed to and no longer
+the address it is given, a further tool `void` answers with nothing, `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+each tool that has answered to `<file>.answers`, the arguments of each call to `<file>.arguments`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
 """
 
@@ -55,6 +55,7 @@ def tools():
 
 def call(key, name, arguments):
     text = name
+    note("arguments", json.dumps(arguments))
     if name == "whoami":
         text = str(os.getpid())
     elif name == "die":
@@ -91,7 +92,7 @@ def call(key, name, arguments):
     content = {"type": "text", "text": text}
     if name == "link":
         content = {"type": "resource_link", "uri": arguments["uri"], "name": "x"}
-    send({"id": key, "result": {"content": [content]}})
+    send({"id": key, "result": {"content": [] if name == "void" else [content]}})
     note("answers", name)
 
 

@@ -121,6 +121,8 @@ def _parse_pairs(words: Sequence[str]) -> dict[str, str]:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"{word!r} is no argument; write it as name=value.")
+        if key in pairs:
+            raise ConfigError(f"{key} is given twice, but takes one value.")
         pairs[key] = value
     return pairs
 

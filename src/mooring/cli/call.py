@@ -1,32 +1,33 @@
 """`mooring call`: parses the words of a call and shows its result."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from mooring import files
 from mooring.actions.arguments import LIMIT, build_arguments
 from mooring.actions.call import call
 from mooring.actions.deadline import Deadline
 from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
-from mooring.cli.base import UNHEALTHY, Command, Globals, complete_tool, get_globals, print_json
+from mooring.cli.base import UNHEALTHY, Command, Globals, get_globals, print_json
+from mooring.cli.completing import complete_argument, complete_tool
+from mooring.cli.output import check_output, save_output
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.core.units import MIB
-from mooring.display.results import as_bytes, as_data, as_text
-from mooring.display.text import safe_text
+from mooring.display.results import as_bytes, as_data, as_text, name_kind
+from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 
 
 @click.command("call", cls=Command)
 @click.argument("tool", metavar="SERVER.TOOL", shell_complete=complete_tool)
-@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
+@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=complete_argument)
 @click.option("--args", "given", metavar="JSON", help="All arguments as one JSON object; - reads it from stdin.")
 @click.option("-o", "--output", metavar="FILE", help="Write the result's text, or its picture or sound, to a file.")
 @permission_options
@@ -43,12 +44,17 @@ def command(
 ) -> None:
     """Call a tool. NAME=@FILE takes a value from a file; exits 1 if the tool says that it failed.
 
+    SERVER TOOL works too, and so does TOOL alone if only one server is known to have it. NAME=A NAME=B makes a list;
+    yes, no, true and false are the values of a switch. `mooring tools SERVER.TOOL` shows the parameters and an example.
+
     \b
     mooring call github.search_issues query=words
+    mooring call time get_current_time timezone=UTC
     mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
     mooring call --url https://example.com/mcp search query=words
     """
     options = get_globals(ctx)
+    check_output(output)
     permissions = take_permissions(server)
     if words[-1:] == ("-",):
         words, given = words[:-1], "-"
@@ -56,40 +62,44 @@ def command(
         given = _read_stdin()
     setup = replace(make_setup(options, server), permissions=permissions)
     # An ad hoc server is not part of the name that was typed: dots in it belong to the tool's own name.
-    name = f"{setup.adhoc_name}.{tool}" if setup.adhoc_name else tool
+    name = (setup.adhoc_name, tool) if setup.adhoc_name else tool
 
-    def fill(owner: str, found: Tool) -> Mapping[str, Any]:
-        return build_arguments(owner, found, words, given, warn=ticker.warn)
+    def fill(owner: str, found: Tool, typed: Sequence[str]) -> Mapping[str, Any]:
+        return build_arguments(owner, found, typed, given, warn=ticker.warn)
 
     async def work(host: Host, deadline: Deadline) -> bool:
-        result = await call(host, name, fill, ticker, deadline)
+        result = await call(host, name, fill, ticker, deadline, words)
         # Shown before the servers are closed, which may take a moment.
         ticker.clear()
         _show(options, result, output)
         return result.is_error
 
     with Ticker(options, label_server(server, tool)) as ticker:
-        failed = run_with_host(setup, work, named=name)
+        failed = run_with_host(setup, work, named=tool if isinstance(name, str) else None)
     ctx.exit(UNHEALTHY if failed else 0)
 
 
 def _show(options: Globals, result: Result, output: str | None) -> None:
     if output is not None:
-        _save(result, output)
-    elif options.json:
+        _save(options, result, output)
+        return
+    if options.json:
         print_json(as_data(result))
-    else:
-        text = as_text(result)
+        return
+    text = as_text(result)
+    if text:
         # A program gets the text byte for byte, a terminal nothing that could steer it.
         click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
         sys.stdout.flush()
+    elif not options.quiet:
+        click.echo(f"{safe(result.server)}.{safe(result.tool)} returned nothing.", err=True)
 
 
-def _save(result: Result, path: str) -> None:
+def _save(options: Globals, result: Result, path: str) -> None:
     data = as_bytes(result)
     if data is None:
         raise ConfigError("The result has nothing to write to a file; --json shows it whole.")
-    files.write(path, data, 0o644)
+    save_output(options, path, data, name_kind(result))
 
 
 def _read_stdin() -> str:

@@ -5,29 +5,31 @@ from typing import Any
 
 import click
 
-from mooring import files
 from mooring.actions.deadline import Deadline
 from mooring.actions.offers import read_resource
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json
+from mooring.cli.base import Command, Globals, get_globals, print_json
+from mooring.cli.completing import complete_resource
+from mooring.cli.output import check_output, save_output
 from mooring.cli.ticker import Ticker
 from mooring.core.result import Reading
-from mooring.display.results import is_text, reading_as_bytes, reading_as_data
-from mooring.display.text import safe_text
+from mooring.display.results import is_text, name_reading_kind, reading_as_bytes, reading_as_data
+from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 
 
 @click.command("read", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER URI", shell_complete=complete_first_server)
-@click.option("-o", "--output", metavar="FILE", help="Write what stands in it to a file.")
+@click.argument("words", nargs=-1, metavar="SERVER URI", shell_complete=complete_resource)
+@click.option("-o", "--output", metavar="FILE", help="Write its content to a file.")
 @server_options
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, **server: Any) -> None:
     """Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."""
     options = get_globals(ctx)
+    check_output(output)
     setup = make_setup(options, server)
-    name, uri, *rest = require_words(setup, words, "URI")
+    name, uri, *rest = require_words(setup, words, "URI", "resources")
     if rest:
         raise click.UsageError("One resource is read at a time.")
 
@@ -43,13 +45,21 @@ def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, *
 
 def _show(options: Globals, server: str, uri: str, reading: Reading, output: str | None) -> None:
     if output is not None:
-        files.write(output, reading_as_bytes(server, reading), 0o644)
+        save_output(options, output, reading_as_bytes(server, reading), name_reading_kind(reading))
     elif options.json:
         print_json(reading_as_data(server, reading))
+    else:
+        _print(options, uri, reading, reading_as_bytes(server, reading))
+
+
+def _print(options: Globals, uri: str, reading: Reading, data: bytes) -> None:
+    if not data:
+        if not options.quiet:
+            click.echo(f"{safe(uri)} is empty.", err=True)
     elif not sys.stdout.isatty():
         # A program gets it byte for byte, without a newline that is not part of it.
-        click.echo(reading_as_bytes(server, reading), nl=False)
+        click.echo(data, nl=False)
     elif is_text(reading):
-        click.echo(safe_text(reading_as_bytes(server, reading).decode()))
+        click.echo(safe_text(data.decode()))
     else:
-        raise ConfigError(f"{uri} is no text; -o FILE keeps it.")
+        raise ConfigError(f"{uri} is not text; -o FILE keeps it.")

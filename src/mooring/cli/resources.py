@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mooring.actions.offers import What, list_offered
+from mooring.actions.opening import Setup
 from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import Command, Globals, complete_server, get_globals, print_columns, print_json, summarize
 from mooring.cli.ticker import Ticker
@@ -17,7 +18,7 @@ from mooring.servers.items import Item
 
 @click.command("resources", cls=Command)
 @click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
-@click.option("--templates", is_flag=True, help="The patterns of addresses instead.")
+@click.option("--templates", is_flag=True, help="List the templates of addresses instead.")
 @server_options
 @click.pass_context
 def command(ctx: click.Context, /, name: str | None, templates: bool, **server: Any) -> None:
@@ -27,6 +28,8 @@ def command(ctx: click.Context, /, name: str | None, templates: bool, **server: 
 
 _KEYS: Mapping[What, str] = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 """What the protocol calls the lists."""
+
+_NOUNS: Mapping[What, str] = {"resources": "resources", "templates": "resource templates", "prompts": "prompts"}
 
 
 def show_offered(options: Globals, what: What, name: str | None, server: Mapping[str, Any]) -> None:
@@ -39,7 +42,15 @@ def show_offered(options: Globals, what: What, name: str | None, server: Mapping
         print_json({_KEYS[what]: [_make_data(item) for item in found.items], "failed": found.failed})
     else:
         print_columns([_make_cells(item) for item in found.items])
+        if not found.items and not found.failed and not options.quiet:
+            click.echo(f"{_name_owner(setup, name)} {_NOUNS[what]}.", err=True)
     warn(options, failed=found.failed)
+
+
+def _name_owner(setup: Setup, name: str | None) -> str:
+    if setup.adhoc_name:
+        return "It offers no"
+    return f"{safe(name)} offers no" if name else "No server offers any"
 
 
 def _make_cells(item: Item) -> tuple[str, ...]:

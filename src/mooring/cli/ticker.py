@@ -11,6 +11,7 @@ import click
 from mooring.cli.base import Globals
 from mooring.core.result import Progress
 from mooring.display.text import safe
+from mooring.tools.catalog.catalog import CatalogEntry
 
 PATIENCE = 0.7
 """Seconds of silence after which a person is told what is being started."""
@@ -47,6 +48,12 @@ class Ticker:
         """Print a warning on a line of its own."""
         self.clear()
         click.echo(f"Warning: {safe(text)}", err=True)
+
+    def on_guess(self, entry: CatalogEntry) -> None:
+        """Say which tool is meant by a name without a server."""
+        if not self._quiet:
+            self.clear()
+            click.echo(f"Using {safe(entry.server)}.{safe(entry.tool)}", err=True)
 
     def on_connected(self) -> None:
         """End the notice about the start."""

@@ -72,6 +72,24 @@ def as_bytes(result: Result) -> bytes | None:
     return text.encode() if text else None
 
 
+def name_kind(result: Result) -> str:
+    """What `as_bytes` returns: a media type, `text` or `JSON`."""
+    for block in result.content:
+        if _find_base64(block) is not None:
+            return _name_media(block)
+    return "text" if any(map(block_as_text, result.content)) else "JSON"
+
+
+def _name_media(block: Block) -> str:
+    match block:
+        case content.Image(mime_type=kind) | content.Audio(mime_type=kind):
+            return kind
+        case content.Embedded(resource=resource):
+            return resource.mime_type or "binary"
+        case content.Text() | content.ResourceLink() | content.Other():
+            return "text"
+
+
 def _find_base64(block: Block) -> str | None:
     match block:
         case content.Image(data=data) | content.Audio(data=data):
@@ -94,6 +112,12 @@ def _part_as_bytes(server: str, part: content.ResourceContents) -> bytes:
     if part.blob is None:
         return (part.text or "").encode()
     return _decode(server, f"what stands in {part.uri}", part.blob)
+
+
+def name_reading_kind(reading: Reading) -> str:
+    """The media types of a resource, as its server names them."""
+    kinds = [part.mime_type or ("text" if part.blob is None else "binary") for part in reading.contents]
+    return ", ".join(dict.fromkeys(kinds)) or "empty"
 
 
 def is_text(reading: Reading) -> bool:
