@@ -142,6 +142,11 @@ def test_what_is_empty_says_so(cli: Cli, actor: Actor) -> None:
         assert (listed.code, listed.out, listed.err) == (0, "", f"actor offers no {command}.\n")
 
 
+def test_the_log_says_that_a_typed_call_was_allowed_because_it_was_typed(cli: Cli, actor: Actor) -> None:
+    cli("call", "demo.echo", "text=x")
+    assert cli("log").out.rstrip().endswith("allowed (you typed it)")
+
+
 # --- errors as data -------------------------------------------------------------------------------------------------
 
 

@@ -36,11 +36,15 @@ def command(
         click.echo("No such calls are on record.", err=True)
 
 
+_VERDICTS = {"allow": "allowed", "deny": "denied", "ask": "asked"}
+
+
 def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
     # Mooring's own tools belong to no server.
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
     # A call that was denied never ran.
     duration = "" if entry.outcome == "denied" else f"{entry.seconds * 1000:.0f} ms"
     reason = f"({entry.why})" if entry.why else ""
-    decision = " ".join(filter(None, (entry.verdict, entry.level, entry.rule, reason)))
+    verdict = _VERDICTS.get(entry.verdict, entry.verdict)
+    decision = " ".join(filter(None, (verdict, entry.level, entry.rule, reason)))
     return entry.time, safe(name), entry.outcome.replace("_", " "), duration, safe(decision)
