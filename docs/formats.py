@@ -30,7 +30,8 @@ RULES = """\
 
 ## By which rules
 
-*Type* is what an address without a type means. *Unset* is what becomes of a placeholder whose variable is not set.
+*Type* is what an address without a type means. *Unset* is what becomes of a placeholder whose variable is not set; in a
+header or an address, what would stay as written is left out instead, and reported.
 """
 
 NOTES = """\

@@ -204,6 +204,8 @@ class ServerError(MooringError):
         self.exit_code = exit_code
         self.stderr = tuple(stderr)
         self.withheld = tuple(withheld)
+        self.unset: tuple[str, ...] = ()
+        """Variables that its definition names and that are not set, if it refused a request without them."""
 
 
 class Unresolved(ServerError):

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds, written_text
 from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, list_templates
-from mooring.core.template import InputPart, Template
-from mooring.display.text import is_bare_name, mask
+from mooring.core.template import InputPart, Template, effect_of_unset, find_unset, is_bare_name
+from mooring.display.text import mask
 from mooring.inventory.load import Inventory
 
 
@@ -89,6 +89,9 @@ def find_missing_variables(config: ServerConfig, env: Mapping[str, str]) -> tupl
     return tuple(missing)
 
 
+KEPT = ("stays as written", "becomes empty")
+"""The effects of a missing variable with which its value is still used."""
+
 _EFFECTS = {
     "literal": "stays as written",
     "empty": "becomes empty",
@@ -101,12 +104,12 @@ def _find_unset(key: str, template: Template, env: Mapping[str, str]) -> Iterato
     # A value such as `TOKEN` may be the name of a variable, or a secret that looks like one: it is not shown, and if it
     # would stay as written, nothing is missing.
     is_bare = is_bare_name(template)
-    unset = [variable for variable in template.variables if variable.name not in env and variable.default is None]
-    for variable in unset:
+    for variable in find_unset(template, env):
+        effect = effect_of_unset(key, template, variable)
         if not is_bare:
-            yield MissingVariable(key, variable.name, _EFFECTS[variable.unset])
-        elif variable.unset != "literal":
-            yield MissingVariable(key, None, _EFFECTS[variable.unset])
+            yield MissingVariable(key, variable.name, _EFFECTS[effect])
+        elif effect != "literal":
+            yield MissingVariable(key, None, _EFFECTS[effect])
 
 
 def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, object]:

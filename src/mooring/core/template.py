@@ -1,5 +1,6 @@
 """A configured string, parsed once: the fixed text in it, and the placeholders to fill in when its server starts."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -155,6 +156,41 @@ class Template(Struct, frozen=True):
     def variables(self) -> tuple[VariablePart, ...]:
         """The variables in it, in order, including those inside a command."""
         return tuple(part for part in self.all_parts if isinstance(part, VariablePart))
+
+
+def is_bare_name(template: Template) -> bool:
+    """Whether the whole value is a variable's name, or a secret that looks like one: it must not be shown."""
+    match template.parts:
+        case (VariablePart(name),):
+            return name == template.text
+        case _:
+            return False
+
+
+def find_unset(template: Template, env: Mapping[str, str]) -> list[VariablePart]:
+    """The variables in a template that have neither a value nor a default."""
+    return [variable for variable in template.variables if variable.default is None and variable.name not in env]
+
+
+def effect_of_unset(key: str, template: Template, variable: VariablePart) -> Unset:
+    """What a variable does if it is unset, in the template under a key such as `headers.Authorization`.
+
+    Nothing like `${TOKEN}` is sent to a server: a header with such a variable is left out, and so is the variable
+    itself in the path or the query of an address. Without it in the origin, the address would be another server's.
+    """
+    # Inside a command, the shell has the last word on its variables.
+    if variable.unset != "literal" or is_bare_name(template) or variable not in template.parts:
+        return variable.unset
+    if key.startswith("headers."):
+        return "omit"
+    if key == "url":
+        return "empty" if _is_behind_origin(template, variable) else "error"
+    return "literal"
+
+
+def _is_behind_origin(template: Template, variable: VariablePart) -> bool:
+    before = "".join(part.written for part in template.parts[: template.parts.index(variable)])
+    return not {"/", "?", "#"}.isdisjoint(before.partition("://")[2])
 
 
 def literal(text: str) -> Template:

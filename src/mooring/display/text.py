@@ -16,6 +16,7 @@ from mooring.core.template import (
     Template,
     TextPart,
     VariablePart,
+    is_bare_name,
 )
 
 # A server's name, a tool's description and a log line are written by others. An escape sequence in them would move the
@@ -72,15 +73,6 @@ def mask(template: Template) -> str:
     if is_bare_name(template):
         return HIDDEN
     return "".join(map(_mask_part, template.parts)) or HIDDEN
-
-
-def is_bare_name(template: Template) -> bool:
-    """Whether the whole value is a variable's name, or a secret that looks like one: it must not be shown."""
-    match template.parts:
-        case (VariablePart(name),):
-            return name == template.text
-        case _:
-            return False
 
 
 def reveal_commands(template: Template) -> str:

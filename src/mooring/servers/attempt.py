@@ -12,7 +12,7 @@ from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact_error
-from mooring.errors import ServerError
+from mooring.errors import HttpError, NeedsLogin, ServerError
 from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
 from mooring.servers.shared import Shared
@@ -81,7 +81,25 @@ async def open_prepared(
                     yield session
     except ServerError as error:
         redact_error(error, ready.secrets)
+        if isinstance(ready, Endpoint):
+            _name_unset(error, ready.unset)
         raise
+
+
+def _name_unset(error: ServerError, unset: tuple[str, ...]) -> None:
+    """Put the variables that have no value before what a server says that refuses a request without them."""
+    if not unset or error.unset or not _is_refusal(error):
+        return
+    error.unset = unset
+    names = " and ".join(unset)
+    verb = "is" if len(unset) == 1 else "are"
+    error.args = (f"{error.server}: {names} {verb} not set. {error}", *error.args[1:])
+
+
+def _is_refusal(error: ServerError) -> bool:
+    if isinstance(error, HttpError):
+        return error.status in (401, 403)
+    return isinstance(error, NeedsLogin)
 
 
 async def _open_endpoint(

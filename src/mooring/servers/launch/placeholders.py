@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import starmap
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
@@ -22,9 +24,11 @@ from mooring.core.template import (
     Template,
     TextPart,
     VariablePart,
+    effect_of_unset,
+    is_bare_name,
 )
 from mooring.core.where import Where
-from mooring.display.text import is_bare_name, safe
+from mooring.display.text import safe
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
@@ -78,7 +82,7 @@ class Placeholders:
         Raises:
             Unresolved: a placeholder in it has no value.
         """
-        filled = await self._expand(template)
+        filled = await self._expand(_apply_slot(key, template))
         if isinstance(filled, Gap):
             self._stop(key, filled)
         return self._collect_secrets(filled)
@@ -89,7 +93,7 @@ class Placeholders:
         Raises:
             Unresolved: its dialect says that this stops the start, or only the person could have given the value.
         """
-        filled = await self._expand(template)
+        filled = await self._expand(_apply_slot(key, template))
         if isinstance(filled, Expanded):
             return self._collect_secrets(filled)
         if filled.stops:
@@ -221,6 +225,17 @@ class Placeholders:
                 return text
             case _:
                 return _input_gap(part, "which was not given: start it again to be asked again")
+
+
+def _apply_slot(key: str, template: Template) -> Template:
+    """The template with what its unset variables do in this slot: in a header or an address, none stays as written."""
+    if template.plain is not None:
+        return template
+    parts = [
+        replace(part, unset=effect_of_unset(key, template, part)) if isinstance(part, VariablePart) else part
+        for part in template.parts
+    ]
+    return Template(template.text, tuple(parts))
 
 
 def fill_without_fetching(template: Template, where: Where, folder: str) -> Expanded | Gap | None:

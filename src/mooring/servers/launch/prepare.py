@@ -4,7 +4,7 @@ Placeholders are filled in, secrets fetched, and the environment made here, and 
 reads and asks nothing.
 """
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +15,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
 from mooring.core.question import Ask
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
-from mooring.core.template import Template
+from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
 from mooring.errors import NotApproved, Unresolved
 from mooring.servers.launch import shell
@@ -62,6 +62,8 @@ class Endpoint(Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     """Values it was given that must not be shown, whoever repeats them."""
     omitted: tuple[OmittedEntry, ...] = ()
+    unset: tuple[str, ...] = ()
+    """The variables in its address and headers that have no value: the likeliest reason if it refuses the request."""
 
     def redact(self, text: str) -> str:
         """The text without the secrets that the server was given."""
@@ -192,6 +194,9 @@ async def _prepare_endpoint(
     approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders
 ) -> Endpoint:
     url = await placeholders.fill("url", http.url)
+    for variable in find_unset(http.url, context.where.env):
+        if variable.unset == "literal":
+            placeholders.omit(f"{variable.name} in url", "is not set")
     headers = await placeholders.fill_entries("headers", http.headers)
     if http.headers_helper:
         newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
@@ -199,7 +204,17 @@ async def _prepare_endpoint(
     in_headers = (value for name, value in headers.items() if is_secret(name, value))
     secrets = list_secrets((*placeholders.secrets, *in_headers, *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
-    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted))
+    unset = _list_unset((http.url, *http.headers.values()), context.where.env)
+    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted), unset)
+
+
+def _list_unset(templates: Iterable[Template], env: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the variables without a value, each once; a bare name may be a secret, and is not repeated."""
+    found: dict[str, None] = {}
+    for template in templates:
+        if not is_bare_name(template):
+            found |= {variable.name: None for variable in find_unset(template, env)}
+    return tuple(found)
 
 
 async def _run_headers_helper(
