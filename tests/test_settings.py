@@ -119,8 +119,7 @@ def test_a_projects_faulty_rules_cast_no_doubt_on_the_persons_own(home: Home) ->
     ("key", "value"),
     [
         ("sources", {"codex": "no"}),
-        ("permissions", [{"tool": "x"}]),
-        ("permissions", [{"tool": "x", "action": "perhaps"}]),
+        ("permissions", {"tool": "x"}),
         ("model", 3),
         ("toolNames", "camelCase"),
         ("env", {"A": 1}),

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.near import suggest_key
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.where import Where
@@ -65,6 +66,8 @@ class Settings(Struct, frozen=True):
 
 
 LONGEST_RULE = 1_000
+LONGEST_SHOWN = 40
+"""How many characters of an unknown key are shown."""
 PROJECT_LIMIT = 256 * 1024
 PROJECT_VALUES = 10_000
 """How large a project's file may be, and how many keys and list elements it may hold."""
@@ -73,7 +76,7 @@ MAX_RULES = 2_000
 MAX_RULE_TEXT = 256 * 1024
 """How many characters they may have in all."""
 NETWORK = ("proxy", "ca", "certificate", "key")
-_RULE_KEYS = {"tool", "pattern", "action"}
+_RULE_KEYS = ("tool", "pattern", "action")
 _RULE_ACTIONS = ("allow", "deny", "ask")
 
 
@@ -134,7 +137,7 @@ def _is_network(value: Any) -> bool:
 
 def _is_rule(value: Any) -> bool:
     # An unknown key makes it no rule, for it may be a slip that matters: `"actoin": "deny"` beside `"action": "ask"`.
-    if not isinstance(value, Mapping) or not value.keys() <= _RULE_KEYS:
+    if not isinstance(value, Mapping) or not value.keys() <= set(_RULE_KEYS):
         return False
     tool = value.get("tool")
     pattern = value.get("pattern", "")
@@ -280,11 +283,11 @@ def _read(path: str, read: Callable[[], bytes | None], most_values: float = inf)
         data = read()
         document = None if data is None else parse(data, "json", most_values)
     except FileError as error:
-        return Problem(path, f"The file {error.reason}", error.fix or "mend or remove it")
+        return Problem(path, f"The file {error.reason}", error.fix or "fix or remove it")
     except ParseError as error:
-        return Problem(path, f"The file {error.reason}", "mend it; it is left out", line=error.line)
+        return Problem(path, f"The file {error.reason}", "fix it; until then it is ignored", line=error.line)
     if document is not None and not isinstance(document.data, Mapping):
-        return Problem(path, "The file should hold an object", "mend it; it is left out", line=1)
+        return Problem(path, "The file should hold an object", "fix it; until then it is ignored", line=1)
     return document
 
 
@@ -306,7 +309,9 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
             accepted[key] = SettingValue(value, level, path)
             continue
         message, hint = complaint
-        problems.append(Problem(path, message, hint, line=document.line((key,)), level="warning"))
+        index = _find_bad_rule(value) if key == "permissions" else None
+        line = document.line((key,)) if index is None else document.line((key, index))
+        problems.append(Problem(path, message, hint, line=line, level="warning"))
         if key == "permissions" and (rules := _keep_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
@@ -328,7 +333,7 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     """What is wrong with a setting in a file, and what to do."""
     setting = SETTINGS.get(key)
     if setting is None:
-        return f"`{key}` is no setting", f"the settings are: {', '.join(SETTINGS)}"
+        return f"`{key}` is no setting", suggest_key(key, SETTINGS)
     if not setting.fits(value):
         return _complain_about_value(key, value, setting)
     return _complain_about_project(key, value, setting) if level == "project" else None
@@ -340,10 +345,27 @@ def _complain_about_value(key: str, value: Any, setting: Setting) -> tuple[str, 
         kept = count_fitting_rules(value)
         ignored = f"`{key}` holds {len(value):,} rules, more than {most}; those after the first {kept:,} are ignored"
         return ignored, "join rules by globs, or remove some; until then all is asked, if the file is yours"
-    if key == "permissions" and _keep_rules(value, "user"):
-        ignored = f"`{key}` should be {setting.expects}; what is not is ignored"
-        return ignored, "mend it there; until then all is asked"
-    return f"`{key}` should be {setting.expects}; it is ignored", "mend it there"
+    if key == "permissions" and (index := _find_bad_rule(value)) is not None:
+        return _complain_about_rule(index, value[index])
+    return f"`{key}` should be {setting.expects}; it is ignored", f"write {setting.expects}"
+
+
+def _find_bad_rule(value: Any) -> int | None:
+    """The index of the first rule that is none."""
+    if not isinstance(value, list):
+        return None
+    return next((index for index, rule in enumerate(value) if not _is_rule(rule)), None)
+
+
+def _complain_about_rule(index: int, rule: Any) -> tuple[str, str]:
+    until = "until then all is asked, if the file is yours"
+    unknown = [key for key in rule if key not in _RULE_KEYS] if isinstance(rule, Mapping) else []
+    if unknown:
+        key = unknown[0][:LONGEST_SHOWN]
+        message = f"Rule {index + 1} of `permissions` has the unknown key `{key}`, and is ignored"
+        return message, f"{suggest_key(key, _RULE_KEYS)} {until.capitalize()}"
+    message = f"Rule {index + 1} of `permissions` is not one, and is ignored"
+    return message, f'each rule needs "tool" and "action", which is allow, deny or ask; {until}'
 
 
 def _complain_about_project(key: str, value: Any, setting: Setting) -> tuple[str, str] | None:

@@ -147,8 +147,8 @@ def test_choices_are_sorted_by_name_without_regard_to_case() -> None:
 @pytest.mark.parametrize(
     ("winner", "loser", "words"),
     [
-        (Given("omp@project", "approved"), Given("mooring@user"), "the project counts before the user's own"),
-        (Given("mooring@user"), Given("omp@user"), "mooring counts before omp"),
+        (Given("omp@project", "approved"), Given("mooring@user"), "the project wins over the user's own"),
+        (Given("mooring@user"), Given("omp@user"), "mooring wins over omp"),
         (Given("omp@user"), Given("omp@user", command="second"), "of one tool's files"),
         (Given("omp@user"), Given("omp@project", "unseen"), "not approved"),
         (Given("omp@user"), Given("omp@project", "rejected"), "you rejected it"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from mooring.cli.base import Command, get_globals, print_columns, print_json
+from mooring.core.near import nearest
 from mooring.core.secret import HIDDEN
 from mooring.core.where import Viewpoint
 from mooring.discovery.scan import make_context
@@ -27,7 +28,9 @@ def command(ctx: click.Context, key: str | None) -> None:
     request = options.request()
     settings = load(request.where, _find_root(request))
     if key is not None and key not in settings.values:
-        raise ConfigError(f"{key} is no setting. The settings are: {', '.join(SETTINGS)}.")
+        near = nearest(key, SETTINGS, 1)
+        guess = f"Did you mean {near[0]}?" if near else f"The settings are: {', '.join(SETTINGS)}."
+        raise ConfigError(f"{key} is no setting. {guess}")
     values = settings.values if key is None else {key: settings.values[key]}
     if options.json:
         print_json({name: _make_data(name, value) for name, value in values.items()})
@@ -38,7 +41,7 @@ def command(ctx: click.Context, key: str | None) -> None:
 
 
 def _find_root(request: Viewpoint) -> str | None:
-    """The project whose settings count, unless `--no-project` leaves them out."""
+    """The project whose settings apply, unless `--no-project` leaves them out."""
     if not request.project:
         return None
     return make_context(request.where, request.cwd).root

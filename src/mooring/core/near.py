@@ -24,3 +24,10 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     from difflib import get_close_matches  # only on the way to an error
 
     return get_close_matches(name, list(known), most)
+
+
+def suggest_key(key: str, known: Iterable[str]) -> str:
+    """Which key of a file was meant, or else which there are."""
+    known = list(known)
+    near = nearest(key, known, 1) or [other for other in known if other.casefold() == key.casefold()]
+    return f"did you mean `{near[0]}`?" if near else f"the keys are: {', '.join(known)}."

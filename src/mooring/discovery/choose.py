@@ -60,10 +60,10 @@ def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: S
     if loser.rank[0] == DORMANT:
         return "the plugin it lies in is switched off"
     if winner.rank[0] != loser.rank[0]:
-        return f"{_SCOPES[winner.origin.scope]} counts before {_SCOPES[loser.origin.scope]}"
+        return f"{_SCOPES[winner.origin.scope]} wins over {_SCOPES[loser.origin.scope]}"
     if winner.rank[1] != loser.rank[1]:
-        return f"{_source_name(winner)} counts before {_source_name(loser)}"
-    return "of one tool's files, this one counts first"
+        return f"{_source_name(winner)} wins over {_source_name(loser)}"
+    return "of one tool's files, the other one wins"
 
 
 _NOT_IN_FORCE: dict[Standing, str] = {

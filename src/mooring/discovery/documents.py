@@ -101,10 +101,10 @@ class Documents:
         try:
             document = self._parse(place, path)
         except FileError as error:
-            self.problems.append(Problem(path, f"The file {error.reason}", error.fix or "mend or remove it"))
+            self.problems.append(Problem(path, f"The file {error.reason}", error.fix or "fix or remove it"))
             return None
         except ParseError as error:
-            hint = "mend it there; until then none of its servers are known"
+            hint = "fix it there; until then none of its servers are known"
             self.problems.append(Problem(path, f"The file {error.reason}", hint, line=error.line))
             return None
         if document is not None:

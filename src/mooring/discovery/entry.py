@@ -6,11 +6,13 @@ other key that is not sound is reported, and the entry is used without it.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
+from mooring.core.near import nearest, suggest_key
 from mooring.core.problem import Problem, Severity
 from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.discovery import untyped, values
@@ -66,6 +68,10 @@ def read_entry(
         return ParsedEntry(reader.broken(problem), (*reader.problems, problem))
 
 
+MOST_UNKNOWN = 3
+"""How many unknown keys of an entry are looked at."""
+
+
 class _Setting(Struct, frozen=True):
     """What an entry says in one slot, and under which of its tool's keys."""
 
@@ -101,6 +107,8 @@ class _EntryReader:
         self._check_name()
         self._prepare(raw)
         self._add_remarks(raw)
+        if self.format.closed:
+            self._report_unknown_keys(raw)
         if not self.disabled_by and not self.force_on:
             self.disabled_by = self._own_off_switch()
 
@@ -145,7 +153,7 @@ class _EntryReader:
         if key:
             path = (*path, key)
         line = self.entry.document.line(path)
-        return Problem(self.entry.origin.path, message, hint or "mend its entry", self.entry.name, line, level)
+        return Problem(self.entry.origin.path, message, hint or "fix its entry", self.entry.name, line, level)
 
     def _check_name(self) -> None:
         name, pattern = self.entry.name, self.format.name_pattern
@@ -176,6 +184,21 @@ class _EntryReader:
             return
         for key, message, hint in self.format.remarks(raw):
             self._warn(f"`{key}` {message}", hint, key)
+
+    def _report_unknown_keys(self, raw: Mapping[str, Any]) -> None:
+        for key in self._list_unknown(raw):
+            self._warn(f"`{key}` is no key of a server; it is ignored", suggest_key(key, self.format.fields), key)
+
+    def _list_unknown(self, raw: Mapping[str, Any]) -> list[str]:
+        """The first keys that the format does not have; comparing thousands of them would take a while."""
+        return list(islice((key for key in raw if key not in self.format.fields), MOST_UNKNOWN))
+
+    def _find_misspelled(self, *wanted: str) -> tuple[str, str | None]:
+        """A hint on the key that was meant by another one, and that other one; else nothing."""
+        for key in self._list_unknown(untyped.as_mapping(self.entry.raw)):
+            if near := nearest(key, wanted, 1):
+                return f"did you mean `{near[0]}`? It says `{key[:40]}`", key
+        return "", None
 
     def _warn(self, message: str, hint: str, key: str | None) -> None:
         self.problems.append(self.problem(message, hint, key, "warning"))
@@ -234,9 +257,11 @@ class _EntryReader:
         if stated is None:
             return self._inferred_transport()
         if stated == "stdio" and not self._has("command"):
-            raise EntryRefused("is of type stdio, but has no command", "add the command that starts it")
+            hint, key = self._find_misspelled("command")
+            raise EntryRefused("is of type stdio, but has no command", hint or "add the command that starts it", key)
         if stated != "stdio" and not self._has("url"):
-            raise EntryRefused(f"is of type {self._value('type')}, but has no url", "add its address")
+            hint, key = self._find_misspelled("url")
+            raise EntryRefused(f"is of type {self._value('type')}, but has no url", hint or "add its address", key)
         return stated
 
     def _stated_transport(self) -> Transport | None:
@@ -257,7 +282,8 @@ class _EntryReader:
             return "stdio"
         if self._has("url"):
             return self._transport_of_untyped_url()
-        raise EntryRefused("has neither a command nor a url", "add the one that is meant")
+        hint, key = self._find_misspelled("command", "url")
+        raise EntryRefused("has neither a command nor a url", hint or "add the one that is meant", key)
 
     def _transport_of_untyped_url(self) -> Transport:
         key = self._key("url")

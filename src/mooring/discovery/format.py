@@ -366,6 +366,8 @@ class Format(Struct, frozen=True, kw_only=True):
 
     # What an entry means.
     fields: Fields = COMMON
+    closed: bool = False
+    """A key that is not among these is a mistake: no other program reads the file."""
     types: Mapping[str, Transport] = STANDARD_TYPES
     untyped_url: Transport | None = "auto"
     """What a URL without a type means; `None` refuses the entry."""

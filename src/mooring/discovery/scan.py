@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig
+from mooring.core.near import nearest, suggest_key
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery import entry as entries
@@ -289,7 +290,7 @@ def _report_shape(format: Format, sheet: Sheet, context: ScanContext) -> Iterato
     """What is wrong with a file as a whole."""
     data = sheet.document.data
     if not isinstance(data, Mapping):
-        yield Problem(sheet.path, f"The file should hold an object, but holds {describe_kind(data)}", "mend it", line=1)
+        yield Problem(sheet.path, f"The file should hold an object, but holds {describe_kind(data)}", "fix it", line=1)
         return
     for path, container in dig(data, sheet.place.key or format.key, context):
         complaint = _complain(format, path, container)
@@ -297,6 +298,8 @@ def _report_shape(format: Format, sheet: Sheet, context: ScanContext) -> Iterato
             message, hint = complaint
             yield Problem(sheet.path, message, hint, line=sheet.document.line(path) or 1)
     yield from _report_foreign_key(format, sheet)
+    if format.closed:
+        yield from _report_unknown_keys(format, sheet)
 
 
 def _complain(format: Format, path: tuple[str, ...], container: Any) -> tuple[str, str] | None:
@@ -333,11 +336,25 @@ def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
     reads_by_key = format.key and not sheet.place.key and not format.single_entry
     if not reads_by_key or format.key[0] in data:
         return
-    others = CONTAINERS - {key[0] for key in format.other_keys}
-    for word in sorted(others & data.keys()):
-        if _holds_entries(data[word]):
+    own_words = {key[0] for key in format.other_keys}
+    candidates = sorted(data.keys() - own_words)
+    # A slip such as `mcpServer` counts as another word for it.
+    for word in filter(lambda word: _holds_entries(data[word]), candidates):
+        if word in CONTAINERS or nearest(word, [format.key[0]]):
             message, line = f"The key `{word}` is not read here", sheet.document.line((word,))
             yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
+
+
+def _report_unknown_keys(format: Format, sheet: Sheet) -> Iterator[Problem]:
+    """Keys beside the map of servers that nobody reads."""
+    known = ("$schema", *format.key)
+    unknown = [word for word in sheet.document.data if word not in known and word not in CONTAINERS]
+    for word in unknown[: entries.MOST_UNKNOWN]:
+        # A misspelled map of servers is reported as such.
+        if not _holds_entries(sheet.document.data[word]):
+            line = sheet.document.line((word,))
+            message = f"`{word}` is no key of this file; it is ignored"
+            yield Problem(sheet.path, message, suggest_key(word, known), line=line, level="warning")
 
 
 def _is_bare(data: Mapping[str, Any]) -> bool:

@@ -19,5 +19,6 @@ FORMAT = Format(
             blockedTools="tools_deny",
         ),
     },
+    closed=True,
     dialect=MOORING,
 )
