@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.hello import Hello, Implementation
-from mooring.core.offer import LIFE, Offer
+from mooring.core.offer import Offer
 from mooring.core.raw import ABSENT
 from mooring.core.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
 from mooring.core.tool import (
@@ -37,6 +37,7 @@ from mooring.core.tool import (
     ResourceTemplate,
     Tool,
 )
+from mooring.core.units import OFFER_LIFE
 from mooring.core.where import Where
 from mooring.servers import cache
 from mooring.servers.cache import Cache
@@ -131,7 +132,7 @@ offers = st.builds(
     Offer,
     hello=st.builds(Hello, texts, objects, st.builds(Implementation, texts, texts, maybe, maybe), maybe),
     era=st.sampled_from(["handshake", "stateless"]),
-    at=st.floats(1.0, LIFE - HOUR).map(lambda ago: time.time() - ago),
+    at=st.floats(1.0, OFFER_LIFE - HOUR).map(lambda ago: time.time() - ago),
     tools=listings(tools),
     resources=st.none() | listings(resources),
     templates=st.none() | listings(templates),
@@ -201,7 +202,7 @@ def test_a_flush_of_nothing_makes_nothing(home: Home) -> None:
 # --- time and size ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ago", [LIFE + 1, -DAY, float("nan")])
+@pytest.mark.parametrize("ago", [OFFER_LIFE + 1, -DAY, float("nan")])
 def test_what_is_too_old_or_from_the_future_is_neither_offered_nor_kept(home: Home, ago: float) -> None:
     keys = keep(home.where, a=offer(ago=ago), b=offer())
     assert set(Cache(home.where).load(keys)) == {list(keys)[1]}
@@ -210,7 +211,7 @@ def test_what_is_too_old_or_from_the_future_is_neither_offered_nor_kept(home: Ho
 
 def test_what_outlived_its_time_is_swept_by_later_flushes(home: Home) -> None:
     keys = keep(home.where, a=offer(), b=offer())
-    long_ago = time.time() - LIFE - 1
+    long_ago = time.time() - OFFER_LIFE - 1
     os.utime(file(home.where, next(iter(keys))), (long_ago, long_ago))
     keep(home.where, c=offer())
     assert names(home.where) == [b"b", b"c"]

@@ -22,18 +22,31 @@ class Failure(Struct, frozen=True, kw_only=True):
     error: str
     within: float | None = None
     """The deadline in seconds, if the attempt ran into it; `None` if it failed for another reason."""
+    slow: bool = True
+    """It took time to find out, so that a listing of all servers does not try again at once."""
+    login: bool = False
+    """The server asks for a login."""
 
     def still_holds(self, now: float, seconds: float, allowed: float) -> bool:
         """Whether another attempt would most likely fail too.
 
-        It would if this one is less than `seconds` old, unless it ran out of time and more time is `allowed` now.
+        It would if this one is less than `seconds` old, unless it ran out of time and more time is `allowed` now. What
+        is found out at once is tried again in any case.
         """
         is_recent = 0 <= now - self.at < seconds
         has_more_time = self.within is not None and allowed > self.within
-        return is_recent and not has_more_time
+        return self.slow and is_recent and not has_more_time
 
     def describe(self, now: float) -> str:
         """The error, and how long ago it happened."""
-        ago = now - self.at
-        age = f"{ago:.0f} s" if ago < 100 else f"{ago / 60:.0f} min"
-        return f"{self.error} That was {age} ago"
+        return f"{self.error} That was {_describe_age(now - self.at)} ago"
+
+
+def _describe_age(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    if minutes < 100:
+        return f"{minutes:.0f} min"
+    hours = minutes / 60
+    return f"{hours:.0f} h" if hours < 48 else f"{hours / 24:.0f} days"

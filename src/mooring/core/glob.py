@@ -122,6 +122,28 @@ class Glob:
         return True
 
 
+class NameFilter(Struct, frozen=True, dict=True):
+    """Which names an allow list and a deny list let through together; an allow list of `None` allows all."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+
+    def lets_through(self, name: str) -> bool:
+        """Whether both lists let a name through; what cannot be told is not let through."""
+        if self._denied.matches(name) is not False:
+            return False
+        return self._allowed is None or self._allowed.matches(name) is True
+
+    # Compiled once for all names: there may be a thousand of them.
+    @cached_property
+    def _allowed(self) -> "GlobSet | None":
+        return None if self.allow is None else GlobSet(self.allow)
+
+    @cached_property
+    def _denied(self) -> "GlobSet":
+        return GlobSet(self.deny)
+
+
 class GlobSet:
     """Several globs compiled together, for a filter that looks at many texts.
 

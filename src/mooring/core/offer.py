@@ -4,9 +4,8 @@ from msgspec import Struct
 
 from mooring.core.hello import EraName, Hello
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.units import OFFER_LIFE
 
-LIFE = 30 * 24 * 3600.0
-"""What is older is no longer offered, however long the server says it may be kept."""
 BELIEVED = 3600.0
 """How many seconds a list is believed whose server gave it no time at all."""
 
@@ -30,9 +29,9 @@ class Offer(Struct, frozen=True, kw_only=True):
         newest SDKs send it unless told otherwise, and every `mooring tools` would start those servers again.
         """
         ttl = self.tools.ttl
-        life = LIFE if ttl is None else min(LIFE, ttl or BELIEVED)
+        life = OFFER_LIFE if ttl is None else min(OFFER_LIFE, ttl or BELIEVED)
         return 0 <= now - self.at < life
 
     def usable(self, now: float) -> bool:
         """Whether its tools may still be offered while the server cannot be reached."""
-        return 0 <= now - self.at < LIFE
+        return 0 <= now - self.at < OFFER_LIFE

@@ -29,10 +29,13 @@ from mooring.errors import (
     GuardLost,
     HandshakeError,
     MooringError,
+    NeedsLogin,
     ServerDied,
     ServerError,
     Stage,
+    Suspended,
     TimedOut,
+    Unresolved,
 )
 from mooring.servers.asking import make_client
 from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
@@ -41,15 +44,17 @@ from mooring.servers.offering import Offering
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.answers import redact_result
-from mooring.wire.session.client import Client, ListName, Root
+from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
 
 _CONNECTION_LOST = (ServerDied, Closed, ConnectError, GuardLost)
 """The errors of a call that was lost, alone or with its connection."""
-_WORTH_REMEMBERING = (TimedOut, ServerDied, HandshakeError)
+_SLOW_FAILURES = (TimedOut, ServerDied, HandshakeError)
 """Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
+_NOT_ITS_FAULT = (Closed, GuardLost, Suspended, Unresolved)
+"""What is not remembered of a server: it says nothing of the server, or a list finds it out by itself."""
 
 
 class Server:
@@ -168,14 +173,21 @@ class Server:
         """Open a session beside the server's own, to see how far an attempt comes and why it fails.
 
         `on_ready` is called with what is about to be started or reached, `on_stage` with each stage that was passed.
+        What it offers, or why it failed, is remembered as that of any other connection.
 
         Raises: as `attempt.open_session`.
         """
         ready = await prepare(self.approved, make_launch_context(self._shared))
+        self._remember_secrets(ready)
         on_ready(ready)
-        client = Client(roots=lambda: [Root.of(self.approved.folder)], on_stage=on_stage)
-        async with open_prepared(ready, self.name, self._shared, client, limits) as session:
-            yield session
+        client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
+        try:
+            async with open_prepared(ready, self.name, self._shared, client, limits) as session:
+                self.on_connected(session)
+                yield session
+        except ServerError as error:
+            self.on_failed(error)
+            raise
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -346,11 +358,18 @@ class Server:
         self.offering.take_session(session)
 
     def on_failed(self, error: MooringError) -> None:
-        """Remember a failure that cost time, so that a listing of all servers need not wait for it again."""
-        if isinstance(error, _WORTH_REMEMBERING):
+        """Remember why it failed: a list says so without trying again, and need not wait for a slow failure."""
+        if not isinstance(error, ServerError) or isinstance(error, _NOT_ITS_FAULT):
+            return
+        failure = Failure(
+            at=time(),
+            error=str(error),
             # With more time than this the server might be reached, so a listing that allows more tries again.
-            allowed = self.connect_timeout if isinstance(error, TimedOut) else None
-            self._shared.owner.keep_failure(self.approved, Failure(at=time(), error=str(error), within=allowed))
+            within=self.connect_timeout if isinstance(error, TimedOut) else None,
+            slow=isinstance(error, _SLOW_FAILURES),
+            login=isinstance(error, NeedsLogin),
+        )
+        self._shared.owner.keep_failure(self.approved, failure)
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)

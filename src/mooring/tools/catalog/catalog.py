@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.glob import GlobSet
+from mooring.core.glob import NameFilter
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
 from mooring.errors import AmbiguousTool, HeldBack, UnknownServer, UnknownTool
@@ -43,18 +43,11 @@ class ToolSource(Struct, frozen=True, dict=True):
 
     def offers(self, tool: str) -> bool:
         """Whether the configuration lets this tool be offered."""
-        if tool in self.held or self._denied.matches(tool) is not False:
-            return False
-        return self._allowed is None or self._allowed.matches(tool) is True
-
-    # Compiled once for all tools of a server: there may be a thousand of them.
-    @cached_property
-    def _allowed(self) -> GlobSet | None:
-        return None if self.allow is None else GlobSet(self.allow)
+        return tool not in self.held and self._filter.lets_through(tool)
 
     @cached_property
-    def _denied(self) -> GlobSet:
-        return GlobSet(self.deny)
+    def _filter(self) -> NameFilter:
+        return NameFilter(self.allow, self.deny)
 
 
 class CatalogEntry(Struct, frozen=True):
