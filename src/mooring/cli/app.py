@@ -21,7 +21,7 @@ TABLE: Table = {
     "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
     "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
-    "log": ("mooring.cli.log:command", "The log of calls: what was called, who let it, how it ended."),
+    "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),
     "completion": ("mooring.cli.completion:command", "Print completion for bash, zsh or fish."),
 }
@@ -72,6 +72,8 @@ class _RootGroup(LazyGroup):
 app = _RootGroup(
     "mooring",
     table=TABLE,
+    # The name that it had first.
+    aliases={"log": "history"},
     callback=_run_without_command,
     invoke_without_command=True,
     help=HELP,

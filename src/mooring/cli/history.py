@@ -1,31 +1,34 @@
-"""`mooring log`: prints the log of calls."""
+"""`mooring history`: prints the calls that were made."""
 
 from collections import deque
+from datetime import UTC, datetime
 from typing import get_args
 
 import click
 
+from mooring.actions.since import EXAMPLES, parse_since
 from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json
 from mooring.display.text import safe
 from mooring.permissions.audit import AuditEntry, CallOutcome, read_log
 
 
-@click.command("log", cls=Command)
+@click.command("history", cls=Command)
 @click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="How many, the latest last.")
 @click.option("--server", metavar="NAME", help="Only calls of this server.", shell_complete=complete_server)
 @click.option("--tool", metavar="TOOL", help="Only calls of this tool, by its own name.")
 @click.option("--outcome", type=click.Choice(get_args(CallOutcome)), help="Only calls that ended so.")
-@click.option("--since", default="", metavar="TIME", help="Only calls from this time on, such as 2026-07-28T09.")
+@click.option("--since", metavar="TIME", help=f"Only calls since then: {EXAMPLES}.")
 @click.pass_context
 def command(
-    ctx: click.Context, lines: int, server: str | None, tool: str | None, outcome: CallOutcome | None, since: str
+    ctx: click.Context, lines: int, server: str | None, tool: str | None, outcome: CallOutcome | None, since: str | None
 ) -> None:
-    """The log of calls: what was called, who or which rule let it, and how it ended.
+    """Every call: when, which tool, how it ended, and who or which rule allowed it. Times are local; --json has UTC.
 
-    Of the arguments it holds the shape alone: keys, numbers, and how long each text was.
+    Of the arguments only the shape is kept: keys, numbers, and how long each text was.
     """
     options = get_globals(ctx)
-    found = read_log(options.request().where, server=server, tool=tool, outcome=outcome, since=since)
+    start = "" if since is None else _format_utc(parse_since(since, datetime.now().astimezone()))
+    found = read_log(options.request().where, server=server, tool=tool, outcome=outcome, since=start)
     # The log is read as a stream: only the last lines are ever held.
     entries = list(deque(found, maxlen=lines))
     if options.json:
@@ -33,7 +36,24 @@ def command(
     elif entries:
         print_columns([_make_cells(entry) for entry in entries])
     else:
-        click.echo("No such calls are on record.", err=True)
+        click.echo("No calls match." if _has_filter(ctx) else "No calls were made yet.", err=True)
+
+
+def _has_filter(ctx: click.Context) -> bool:
+    return any(ctx.params[name] is not None for name in ("server", "tool", "outcome", "since"))
+
+
+def _format_utc(moment: datetime) -> str:
+    """A time as it is in the log."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def _format_local(time: str) -> str:
+    """A time of the log on the person's own clock."""
+    try:
+        return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:  # somebody else wrote the line
+        return safe(time)
 
 
 _VERDICTS = {"allow": "allowed", "deny": "denied", "ask": "asked"}
@@ -47,4 +67,4 @@ def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
     reason = f"({entry.why})" if entry.why else ""
     verdict = _VERDICTS.get(entry.verdict, entry.verdict)
     decision = " ".join(filter(None, (verdict, entry.level, entry.rule, reason)))
-    return entry.time, safe(name), entry.outcome.replace("_", " "), duration, safe(decision)
+    return _format_local(entry.time), safe(name), entry.outcome.replace("_", " "), duration, safe(decision)
