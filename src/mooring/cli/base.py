@@ -104,7 +104,7 @@ _GLOBALS = (
     _option("--cwd", key="cwd", help="Look from this folder instead of the one you stand in.", metavar="DIR"),
     _flag("--no-project", key="project", help="Leave the project's files out.", convert=lambda _: False),
     _option("--config", key="configs", help="Also read this file, before all others.", metavar="FILE", many=True),
-    _flag("--demo", key="demo", help="Add the bundled demo server."),
+    _flag("--demo", key="demo", help="Use the bundled demo server alone."),
     _flag("--json", key="json", help="Print data instead of text."),
     _flag("-q", "--quiet", key="quiet", help="Say less."),
     _flag("-v", "--verbose", key="verbose", help="Say more."),

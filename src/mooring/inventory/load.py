@@ -83,7 +83,10 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     """
     place = make_context(request.where, request.cwd, request.project)
     settings = load_settings(request.where, place.root if request.project else None)
-    formats = [*_command_line_formats(request), *_enabled_formats(settings)]
+    formats = list(_command_line_formats(request))
+    # The demo is for trying things out: nothing else is started beside it, unless a file is named as well.
+    if not request.demo:
+        formats += _enabled_formats(settings)
     found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=request.switched_on)
     approvals, damage = trust.load(request.where)
     root = trust.identify_project(place.root)
@@ -130,7 +133,7 @@ def _parse_given(
         document = parse(json.dumps({"mcpServers": servers}).encode(), "json")
     except (TypeError, ValueError, ParseError) as error:
         raise ConfigError(f"The servers given cannot be understood: {error}.") from None
-    format = replace(OWN, places=(place,))
+    format = replace(OWN, places=(place,), closed=False)
     entries = gather_entries(format, (Sheet(place, "", document),), make_context(request.where, request.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]
@@ -160,7 +163,8 @@ def _command_line_formats(request: Viewpoint) -> Iterable[Format]:
         absolute = os.path.abspath(os.path.join(request.cwd, path))
         _check_named_file(absolute, path)
         place = Place("cli", absolute, literal=True)
-        yield replace(OWN, places=(place,), bare_map=True)
+        # Often another tool's file, with keys of its own.
+        yield replace(OWN, places=(place,), bare_map=True, closed=False)
 
 
 def _check_named_file(path: str, written: str) -> None:
