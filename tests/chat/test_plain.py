@@ -396,3 +396,20 @@ def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:
         refused.stderr
         == "mooring: A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.\n"
     )
+
+
+def test_a_deny_rule_that_matches_no_known_server_is_pointed_out_once(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--deny", "demmo.*") as person:
+        greeted(person, "The deny rule demmo.* matches no known server; did you mean demo?")
+        leave(person)
+        assert person.shown.count("matches no known server") <= 1
+
+
+def test_a_server_that_was_rejected_is_no_longer_asked_about_when_a_chat_begins(home: Home) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"no": {"command": "sh"}}})
+    subprocess.run([MOORING, "mcp", "reject", "no"], cwd=home.cwd, env=home.env, check=True, capture_output=True)
+    with Person(home, "chat") as person:
+        assert "waits for approval" not in person.sees("You are the model")
+        person.types("/mcp")
+        person.sees("rejected")
+        leave(person)

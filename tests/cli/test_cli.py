@@ -13,7 +13,7 @@ from mooring.display.text import width
 from support import DEMO, Actor, Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")
-GOOD = {"command": "good"}
+GOOD = {"command": "sh"}
 
 
 def real(home: Home, *args: str, **options: object) -> "subprocess.CompletedProcess[str]":
@@ -157,7 +157,7 @@ def test_get_masks_every_value_and_names_missing_variables(cli: Cli) -> None:
     assert "hidden" not in out
 
 
-def test_why_says_which_definition_counts_and_by_which_rule(cli: Cli) -> None:
+def test_why_says_which_definition_wins_and_by_which_rule(cli: Cli) -> None:
     cli.home.write("home/.mcp.json", {"mcpServers": {"x": GOOD}})
     cli.home.write("home/.omp/mcp.json", {"mcpServers": {"x": GOOD}})
     cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "theirs"}}})
@@ -167,10 +167,10 @@ def test_why_says_which_definition_counts_and_by_which_rule(cli: Cli) -> None:
     ]  # fmt: skip
     text = cli("mcp", "why", "x").out
     assert "not approved" in text
-    assert "omp counts before .mcp.json" in text
+    assert "omp wins over .mcp.json" in text
 
 
-def test_doctor_names_what_is_wrong_and_the_command_that_mends_it(cli: Cli) -> None:
+def test_doctor_names_what_is_wrong_and_the_command_that_fixes_it(cli: Cli) -> None:
     servers = {"a": {"command": "no-such-program"}, "b": {"command": "sh", "env": {"T": "${UNSET_TWO}"}}}
     cli.home.write("home/.mcp.json", {"mcpServers": servers})
     cli.home.write("project/.mcp.json", {"mcpServers": {"c": GOOD}})
@@ -186,11 +186,11 @@ def test_doctor_names_what_is_wrong_and_the_command_that_mends_it(cli: Cli) -> N
 def test_doctor_is_content_with_a_sound_home(cli: Cli) -> None:
     cli.home.write("home/.mcp.json", {"mcpServers": {"a": {"command": "sh"}}})
     result = cli("mcp", "doctor")
-    assert (result.code, "Nothing to mend" in result.out) == (0, True)
+    assert (result.code, "Nothing to fix" in result.out) == (0, True)
 
 
 def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
-    cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "npx", "args": ["a b"]}}})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"x": {"command": "env", "args": ["a b"]}}})
     assert "To look and decide" in cli("mcp", "list").err
     unasked = cli("mcp", "approve", "--all")
     assert (unasked.code, "To approve it: mooring mcp approve x" in unasked.err) == (4, True)
@@ -201,11 +201,11 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     digest = unasked.err.rpartition("--digest ")[2].split()[0]
     result = cli("mcp", "approve", "x", "--digest", digest)
     assert result.out == "approved: x\n"
-    assert "npx 'a b'" in result.err
+    assert "env 'a b'" in result.err
     assert "scripts inside the repository" in result.err
     assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "idle"
     assert cli("mcp", "reject", "x").out == "rejected: x\n"
-    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "unapproved"
+    assert cli("mcp", "list", "--json").data["servers"][0]["status"] == "rejected"
     assert cli("mcp", "approve", "--all", "--json").data == {"approved": []}
     assert "To look and decide" not in cli("mcp", "list").err
     assert cli("mcp", "approve", "x", "--yes", "--json").data == {"approved": ["x"]}

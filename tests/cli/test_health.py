@@ -176,7 +176,7 @@ async def run(cli: Cli, *args: str) -> tuple[int, str, str]:
 # --- reload ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
+def test_a_reload_says_which_tools_are_new_and_gone(cli: Cli, actor: Actor) -> None:
     actor.tell(tools=["old"])
     cli.home.configure(actor=actor.entry, demo=DEMO)
     assert cli("mcp", "reload").out.splitlines() == [
@@ -184,8 +184,8 @@ def test_a_reload_says_what_came_and_went(cli: Cli, actor: Actor) -> None:
         "demo   7 tools, not known before",
     ]
     actor.tell(tools=["new", "newer"])
-    assert cli("mcp", "reconnect", "actor").out == "actor  10 tools; came: new, newer; went: old\n"
-    assert cli("mcp", "reload", "demo").out == "demo  7 tools, as before\n"
+    assert cli("mcp", "reconnect", "actor").out == "actor  10 tools; 2 new: new, newer; 1 gone: old\n"
+    assert cli("mcp", "reload", "demo").out == "demo  7 tools, unchanged\n"
     assert "actor.newer" in cli("tools").out
     data = cli("mcp", "reload", "actor", "--json").data
     assert list(data["servers"][0]) == ["name", "known", "tools", "added", "removed", "changed", "held", "error"]

@@ -12,10 +12,11 @@ HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", 
          "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml"]  # fmt: skip
 
 OURS = [
-    "mooring", "mooring.actions", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
+    "mooring", "mooring.actions", "mooring.actions.get", "mooring.actions.known", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
     "mooring.cli.failure", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
-    "mooring.core.approved", "mooring.core.config", "mooring.core.near", "mooring.core.problem",
-    "mooring.core.secret", "mooring.core.template", "mooring.core.units",
+    "mooring.core.approved", "mooring.core.config", "mooring.core.failure", "mooring.core.near",
+    "mooring.core.problem", "mooring.core.secret", "mooring.core.status_word", "mooring.core.template",
+    "mooring.core.units",
     "mooring.core.where", "mooring.discovery", "mooring.discovery.budget", "mooring.discovery.choose",
     "mooring.discovery.dialect",
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
@@ -23,7 +24,8 @@ OURS = [
     "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
     "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",
     "mooring.inventory",
-    "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.settings",
+    "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.servers",
+    "mooring.servers.records", "mooring.settings",
     "mooring.syntax", "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse",
 ]  # fmt: skip
 
@@ -37,7 +39,7 @@ print(json.dumps(sorted(sys.modules)))
 
 
 def loaded(home: Home, *words: str) -> list[str]:
-    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
+    home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "sh"}}})
     done = subprocess.run(
         [sys.executable, "-c", CODE, *words],
         cwd=home.cwd,

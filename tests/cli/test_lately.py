@@ -36,10 +36,10 @@ def older(home: Home, name: str, seconds: float) -> None:
 def test_a_server_that_failed_is_named_again_and_not_waited_for_again(cli: Cli, actor: Actor, tmp_path: Path) -> None:
     never = Actor(tmp_path / "never.json", late=600)
     cli.home.configure(demo=DEMO, actor=actor.entry, never={**never.entry, "timeout": 1500})
-    cold = cli("tools")
+    cold = cli("tools", "-v")
     starts = [*actor.done("starts"), *never.done("starts")]
     assert (cold.code, len(cold.out.splitlines()), len(starts) > 1) == (0, 7, True)
-    warm = cli("tools")
+    warm = cli("tools", "-v")
     assert (warm.code, warm.out) == (0, cold.out)
     for line, before in zip(warm.err.splitlines(), cold.err.splitlines(), strict=True):
         name = "actor" if "actor" in line else "never"
@@ -47,9 +47,9 @@ def test_a_server_that_failed_is_named_again_and_not_waited_for_again(cli: Cli, 
         assert line.endswith(f" s ago; `mooring tools {name}` tries again.")
     servers = {server["name"]: server["status"] for server in cli("tools", "--json").data["servers"]}
     assert servers == {"actor": "failed", "demo": "idle", "never": "failed"}
-    assert "That was" in cli("tools", "--search", "add").err
-    assert "That was" in cli("tools", "--cost").err
-    assert "That was" in cli("resources").err
+    assert "That was" in cli("tools", "--search", "add", "-v").err
+    assert "That was" in cli("tools", "--cost", "-v").err
+    assert "That was" in cli("resources", "-v").err
     assert [*actor.done("starts"), *never.done("starts")] == starts, "nobody was started to find out"
 
 
@@ -123,14 +123,14 @@ LINES = [
 @pytest.mark.parametrize(
     "words",
     [
-        ["tools"],
+        ["tools", "-v"],
         ["call", "demo.add", "a=1", "b=2"],
         ["resources", "demo"],
         ["read", "demo", "demo://readme"],
         ["prompts", "demo"],
         ["watch", "demo", "demo://clock", "--count", "1"],
-        ["mcp", "list", "--check"],
-        ["mcp", "reload"],
+        ["mcp", "list", "--check", "-v"],
+        ["mcp", "reload", "-v"],
     ],
 )
 def test_whoever_starts_a_server_hears_once_what_it_has_to_go_without(words: list[str], cli: Cli) -> None:

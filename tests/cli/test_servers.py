@@ -75,9 +75,9 @@ def test_tools_as_data_have_the_promised_keys_and_say_how_each_server_stands(cli
     assert {server["name"]: server["status"] for server in cli("tools", "--json").data["servers"]}["demo"] == "idle"
 
 
-def test_each_server_that_fails_or_is_late_is_one_line_and_the_others_are_there(cli: Cli) -> None:
+def test_servers_that_fail_or_are_late_are_one_line_each_with_v_and_the_others_are_there(cli: Cli) -> None:
     cli.home.configure(demo=DEMO, dead=DEAD, sleepy=SLEEPY, off={**NOWHERE, "enabled": False}, bad={})
-    done = cli("tools", "--timeout", "2")
+    done = cli("tools", "--timeout", "2", "-v")
     assert (done.code, len(done.out.splitlines())) == (0, 7)
     config, dead, sleepy = done.err.splitlines()
     assert config.startswith("Warning: MCP config error: ~/.mcp.json:1  bad has neither")
@@ -497,7 +497,7 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     assert cli("mcp", "test", "actor", "--json").data["server"]["held"] == 1
     assert cli("mcp", "reload", "--json").data["servers"][0]["held"] == 1
     doctor = cli("mcp", "doctor")
-    assert (doctor.code, "actor: It has 1 tool held back" in doctor.out, f"mend: {ways}" in doctor.out) == (
+    assert (doctor.code, "actor: It has 1 tool held back" in doctor.out, f"fix: {ways}" in doctor.out) == (
         0,
         True,
         True,
@@ -544,7 +544,7 @@ def test_doctor_finds_programs_where_they_will_be_found(cli: Cli) -> None:
     cli.home.write("home/.volta/bin/managed-tool", "#!/bin/sh\n").chmod(0o755)
     cli.home.write("home/own/own-tool", "#!/bin/sh\n").chmod(0o755)
     cli.home.configure(a={"command": "managed-tool"}, b={"command": "own-tool", "env": {"PATH": "${HOME}/own"}})
-    assert "Nothing to mend" in cli("mcp", "doctor").out
+    assert "Nothing to fix" in cli("mcp", "doctor").out
 
 
 async def test_a_header_given_for_an_address_is_not_repeated(home: Home) -> None:

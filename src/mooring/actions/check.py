@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.known import count_offered
 from mooring.actions.list import Row, ServerListing
 from mooring.actions.opening import connect_servers
 from mooring.core.event import StatusChanged
@@ -70,10 +71,12 @@ def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row
         # An alias shares its server, and the error is filed under the server's own name.
         failure = errors.get(server.name)
         error = status_error(server.status) if failure is None else str(failure)
-        return replace(row, status=status_word(server.status), error=error)
+        # It may still be connecting when the time is up, and will not get any further.
+        is_late = failure is not None and isinstance(server.status, Connecting)
+        return replace(row, status="failed" if is_late else status_word(server.status), error=error)
     info = {"name": offer.hello.server_info.name, "version": offer.hello.server_info.version}
     # Connected, but it could not list its tools: to a person that is a failed server.
     if offer.tools.note and not offer.tools.items:
         return replace(row, status="failed", error=offer.tools.note, server_info=info, tools=0)
-    tools = len(host.tools_by_server.get(server.name, ()))
+    tools = count_offered(server.config, (tool.name for tool in offer.tools.items))
     return replace(row, status="connected", error=None, server_info=info, tools=tools)

@@ -1,11 +1,13 @@
 """`doctor`: which files were read, what is wrong, and the command that fixes each thing."""
 
 from collections.abc import Iterator, Mapping
+from time import time
 
 from msgspec import Struct
 
 from mooring.actions.approve import list_undecided
 from mooring.actions.get import MissingVariable, find_missing_variables
+from mooring.actions.known import Programs
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -15,10 +17,13 @@ from mooring.files import check_writable
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
+from mooring.permissions.rule import find_idle_denies
+from mooring.permissions.verdict import Rule
 from mooring.servers.cache import recall
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.explain import explain_isolation
 from mooring.servers.launch.target import UNRESOLVED, resolve_target
+from mooring.servers.records import look_up
 
 
 class Finding(Struct, frozen=True):
@@ -52,7 +57,9 @@ def diagnose(inventory: Inventory, where: Where) -> Report:
         *(_report_problem(problem, where) for problem in problems),
         *_check_servers(inventory, where),
         *_check_starts(inventory, where),
+        *_check_failures(inventory, where),
         *_check_approvals(inventory),
+        *_check_denies(inventory),
         *_check_held_tools(inventory, where),
     )
     return Report(inventory.files, len(inventory.choices), findings)
@@ -155,6 +162,30 @@ def _check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:
         note = explain_isolation(approved, where, path)
         if note is not None:
             yield Finding(name, note.what, approved.config.origin.path, None, note.fix, note.stops)
+
+
+def _check_failures(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Find servers that could not be connected the last time."""
+    wanted = admit(inventory).wanted
+    programs = Programs(where, inventory.settings["env"])
+    for name, remembered in look_up(wanted.values(), where).items():
+        config = wanted[name].config
+        # Without its program it cannot but fail: that is a finding of its own.
+        if remembered.failure is None or programs.find_missing(config, inventory.root):
+            continue
+        what = remembered.failure.describe(time()).removeprefix(f"{name}: ").removeprefix(f"{name} ")
+        fix = f"mooring mcp test {quote_argument(name)} tries it step by step"
+        yield Finding(name, what, config.origin.path, None, fix, True)
+
+
+def _check_denies(inventory: Inventory) -> Iterator[Finding]:
+    """Find rules that deny tools of a server that is not known here, and may be misspelled."""
+    known = [choice.name for choice in inventory.choices]
+    for value in inventory.settings.every("permissions"):
+        written = [Rule(rule["tool"], rule["action"]) for rule in value.value]
+        for rule in find_idle_denies(written, known):
+            what = f"The deny rule {safe(rule.tool)} matches no known server"
+            yield Finding(None, what, value.path, None, "check the name of the server in it", False)
 
 
 def _check_approvals(inventory: Inventory) -> Iterator[Finding]:

@@ -2,20 +2,20 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from mooring.core.approved import Standing, is_in_force
-from mooring.core.config import Broken, Http, Origin, ServerConfig, Stdio, Transport
+from mooring.core.config import Broken, Connection, Http, Origin, ServerConfig, Stdio, Transport
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_arguments, hide_in_url
+from mooring.core.status_word import StatusWord
 from mooring.core.template import Template
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory
-
-Status: TypeAlias = Literal["connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"]
 
 
 class RowSource(Struct, frozen=True):
@@ -31,6 +31,8 @@ class Shadow(Struct, frozen=True):
 
     tool: str
     path: str | None
+    differs: bool | UnsetType = UNSET
+    """True if it would start or reach something else."""
 
 
 class Proposal(Struct, frozen=True):
@@ -55,7 +57,7 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     source: RowSource
     enabled: bool
     approved: bool
-    status: Status
+    status: StatusWord
     error: str | None
     server_info: Mapping[str, Any] | None = None
     tools: int | None = None
@@ -84,38 +86,64 @@ UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
 
 def list_servers(inventory: Inventory, *, all: bool = False) -> ServerListing:
     """Every name with the definition that wins; with `all`, each shadowed definition as well."""
-    waiting = tuple(choice.name for choice in inventory.choices if choice.standing in UNDECIDED)
+    waiting = tuple(choice.name for choice in inventory.choices if _waits(choice))
     return ServerListing(1, tuple(_list_rows(inventory, all)), inventory.problems, waiting)
+
+
+def _waits(choice: Choice) -> bool:
+    """Whether an approval would let a project's server start; not if it is broken or switched off as well."""
+    config = choice.definition.config
+    return isinstance(config, ServerConfig) and config.enabled and choice.standing in UNDECIDED
 
 
 def _list_rows(inventory: Inventory, all: bool) -> Iterator[Row]:
     for choice in inventory.choices:
-        yield describe_winner(inventory, choice)
+        yield replace(describe_winner(inventory, choice), aliases=_name_aliases(choice))
         if all:
-            yield from _describe_shadowed(inventory, choice)
+            yield from _describe_others(inventory, choice)
 
 
-def _describe_shadowed(inventory: Inventory, choice: Choice) -> Iterator[Row]:
+def _name_aliases(choice: Choice) -> tuple[str, ...]:
+    """All other names in the row of the first, and the first in each other row.
+
+    All of them in every row would be a million names for a thousand names of one definition.
+    """
+    first = choice.names[0]
+    return choice.aliases if choice.name == first else (first,)
+
+
+def _describe_others(inventory: Inventory, choice: Choice) -> Iterator[Row]:
+    """A row for each definition that does not win, also for what an unapproved project proposes."""
     winner = describe_source(choice.definition.origin)
-    for definition in choice.shadowed:
-        approved = is_in_force(inventory.standing(definition))
+    proposed = (choice.proposed,) if choice.proposed else ()
+    for definition in (*proposed, *choice.shadowed):
+        standing = inventory.standing(definition)
         adopted = inventory.adopted_from(definition)
-        yield _make_row(definition, approved, adopted_from=adopted or UNSET, shadowed_by=winner)
+        yield _make_row(definition, standing, adopted_from=adopted or UNSET, shadowed_by=winner)
 
 
 def describe_winner(inventory: Inventory, choice: Choice) -> Row:
-    """The row of the definition that wins."""
+    """The row of the definition that wins, with every alias."""
     return _make_row(
         choice.definition,
-        choice.approved,
+        choice.standing,
         adopted_from=inventory.adopted_from(choice.definition) or UNSET,
-        shadows=tuple(Shadow(other.origin.tool, other.origin.path) for other in choice.shadowed),
+        shadows=tuple(_describe_shadow(choice.definition, other) for other in choice.shadowed),
         proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,
     )
 
 
-def _make_row(definition: RankedDefinition, approved: bool, **rest: Any) -> Row:
+def _describe_shadow(winner: RankedDefinition, other: RankedDefinition) -> Shadow:
+    differs = _find_connection(winner) != _find_connection(other)
+    return Shadow(other.origin.tool, other.origin.path, differs or UNSET)
+
+
+def _find_connection(definition: RankedDefinition) -> Connection | None:
+    return None if isinstance(definition.config, Broken) else definition.config.connection
+
+
+def _make_row(definition: RankedDefinition, standing: Standing, **rest: Any) -> Row:
     config = definition.config
     command, args, url = split_target(config)
     return Row(
@@ -126,8 +154,8 @@ def _make_row(definition: RankedDefinition, approved: bool, **rest: Any) -> Row:
         url=url,
         source=describe_source(config.origin),
         enabled=config.enabled,
-        approved=approved,
-        status=_find_status(config, approved),
+        approved=is_in_force(standing),
+        status=_find_status(config, standing),
         error=config.problem.message if isinstance(config, Broken) else None,
         timeout=None if isinstance(config, Broken) else finite_seconds(config.call_timeout),
         **rest,
@@ -163,13 +191,15 @@ def _describe_proposal(definition: RankedDefinition) -> Proposal:
     return Proposal(config.transport, command, args, url, describe_source(config.origin), config.enabled)
 
 
-def _find_status(config: ServerConfig | Broken, approved: bool) -> Status:
+def _find_status(config: ServerConfig | Broken, standing: Standing) -> StatusWord:
     # In this order: one that is switched off is listed as such, even if it is broken or was never approved.
     if not config.enabled:
         return "disabled"
     if isinstance(config, Broken):
         return "failed"
-    return "idle" if approved else "unapproved"
+    if standing == "rejected":
+        return "rejected"
+    return "idle" if is_in_force(standing) else "unapproved"
 
 
 def written_text(template: Template | None) -> str | None:

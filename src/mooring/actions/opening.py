@@ -4,7 +4,8 @@ Only this file opens one. Actions are given the open host, so that a chat, a pro
 too.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
@@ -16,15 +17,17 @@ from mooring import files
 from mooring.actions.deadline import SLACK, Deadline
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
+from mooring.core.near import nearest
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
+from mooring.core.status import Unapproved
 from mooring.core.template import Template, literal
 from mooring.core.where import Viewpoint
-from mooring.errors import ConfigError, MooringError, UnknownServer, UnknownTool
+from mooring.errors import ConfigError, MooringError, ServerError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
-from mooring.permissions.verdict import BYPASSED, CommandPermissions
+from mooring.permissions.verdict import BYPASSED, CommandPermissions, Rule
 from mooring.process.programs import Guard
 from mooring.servers.connect import derive_server_name, split_command
 from mooring.settings import load
@@ -124,7 +127,14 @@ async def run_on_host(
         warn=setup.warn,
     )
     async with open_host(options, setup.tell) as host:
-        return await work(host, deadline)
+        for problem in find_idle_denies(host, setup.permissions.rules):
+            setup.tell(problem)
+        try:
+            return await work(host, deadline)
+        except ServerError as error:
+            if adhoc is None:
+                name_as_typed(host, error, named)
+            raise
 
 
 @asynccontextmanager
@@ -164,6 +174,49 @@ def find_config_errors(host: Host) -> tuple[Problem, ...]:
     """What is wrong with the configuration; troubles that came up since are reported when the host is closed."""
     errors = [problem for problem in host.problems if problem.level == "error"]
     return tuple(problem for problem in errors if problem not in host.troubles)
+
+
+def find_idle_denies(host: Host, rules: Iterable[Rule]) -> Iterator[Problem]:
+    """What to say about rules that deny tools of no server that is known: they may be misspelled."""
+    if not rules:
+        return
+    # Loaded here: hardly any command is given rules.
+    from mooring.permissions import rule as parsing
+
+    known = list(host.status())
+    for rule in parsing.find_idle_denies(rules, known):
+        server, _ = parsing.parse_pair(rule.tool) or (rule.tool, "")
+        near = nearest(server, known, 1)
+        hint = f"did you mean {near[0]}?" if near else "`mooring mcp list` shows the known ones"
+        yield Problem(None, f"The deny rule {rule.tool} matches no known server", hint, level="warning")
+
+
+def name_as_typed(host: Host, error: ServerError, named: str | None) -> None:
+    """Name a server in an error as the person did: by the name that was typed, if it has several."""
+    own = error.server
+    typed = None if named is None else _find_typed(host, named)
+    text = str(error)
+    if typed is not None and typed != own and host.servers[typed].name == own:
+        # As a word of its own: an address or a path in the message may hold the name as well.
+        pattern = rf"(?<![\w./@:-]){re.escape(own)}(?![\w/@-])"
+        text = re.sub(pattern, lambda _: typed, text)
+        error.server = typed
+    # What cannot be started is named by its command alone.
+    if error.server and error.server not in text:
+        text = f"{error.server}: {text}"
+    error.args = (text, *error.args[1:])
+
+
+def _find_typed(host: Host, named: str) -> str | None:
+    """The configured name of the server in `server` or `server.tool`."""
+    candidates = [named, *(named[:index] for index, letter in enumerate(named) if letter == ".")]
+    known = {name.casefold(): name for name in host.servers}
+    return next((known[each.casefold()] for each in candidates if each.casefold() in known), None)
+
+
+def find_waiting(host: Host) -> tuple[str, ...]:
+    """The project's servers that wait for a decision; a rejected one does not, until it changes."""
+    return tuple(name for name, refused in host.refused.items() if isinstance(refused.status, Unapproved))
 
 
 def make_adhoc_config(target: ServerTarget) -> ServerConfig:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_server, connect_servers, find_config_errors
+from mooring.actions.opening import connect_server, connect_servers, find_config_errors, find_waiting
+from mooring.core.glob import NameFilter
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
-from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.errors import ConfigError, MooringError
 from mooring.host.host import Host
 from mooring.servers.server import Server
 
@@ -52,10 +54,11 @@ async def reload(host: Host, deadline: Deadline, name: str | None = None) -> Rel
         host.forget(each)
     if name:
         await connect_server(host, deadline, name)
-        return ReloadReport(_compare_all(host, servers, before, {}), (), ())
+        (change,) = _compare_all(host, servers, before, {})
+        # Under the name that was asked for: it may be an alias.
+        return ReloadReport((replace(change, name=host.find_name(name)),), (), ())
     errors = await connect_servers(host, deadline)
-    waiting = tuple(each for each, error in errors.items() if isinstance(error, NotApproved))
-    return ReloadReport(_compare_all(host, servers, before, errors), find_config_errors(host), waiting)
+    return ReloadReport(_compare_all(host, servers, before, errors), find_config_errors(host), find_waiting(host))
 
 
 def _compare_all(
@@ -73,10 +76,11 @@ def _compare_all(
 
 
 def _known_tools(server: Server) -> Mapping[str, Tool] | None:
-    """Its tools by name; `None` if nothing is known of it, which is not the same as a server without tools."""
+    """The tools that its definition lets through, by name; `None` if nothing is known of it, unlike no tools."""
     if server.offer is None:
         return None
-    return {tool.name: tool for tool in server.tools}
+    offered = NameFilter(server.config.tools_allow, server.config.tools_deny)
+    return {tool.name: tool for tool in server.tools if offered.lets_through(tool.name)}
 
 
 def _compare(

@@ -1,6 +1,6 @@
 """`test`: connects to one server step by step, from its definition to its end, and times each step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Literal, TypeAlias
 
@@ -8,6 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.get import KEPT, find_missing_variables
+from mooring.actions.known import count_offered
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
@@ -39,6 +41,8 @@ class Step(Struct, frozen=True):
     ok: bool
     seconds: float
     detail: str = ""
+    partial: bool = False
+    """It is not all right, but the next steps could still be tried."""
 
 
 class Found(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,7 +93,7 @@ async def _try(server: Server, show: Callable[[Step], None], where: Where, secon
 
     def show_values(ready: Launch | Endpoint) -> None:
         trial.redact = ready.redact
-        trial.finish("values", " ".join(map(str, ready.omitted)))
+        trial.show_values(describe_values(server.config, ready, where.env))
 
     try:
         limits = _choose_limits(server, seconds)
@@ -99,12 +103,24 @@ async def _try(server: Server, show: Callable[[Step], None], where: Where, secon
             if session.era == "handshake":
                 trial.finish("ping", await _ping(session))
             held, _ = pins.check_tools(where, server.approved, session.tools.items)
-            found = _describe_session(session, len(held.names), trial.redact)
+            found = _describe_session(server.config, session, len(held.names), trial.redact)
     except ServerError as error:
         trial.show_failure(error)
         raise
     trial.finish("close")
     return found
+
+
+def describe_values(config: ServerConfig, ready: Launch | Endpoint, env: Mapping[str, str]) -> str:
+    """What has no value in a definition, and what becomes of it; empty if everything has one."""
+    sentences = [str(omission) for omission in ready.omitted]
+    reported = {omission.where for omission in ready.omitted}
+    for one in find_missing_variables(config, env):
+        # What is left out, of an address too, is among the omissions already.
+        if one.effect in KEPT and f"{one.variable} in {one.where}" not in reported:
+            variable = one.variable or "the variable it names"
+            sentences.append(f"{one.where}: {variable} is not set; it {one.effect}.")
+    return " ".join(sentences)
 
 
 async def _ping(session: Session) -> str:
@@ -124,6 +140,7 @@ class _Trial:
     """
 
     def __init__(self, config: ServerConfig, show: Callable[[Step], None]) -> None:
+        self._config = config
         self._show = show
         self.redact: Callable[[str], str] = str
         """Strikes out what the server was given and may repeat, once that is known."""
@@ -141,6 +158,13 @@ class _Trial:
         self._show(Step(step, ok, at - self._since, self.redact(detail)))
         self._since = at
 
+    def show_values(self, missing: str) -> None:
+        """Show that the definition is filled in, or what has no value in it."""
+        at = perf_counter()
+        detail = self.redact(missing)
+        self._show(Step("values", not missing, at - self._since, detail, partial=bool(missing)))
+        self._since = at
+
     def add_stage(self, stage: Stage) -> None:
         """Note that the connection has passed a stage."""
         if stage == "connect":
@@ -153,7 +177,7 @@ class _Trial:
         tools = session.tools
         if tools.note and not tools.items:
             raise ServerError(session.server, tools.note, stage="list")
-        self._details["tools"] = _describe_tools(tools)
+        self._details["tools"] = _describe_tools(self._config, tools)
         self._show_passed()
 
     def show_failure(self, error: ServerError) -> None:
@@ -175,8 +199,10 @@ def _describe_handshake(session: Session) -> str:
     return f"protocol {session.hello.protocol_version}, {session.era} era: {name}"
 
 
-def _describe_tools(tools: Listing[Tool]) -> str:
-    text = f"{len(tools.items)}"
+def _describe_tools(config: ServerConfig, tools: Listing[Tool]) -> str:
+    listed = len(tools.items)
+    offered = count_offered(config, (tool.name for tool in tools.items))
+    text = f"{offered}" if offered == listed else f"{offered} of {listed}, by the filters in its definition"
     if tools.rejected:
         text += f", {len(tools.rejected)} that cannot be used"
     if tools.note:
@@ -191,13 +217,13 @@ def _choose_limits(server: Server, seconds: float | None) -> Limits:
     return server.limits
 
 
-def _describe_session(session: Session, held: int, redact: Callable[[str], str]) -> Found:
+def _describe_session(config: ServerConfig, session: Session, held: int, redact: Callable[[str], str]) -> Found:
     info = session.hello.server_info
     return Found(
         protocol_version=session.hello.protocol_version,
         era=session.era,
         server_info={"name": redact(info.name), "version": redact(info.version)},
-        tools=len(session.tools.items),
+        tools=count_offered(config, (tool.name for tool in session.tools.items)),
         rejected=len(session.tools.rejected),
         held=held,
     )

@@ -8,11 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_server, connect_servers, find_config_errors
+from mooring.actions.opening import connect_server, connect_servers, find_config_errors, find_waiting
 from mooring.core.problem import Problem
-from mooring.core.status import Idle, Status, StatusWord, status_error, status_word
+from mooring.core.status import Idle, Status, status_error, status_word
+from mooring.core.status_word import StatusWord
 from mooring.core.tool import Listing, Tool
-from mooring.errors import MooringError, NotApproved
+from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -123,7 +124,7 @@ def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing
         entries=tuple(chain.from_iterable(entries.values())),
         peers=tuple(peers),
         failed=failed,
-        waiting=tuple(name for name, error in errors.items() if isinstance(error, NotApproved)),
+        waiting=find_waiting(host),
         problems=find_config_errors(host),
         held=_count_held(host, servers),
         healthy=not any(servers[name].config.required for name in failed),
@@ -131,11 +132,8 @@ def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing
 
 
 def _describe_failures(servers: Mapping[str, Server], errors: Mapping[str, MooringError]) -> dict[str, str]:
-    """Why servers have no tools to list; those that wait for approval are no failures."""
-    failed = {}
-    for name, error in errors.items():
-        if name in servers and not isinstance(error, NotApproved):
-            failed[name] = str(error)
+    """Why servers have no tools to list; those that wait for approval are none of the servers."""
+    failed = {name: str(error) for name, error in errors.items() if name in servers}
     for name, server in servers.items():
         missing = _explain_missing_tools(server)
         if missing:

@@ -9,7 +9,10 @@ from typing import Final
 from mooring.actions.arguments import build_arguments
 from mooring.actions.deadline import Deadline
 from mooring.core.event import Updated
-from mooring.errors import ConfigError, ServerError, TimedOut
+from mooring.core.near import nearest
+from mooring.core.tool import Resource
+from mooring.display.text import quote_argument
+from mooring.errors import MOST_NAMED, ConfigError, RpcError, ServerError, TimedOut
 from mooring.host.host import Host
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 
@@ -36,7 +39,7 @@ async def watch(
 
     Raises:
         TimedOut: the server was not connected in time, or the deadline passed while it was watched.
-        ConfigError: the target cannot be understood.
+        ConfigError: the target cannot be understood, or there is no such resource.
         UnknownServer, UnknownTool, ServerDisabled, NotApproved: it cannot be watched.
         ServerError: the server could not be reached, or is gone for good.
     """
@@ -81,9 +84,31 @@ async def _start_watch(
         return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
     if words:
         raise ConfigError(f"{target} is the address of a resource; only tools take arguments.")
+    await _check_resource(host, server, target)
     if interval is None:
         return await host.subscribe(server, target)
     return await host.poll(server, uri=target, interval=interval)
+
+
+async def _check_resource(host: Host, server: str, uri: str) -> None:
+    """See that a resource exists: many servers accept a subscription to anything. Raises: ConfigError."""
+    known = [item.item.uri for item in await host.resources(server) if isinstance(item.item, Resource)]
+    if uri in known:
+        return
+    # What no list names may exist all the same, as what a template describes does.
+    try:
+        await host.read(server, uri)
+    except RpcError as error:
+        raise ConfigError(f"{server} has no resource {uri}. {_suggest_resource(server, uri, known)}") from error
+
+
+def _suggest_resource(server: str, uri: str, known: Sequence[str]) -> str:
+    if near := nearest(uri, known, 1):
+        return f"Did you mean {near[0]}?"
+    if not known:
+        return "It lists none."
+    more = f", and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return f"It has {', '.join(known[:MOST_NAMED])}{more}; see: mooring resources {quote_argument(server)}"
 
 
 async def _filter_events(events: AsyncIterator[object], watched: Watch) -> AsyncIterator[Updated]:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from mooring.actions.list import RowSource, describe_source
+from mooring.core.approved import Standing
 from mooring.core.config import Broken
 from mooring.discovery.choose import explain
 from mooring.discovery.scan import RankedDefinition
@@ -50,7 +51,7 @@ def explain_choice(inventory: Inventory, name: str) -> Reasons:
 def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
     standing = inventory.standing(definition)
     wins = definition is winner
-    reason = _describe_winner(definition) if wins else explain(winner, definition, standing)
+    reason = _describe_winner(definition, standing) if wins else explain(winner, definition, standing)
     return Candidate(
         describe_source(definition.origin),
         definition.origin.key,
@@ -62,10 +63,20 @@ def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definiti
     )
 
 
-def _describe_winner(definition: RankedDefinition) -> str:
+def _describe_winner(definition: RankedDefinition, standing: Standing) -> str:
     config = definition.config
     if config.disabled_by:
-        return f"counts, and is switched off by {config.disabled_by}"
+        return f"wins, but is disabled by {config.disabled_by}"
     if isinstance(config, Broken):
-        return f"counts, though it cannot be used: it {config.problem.message}"
-    return "counts"
+        return f"wins, but cannot be used: it {config.problem.message}"
+    return _STANDINGS[standing]
+
+
+_STANDINGS: dict[Standing, str] = {
+    "own": "wins",
+    "approved": "wins",
+    "rejected": "does not start: you rejected it for this project",
+    "changed": "does not start: it changed since you decided about it",
+    "unseen": "does not start: it comes from the project and is not approved",
+}
+"""What a definition that no other one displaces comes to."""

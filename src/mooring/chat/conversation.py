@@ -72,7 +72,7 @@ class Conversation:
         """Servers that are unavailable, and what the person was last told about each."""
         self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
         """The tools by server, as they were when the registry was last given them."""
-        self._permissions = permissions
+        self.permissions = permissions
         self._face = face
         self._guard = guard
         self._switched_on: frozenset[str] = frozenset()
@@ -88,8 +88,8 @@ class Conversation:
         options = HostOptions(
             request=self.viewpoint,
             ask=self._face.ask,
-            policy=self._permissions.mode,
-            rules=self._permissions.rules,
+            policy=self.permissions.mode,
+            rules=self.permissions.rules,
             guard=self._guard,
             reload=True,
             adapt=self._adapt,

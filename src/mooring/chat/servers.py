@@ -12,10 +12,11 @@ from mooring.core.status import (
     Failed,
     Idle,
     NeedsAuth,
+    RejectedServer,
     Status,
-    StatusWord,
     Unapproved,
 )
+from mooring.core.status_word import StatusWord
 from mooring.display.text import (
     advise_on_held_back,
     count_noun,
@@ -110,6 +111,7 @@ _SYMBOLS: Mapping[StatusWord, str] = {
     "idle": "◷",
     "needs-auth": "!",
     "unapproved": "?",
+    "rejected": "○",
     "disabled": "○",
     "failed": "✗",
 }
@@ -129,6 +131,8 @@ def describe_status(name: str, status: Status, server: Server | None, tools: int
             return f"{offer} · connects on first use"
         case NeedsAuth(error):
             return f"needs login · {safe(error)}"
+        case RejectedServer():
+            return f"rejected · `mooring mcp approve {quote_argument(name)}` shows it again"
         case Unapproved():
             return f"waits for approval · `mooring mcp approve {quote_argument(name)}` shows what it would start"
         case Disabled(by):

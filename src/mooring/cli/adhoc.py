@@ -2,7 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -13,9 +14,10 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import Globals, HintedUsageError
 from mooring.cli.question import find_permission_asker
+from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem
-from mooring.display.text import problem_line, quote_argument, safe
+from mooring.display.text import count_noun, problem_line, quote_argument, safe
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
@@ -79,7 +81,7 @@ def make_configured_setup(options: Globals, timeout: float | None) -> Setup:
         timeout=timeout,
         guard=take_guard(options),
         ask_permission=find_permission_asker(),
-        warn=_make_warner(),
+        warn=LackWarnings(options),
         tell=_make_problem_printer(options),
     )
 
@@ -92,6 +94,10 @@ def run_with_host(
     start_required: bool = False,
 ) -> T:
     """Open a host, run the work on it, close it. Raises: what the work raises."""
+    # A command that concerns all servers says in one line what some of them have to start without.
+    if isinstance(setup.warn, LackWarnings) and named is None:
+        with setup.warn.collected():
+            return asyncio.run(run_on_host(setup, work, start_required=start_required))
     return asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
 
 
@@ -100,24 +106,52 @@ def take_guard(options: Globals) -> Guard | None:
     return None if options.begun is None else Guard(options.begun)
 
 
-def _make_warner() -> Callable[[str, str], None]:
-    """A function that reports what a server has to start without: each thing once, however often it is started."""
-    reported: set[tuple[str, str]] = set()
+class LackWarnings:
+    """Reports what servers have to start without: each thing once, however often a server is started."""
 
-    def warn(server: str, what: str) -> None:
-        if (server, what) in reported:
+    def __init__(self, options: Globals) -> None:
+        self._options = options
+        self._reported: set[tuple[str, str]] = set()
+        self._later: list[str] | None = None
+
+    def __call__(self, server: str, what: str) -> None:
+        if (server, what) in self._reported:
             return
-        reported.add((server, what))
-        # This comes while the ticker may show progress: its line is cleared first.
-        start = "\r\x1b[K" if sys.stderr.isatty() else ""
-        click.echo(f"{start}Warning: MCP config error: {safe(server)}: {safe(what)}", err=True, color=True)
+        self._reported.add((server, what))
+        line = f"{safe(server)}: {safe(what)}"
+        if self._later is not None:
+            self._later.append(line)
+        elif not self._options.quiet:
+            # This comes while the ticker may show progress: its line is cleared first.
+            start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            click.echo(f"{start}{CONFIG_ERROR} {line}", err=True, color=True)
 
-    return warn
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Report everything at the end, in one line unless -v is given."""
+        later = self._later = []
+        try:
+            yield
+        finally:
+            self._later = None
+            print_warnings(
+                self._options,
+                CONFIG_ERROR,
+                later,
+                lambda count: f"{count_noun(count, 'value')} are missing; -v shows which",
+            )
 
 
 def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
     home = options.request().where.home
-    return lambda problem: click.echo(f"Warning: {problem_line(problem, home)}", err=True)
+
+    def tell(problem: Problem) -> None:
+        # Without a path it is not about a file.
+        line = problem_line(problem, home) if problem.path else safe(f"{problem.message}; {problem.hint}")
+        if not options.quiet:
+            click.echo(f"Warning: {line}", err=True)
+
+    return tell
 
 
 def require_words(setup: Setup, words: Sequence[str], second: str = "", *listings: str) -> tuple[str, ...]:

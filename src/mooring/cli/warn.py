@@ -1,12 +1,16 @@
-"""Warns on stderr about what is missing from an answer, a line for each thing."""
+"""Warns on stderr about what is missing from an answer: one line for each kind of trouble, with -v for each thing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import click
 
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
-from mooring.display.text import advise_on_held_back, describe_held_back, problem_line, safe
+from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, problem_line, safe
+
+CONFIG_ERROR = "Warning: MCP config error:"
+STARTUP_ERROR = "Warning: MCP startup error:"
+DOCTOR = "run: mooring mcp doctor"
 
 
 def warn(
@@ -18,16 +22,36 @@ def warn(
     held: Mapping[str, int] | None = None,
 ) -> None:
     """Name the servers that are unavailable, the tools that are held back, and what is wrong with the configuration."""
+    if options.quiet:
+        return
     home = options.request().where.home
-    for problem in problems:
-        click.echo(f"Warning: MCP config error: {problem_line(problem, home)}", err=True)
-    for name, error in failed.items():
-        click.echo(f"Warning: MCP startup error: {safe(_add_name(name, error))}", err=True)
+    print_warnings(
+        options,
+        CONFIG_ERROR,
+        [problem_line(problem, home) for problem in problems],
+        lambda count: f"{count_noun(count, 'problem')} in configuration files; {DOCTOR}",
+    )
+    print_warnings(
+        options,
+        STARTUP_ERROR,
+        [safe(_add_name(name, error)) for name, error in failed.items()],
+        lambda count: f"{count_noun(count, 'server')} are unavailable; {DOCTOR}",
+    )
     for name, count in (held or {}).items():
         click.echo(f"{safe(name)} has {describe_held_back(count)}; {advise_on_held_back(name)}", err=True)
     names = ", ".join(map(safe, waiting))
-    if names and not options.quiet:
+    if names:
         click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
+
+
+def print_warnings(options: Globals, start: str, lines: Sequence[str], summarize: Callable[[int], str]) -> None:
+    """Print one warning as it is, several as one line that says how many, and with -v each of them."""
+    if options.quiet:
+        return
+    if len(lines) > 1 and not options.verbose:
+        lines = [summarize(len(lines))]
+    for line in lines:
+        click.echo(f"{start} {line}", err=True)
 
 
 def _add_name(name: str, error: str) -> str:

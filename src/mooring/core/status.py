@@ -1,16 +1,12 @@
 """The status of a server: a union in which each case holds what is known in it."""
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.approved import Standing
 from mooring.core.hello import Hello
-
-StatusWord: TypeAlias = Literal[
-    "connected", "idle", "pending", "unapproved", "failed", "disabled", "needs-auth", "unknown"
-]
-"""What a status is called in JSON output, where other programs rely on it."""
+from mooring.core.status_word import StatusWord
 
 
 class Disabled(Struct, frozen=True, tag=True):
@@ -21,10 +17,16 @@ class Disabled(Struct, frozen=True, tag=True):
 
 
 class Unapproved(Struct, frozen=True, tag=True):
-    """A project's server that the person has not approved."""
+    """A project's server that the person has not decided about as it is now."""
 
     word: ClassVar[StatusWord] = "unapproved"
     standing: Standing
+
+
+class RejectedServer(Struct, frozen=True, tag=True):
+    """A project's server that the person rejected; it stays so until its definition changes."""
+
+    word: ClassVar[StatusWord] = "rejected"
 
 
 class Idle(Struct, frozen=True, tag=True):
@@ -67,7 +69,7 @@ class Failed(Struct, frozen=True, tag=True):
     stopped: bool = False
 
 
-Status: TypeAlias = Disabled | Unapproved | Idle | Connecting | Connected | NeedsAuth | Failed
+Status: TypeAlias = Disabled | Unapproved | RejectedServer | Idle | Connecting | Connected | NeedsAuth | Failed
 
 
 def status_word(status: Status) -> StatusWord:
@@ -81,5 +83,5 @@ def status_error(status: Status) -> str | None:
     match status:
         case Connecting(error=message) | NeedsAuth(error=message) | Failed(error=message):
             return message
-        case Disabled() | Unapproved() | Idle() | Connected():
+        case Disabled() | Unapproved() | RejectedServer() | Idle() | Connected():
             return None

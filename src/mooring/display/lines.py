@@ -183,9 +183,10 @@ def describe_event(event: Event) -> str:
 
 
 def _describe_tools_changed(event: ToolsChanged) -> str:
-    counts = {"new": len(event.added), "gone": len(event.removed), "changed": len(event.changed)}
+    counts = {"new": len(event.added), "removed": len(event.removed), "changed": len(event.changed)}
     shown = [f"{count} {word}" for word, count in counts.items() if count]
-    return f"{safe(event.server)}: tools {', '.join(shown)}"
+    noun = "tool" if sum(counts.values()) == 1 else "tools"
+    return f"{safe(event.server)}: {', '.join(shown)} {noun}"
 
 
 def _describe_updated(event: Updated) -> str:

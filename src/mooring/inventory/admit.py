@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
-from mooring.core.status import Disabled, Failed, Status, Unapproved
+from mooring.core.status import Disabled, Failed, RejectedServer, Status, Unapproved
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError, MooringError, NotApproved, ServerDisabled
 from mooring.permissions import trust
@@ -103,7 +103,9 @@ def _judge(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
     approved = trust.admit(inventory.approvals, inventory.root, config)
     if approved is None:
         why = _WHY.get(choice.standing, "comes from the project and is not approved")
-        return NotAdmitted(Unapproved(choice.standing), NotApproved(config.name, why), config)
+        is_rejected = choice.standing == "rejected"
+        status = RejectedServer() if is_rejected else Unapproved(choice.standing)
+        return NotAdmitted(status, NotApproved(config.name, why), config)
     return approved
 
 

@@ -16,7 +16,7 @@ refused, since it could allow a tool nobody meant.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
@@ -88,6 +88,20 @@ class RuleMatcher:
     def could_mean(self, spellings: ToolSpellings) -> bool:
         """Whether the rule could be meant for a tool that can be spelled so."""
         return any(_matches_any(glob, spellings) for glob in self._loose)
+
+
+def find_idle_denies(rules: Iterable[Rule], servers: Collection[str]) -> list[Rule]:
+    """The rules that deny tools of a server, where no known server could be meant."""
+    return [rule for rule in rules if rule.action == "deny" and not _may_mean_one_of(rule, servers)]
+
+
+def _may_mean_one_of(rule: Rule, servers: Collection[str]) -> bool:
+    pair = parse_pair(rule.tool)
+    # Without a server in it, it is about one of Mooring's own tools, or it may be about any server.
+    if pair is None:
+        return True
+    globs = [Glob(text, loosely=True) for text in dict.fromkeys((pair[0], _underscore(pair[0])))]
+    return any(glob.matches(name) is not False for glob in globs for name in servers)
 
 
 def _surely_matches(glob: Glob | None, text: str) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
+from mooring.actions.opening import find_idle_denies
 from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
@@ -108,6 +109,8 @@ class Chat:
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
             self.notice(f"{safe(name)}: {describe_held_back(len(held.names))}; {advise_on_held_back(name)}")
+        for problem in find_idle_denies(host, self.conversation.permissions.rules):
+            self.notice(safe(f"{problem.message}; {problem.hint}"))
         for problem in host.problems:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.conversation.viewpoint.where.home))

@@ -10,7 +10,7 @@ from mooring.display.text import count_noun, safe, short_path
 @click.command("doctor", cls=Command)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """What to mend, each with the command that mends it. Nothing is started; exits 1 if anything is unhealthy."""
+    """What to fix, each with the command that fixes it. Nothing is started; exits 1 if anything is unhealthy."""
     options = get_globals(ctx)
     where = options.request().where
     report = diagnose(options.inventory(), where)
@@ -32,14 +32,14 @@ def _print_report(report: Report, home: str, verbose: bool) -> None:
     for finding in report.findings:
         _print_finding(finding, home)
     if not report.findings:
-        click.echo(click.style("Nothing to mend.", fg="green"))
+        click.echo(click.style("Nothing to fix.", fg="green"))
 
 
 def _print_finding(finding: Finding, home: str) -> None:
     color = "red" if finding.unhealthy else "yellow"
     click.echo(click.style(_make_headline(finding, home), fg=color))
     if finding.fix:
-        click.echo(f"    mend: {safe(finding.fix)}")
+        click.echo(f"    fix: {safe(finding.fix)}")
 
 
 def _make_headline(finding: Finding, home: str) -> str:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 import click
+from msgspec.structs import replace
 
 from mooring.actions.get import Details, get_details
+from mooring.actions.known import find_known
 from mooring.cli.base import (
     Command,
     complete_server,
@@ -26,7 +28,9 @@ def command(ctx: click.Context, name: str) -> None:
     """One server's definition in full. Values of env and headers are masked."""
     options = get_globals(ctx)
     where = options.request().where
-    details = get_details(options.inventory(), name, where.env)
+    inventory = options.inventory()
+    details = get_details(inventory, name, where.env)
+    details = replace(details, server=find_known(details.server, inventory, where))
     if options.json:
         print_json(details)
         return
@@ -40,7 +44,9 @@ def _list_lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     adopted = f", adopted from {safe(row.adopted_from)}" if row.adopted_from else ""
     yield "approval", _STANDINGS[details.standing] + adopted
     if row.error:
-        yield "error", f"it {safe(row.error)}"
+        # What is wrong with an invalid entry is said of the entry, anything else in a sentence of its own.
+        is_invalid = row.command is None and row.url is None
+        yield "error", f"it {safe(row.error)}" if is_invalid else safe(row.error)
     if row.command is not None:
         yield "command", quote_command((row.command, *row.args))
     if row.url is not None:

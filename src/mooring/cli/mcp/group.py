@@ -5,13 +5,13 @@ from mooring.cli.base import LazyGroup, Table
 TABLE: Table = {
     "list": ("mooring.cli.mcp.list:command", "Every server, where it comes from, and what is wrong."),
     "get": ("mooring.cli.mcp.get:command", "One server's definition in full, secrets masked."),
-    "why": ("mooring.cli.mcp.why:command", "Which definitions of a name exist and why one counts."),
-    "test": ("mooring.cli.mcp.test:command", "Connect to a server, step by step, and say what fails."),
-    "reload": ("mooring.cli.mcp.reload:command", "Connect anew, and say what came, went and changed."),
+    "why": ("mooring.cli.mcp.why:command", "Which definitions of a name exist and why one wins."),
+    "test": ("mooring.cli.mcp.test:command", "Connect to a server step by step and show what fails."),
+    "reload": ("mooring.cli.mcp.reload:command", "Connect again and show which tools are new, gone or changed."),
     "approve": ("mooring.cli.mcp.approve:approve", "Let a project's server be started."),
     "reject": ("mooring.cli.mcp.approve:reject", "Refuse a project's server until it changes."),
     "pins": ("mooring.cli.mcp.pins:command", "Which tools are held back because they are not what was approved."),
-    "doctor": ("mooring.cli.mcp.doctor:command", "What to mend, each with the command that mends it."),
+    "doctor": ("mooring.cli.mcp.doctor:command", "What to fix, each with the command that fixes it."),
 }
 
 group = LazyGroup(

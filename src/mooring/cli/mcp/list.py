@@ -6,14 +6,18 @@ from os import get_terminal_size
 
 import click
 
+from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, get_globals, print_json
 from mooring.core.problem import Problem
 from mooring.display.text import columns, cut, problem_line, quote_argument, safe, short_path, width
 
-_COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red"}
+_COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red",
+           "needs-auth": "yellow", "needs-input": "yellow", "idle, incomplete": "yellow"}  # fmt: skip
 _MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?",
-          "shadowed": "·"}  # fmt: skip
+          "needs-input": "?", "shadowed": "·", "idle, incomplete": "!"}  # fmt: skip
+_WORDS = {"needs-auth": "needs login", "needs-input": "needs input"}
+"""What a status is called in the table, where that is not its word in the data."""
 
 LONGEST_NAME = 40
 """In a terminal, longer names lose their middles."""
@@ -31,15 +35,17 @@ NOTHING = """No MCP servers are configured here.
 def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:
     """Every server, where it comes from, and what is wrong. Nothing is started without --check."""
     options = get_globals(ctx)
-    listing = list_servers(options.inventory(), all=everything)
     if check:
+        listing = list_servers(options.inventory(), all=everything)
         ctx.exit(_show_checked(options, listing, timeout))
-    print_listing(options, listing)
+    show_listing(options, everything)
 
 
-def show_listing(options: Globals) -> None:
+def show_listing(options: Globals, everything: bool = False) -> None:
     """Print the list, as text or data."""
-    print_listing(options, list_servers(options.inventory()))
+    inventory = options.inventory()
+    listing = list_servers(inventory, all=everything)
+    print_listing(options, add_known(listing, inventory, options.request().where))
 
 
 def print_listing(options: Globals, listing: ServerListing) -> None:
@@ -98,7 +104,7 @@ def _print_rows(listing: ServerListing, home: str) -> None:
     first, *rest = columns(rows)
     click.echo(click.style(first, dim=True))
     for row, line in zip(listing.servers, rest, strict=True):
-        status = _find_status(row)
+        status = _find_style(row)
         click.echo(click.style(line, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed")))
 
 
@@ -116,16 +122,33 @@ def _make_cells(row: Row, home: str) -> tuple[str, ...]:
     status = _find_status(row)
     origin = describe_origin(row.source.tool, row.source.scope, row.source.path, home)
     tools = "–" if row.tools is None else str(row.tools)
-    return _MARKS.get(status, "○"), safe(row.name), status, row.transport or "–", tools, origin
+    mark = _MARKS.get(_find_style(row), "○")
+    return mark, safe(row.name), _WORDS.get(status, status), row.transport or "–", tools, origin
 
 
 def _find_status(row: Row) -> str:
-    return "shadowed" if row.shadowed_by else row.status
+    # What a project proposes is not shadowed by the person's own: it waits, or was rejected.
+    is_shadowed = row.shadowed_by is not None and row.status not in ("unapproved", "rejected")
+    return "shadowed" if is_shadowed else row.status
+
+
+def _find_style(row: Row) -> str:
+    """The status that decides the mark and the color: a server that lacks something is not simply idle."""
+    status = _find_status(row)
+    return "idle, incomplete" if status == "idle" and row.error else status
 
 
 def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
-    """What a person should know below the list: proposals, approvals to give, problems."""
+    """What a person should know below the list: what is broken, proposals, approvals to give, problems."""
+    troubles = [_describe_trouble(row) for row in listing.servers if row.error and _is_usable(row)]
+    if troubles:
+        yield ""
+        yield from troubles
     for row in listing.servers:
+        others = dict.fromkeys(shadow.tool for shadow in row.shadows if shadow.differs is True)
+        if others:
+            why = f"mooring mcp why {quote_argument(row.name)}"
+            yield f"\n{safe(row.name)} is also defined in {', '.join(others)}, differently: {why}"
         path = row.proposed.source.path if row.proposed else None
         if path:
             command = f"mooring mcp approve {quote_argument(row.name)}"
@@ -140,3 +163,13 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
         yield "\nProblems:"
     for problem in listing.problems:
         yield f"  {problem_line(problem, home)}"
+
+
+def _describe_trouble(row: Row) -> str:
+    error = row.error or ""
+    return safe(error if error.startswith(f"{row.name} ") else f"{cut(row.name, LONGEST_NAME)}: {error}")
+
+
+def _is_usable(row: Row) -> bool:
+    """Whether the definition itself is right; what is wrong with one that is not is among the problems."""
+    return row.transport is not None and row.shadowed_by is None

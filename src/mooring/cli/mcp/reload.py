@@ -7,7 +7,7 @@ from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_opti
 from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.display.text import safe
+from mooring.display.text import count_noun, safe
 
 
 @click.command("reload", cls=Command)
@@ -15,9 +15,9 @@ from mooring.display.text import safe
 @timeout_option
 @click.pass_context
 def command(ctx: click.Context, name: str | None, timeout: float | None) -> None:
-    """Read the configuration again, forget what was known of a server, or of all, and connect anew.
+    """Forget what is known of a server, or of all, connect again, and show which tools are new, gone or changed.
 
-    Exits 1 if one of them is not there.
+    Exits 1 if one of them is unavailable.
     """
     options = get_globals(ctx)
     setup = make_configured_setup(options, timeout)
@@ -29,17 +29,19 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
     else:
         connected = [change for change in report.changes if change.error is None]
         print_columns([(safe(change.name), _describe_change(change)) for change in connected])
+        if not report.changes and not options.quiet:
+            click.echo("No server can be started here; see: mooring mcp list", err=True)
     held = {change.name: change.held for change in report.changes if change.held}
     warn(options, failed=failed, problems=report.problems, waiting=report.waiting, held=held)
     ctx.exit(UNHEALTHY if failed else OK)
 
 
 def _describe_change(change: ServerChange) -> str:
-    count = f"{change.tools} tool{'' if change.tools == 1 else 's'}"
+    count = count_noun(change.tools or 0, "tool")
     if not change.known:
         return f"{count}, not known before"
-    kinds = (("came", change.added), ("went", change.removed), ("changed", change.changed))
-    parts = [f"{word}: {safe(', '.join(names))}" for word, names in kinds if names]
+    kinds = (("new", change.added), ("gone", change.removed), ("changed", change.changed))
+    parts = [f"{len(names)} {word}: {safe(', '.join(names))}" for word, names in kinds if names]
     if not parts:
-        return f"{count}, as before"
+        return f"{count}, unchanged"
     return f"{count}; {'; '.join(parts)}"

@@ -51,7 +51,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     except ServerError as error:
         if options.json:
             print_json(_make_data(name, steps, None, error))
-        tell(f'Failed to connect to "{safe(name)}": {safe(str(error))}')
+        tell(f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}')
         explain(error)
         advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
         if advice:
@@ -64,6 +64,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
 
 def _print(step: Step) -> None:
     line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
+    if step.partial:
+        click.echo(click.style(f"! {line}", fg="yellow") + f"  {safe(step.detail)}")
+        return
     if not step.ok:
         # What a failed step says is printed below all steps, as an error.
         click.echo(click.style(f"✗ {line}", fg="red"))
@@ -82,6 +85,8 @@ def _advise(options: Globals, name: str, error: ServerError) -> str:
     place = short_path(path, options.request().where.home) if path else "its definition"
     if isinstance(error, TimedOut):
         return f'It may need longer: raise "timeout" in {place}, or try with --timeout.'
+    if error.unset:
+        return f"Set it first: export {error.unset[0]}=…"
     if _lacks_token(error):
         return f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {place}.'
     # What the process wrote was shown already, if it wrote anything.

@@ -11,7 +11,7 @@ from mooring.display.text import safe
 @click.argument("name", shell_complete=complete_server)
 @click.pass_context
 def command(ctx: click.Context, name: str) -> None:
-    """Which definitions of a name exist, which one counts, and by which rule."""
+    """Which definitions of a name exist, which one wins, and by which rule."""
     options = get_globals(ctx)
     reasons = explain_choice(options.inventory(), name)
     if options.json:
@@ -28,11 +28,13 @@ def _print_candidate(candidate: Candidate, home: str) -> None:
     source = candidate.source
     origin = describe_origin(source.tool, source.scope, source.path, home)
     if candidate.wins:
-        click.echo(click.style(f"● {origin}", fg="green"))
+        starts = candidate.standing in ("own", "approved")
+        mark, color = ("●", "green") if starts else ("○", "yellow")
+        click.echo(click.style(f"{mark} {origin}", fg=color))
         click.echo(f"    {safe(candidate.reason)}")
     else:
         click.echo(f"· {origin}")
-        click.echo(f"    does not count: {safe(candidate.reason)}")
+        click.echo(f"    not used: {safe(candidate.reason)}")
     if candidate.adopted_from:
         click.echo(f"    approved: adopted from {safe(candidate.adopted_from)}")
     elif candidate.trusted_by:

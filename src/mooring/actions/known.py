@@ -1,0 +1,130 @@
+"""What is known of servers without starting them: a missing program or variable, the last failure, their tools."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from mooring import files
+from mooring.actions.get import MissingVariable, find_missing_variables
+from mooring.actions.list import Row, ServerListing
+from mooring.core.approved import Approved
+from mooring.core.config import ServerConfig, Stdio
+from mooring.core.status_word import StatusWord
+from mooring.core.where import Where
+from mooring.display.text import safe
+from mooring.inventory.load import Inventory
+from mooring.permissions import trust
+from mooring.servers.records import Remembered, look_up
+
+STOPS = "stops the start"
+"""What a missing variable does if the server cannot start without it."""
+
+
+def add_known(listing: ServerListing, inventory: Inventory, where: Where) -> ServerListing:
+    """The same rows with what is known of each server. Nothing is started, and nothing filled in."""
+    servers = {approved.name: approved for approved in _list_startable(inventory)}
+    remembered = look_up(servers.values(), where)
+    programs = Programs(where, inventory.settings["env"])
+
+    def complete(row: Row) -> Row:
+        approved = servers.get(row.name)
+        if approved is None or row.shadowed_by is not None:
+            return row
+        return _add_known(row, approved, remembered.get(row.name, Remembered()), programs)
+
+    return replace(listing, servers=tuple(map(complete, listing.servers)))
+
+
+def find_known(row: Row, inventory: Inventory, where: Where) -> Row:
+    """The same for one row."""
+    one = add_known(ServerListing(1, (row,), ()), inventory, where)
+    return one.servers[0]
+
+
+def _list_startable(inventory: Inventory) -> Iterator[Approved]:
+    for choice in inventory.choices:
+        config = choice.definition.config
+        if isinstance(config, ServerConfig) and config.enabled:
+            approved = trust.admit(inventory.approvals, inventory.root, config)
+            if approved is not None:
+                yield approved
+
+
+def _add_known(row: Row, approved: Approved, remembered: Remembered, programs: "Programs") -> Row:
+    config = approved.config
+    status, error = _find_trouble(config, approved.folder, remembered, programs)
+    tools = None if remembered.tools is None else count_offered(config, remembered.tools)
+    return replace(row, status=status, error=error, tools=tools)
+
+
+def _find_trouble(
+    config: ServerConfig, folder: str, remembered: Remembered, programs: "Programs"
+) -> tuple[StatusWord, str | None]:
+    """The status of a server that is not connected, and the first thing that is wrong with it."""
+    command = programs.find_missing(config, folder)
+    if command is not None:
+        return "failed", f"The command {safe(command)} is not on PATH."
+    missing = find_missing_variables(config, programs.where.env)
+    unset = describe_unset(missing)
+    if remembered.failure is None:
+        stops = any(one.effect == STOPS for one in missing)
+        return "failed" if stops else "idle", unset
+    failure = f"{remembered.failure.describe(time.time())}."
+    # An error may name the variables itself, as that of a server that asks for a login does.
+    is_new = unset is not None and unset not in failure
+    return "needs-auth" if remembered.failure.login else "failed", f"{unset} {failure}" if is_new else failure
+
+
+def describe_unset(missing: Iterable[MissingVariable]) -> str | None:
+    """Which variables are not set, in one sentence; a bare name may be a secret, and only its place is named."""
+    names = dict.fromkeys(safe(one.variable or f"the variable in {one.where}") for one in missing)
+    if not names:
+        return None
+    verb = "is" if len(names) == 1 else "are"
+    return f"{' and '.join(names)} {verb} not set."
+
+
+def count_offered(config: ServerConfig, names: Iterable[str]) -> int:
+    """How many of a server's tools its definition lets through."""
+    names = tuple(names)
+    if config.tools_allow is None and not config.tools_deny:
+        return len(names)
+    from mooring.core.glob import NameFilter  # lazy: few definitions filter their tools
+
+    return sum(map(NameFilter(config.tools_allow, config.tools_deny).lets_through, names))
+
+
+class Programs:
+    """Looks for the programs of servers where a start would look for them, for each command once."""
+
+    def __init__(self, where: Where, settings_env: Mapping[str, str]) -> None:
+        self.where = where
+        self._settings_env = settings_env
+        self._found: dict[tuple[str, str], bool] = {}
+
+    def find_missing(self, config: ServerConfig, folder: str) -> str | None:
+        """The command of a server if there is no such program; `None` also where only its start can tell."""
+        program = config.connection
+        if not isinstance(program, Stdio) or "PATH" in program.env:
+            return None
+        command = program.command.plain
+        # A path is looked for from the folder that the program starts in.
+        if command is None or (program.cwd is not None and "/" in command):
+            return None
+        return None if self._is_there(command, folder) else command
+
+    def _is_there(self, command: str, folder: str) -> bool:
+        key = command, folder
+        if key not in self._found:
+            self._found[key] = self._look_for(command, folder)
+        return self._found[key]
+
+    def _look_for(self, command: str, folder: str) -> bool:
+        path = self._settings_env.get("PATH") or self.where.env.get("PATH", "")
+        if files.which(command, path, folder):
+            return True
+        # Lazy: most programs are found without the folders of version managers.
+        from mooring.servers.launch.environment import default_search_path
+
+        return files.which(command, default_search_path(self.where, self._settings_env), folder) is not None
