@@ -4,8 +4,9 @@ Its first argument is a file of JSON: `tools` are further tools that only answer
 said of some, `shape` further fields of their definitions, `die` ends it at its start, `late` is how many seconds it takes to begin, `deaf` lets subscriptions go
 unanswered, `bare` has it offer no resources, `mute` lets
 pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and a further tool `link` answers with a link to
-the address it is given, a further tool `void` answers with nothing, `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
-each tool that has answered to `<file>.answers`, the arguments of each call to `<file>.arguments`, what is read to `<file>.reads`, and what is subscribed to and no longer
+the address it is given, a further tool `void` answers with nothing, `roots` has it ask for the roots as it starts, as server-filesystem does: a further tool `where`
+answers with those it works in by then; `structured` is what it answers with besides the text, `says` that text; `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+each tool that has answered to `<file>.answers`, the arguments of each call to `<file>.arguments`, what its client can do to `<file>.capabilities`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
 """
 
@@ -17,6 +18,7 @@ import time
 
 PATH = sys.argv[1]
 OUT = threading.Lock()
+ROOTS = []
 HINTS = {"whoami": {"readOnlyHint": True}, "fragile": {"readOnlyHint": True}}
 
 
@@ -89,10 +91,14 @@ def call(key, name, arguments):
                 },
             }
         )
-    content = {"type": "text", "text": text}
+    elif name == "where":
+        text = " ".join(ROOTS) or "nowhere"
+    content = {"type": "text", "text": script().get("says", {}).get(name, text)}
     if name == "link":
         content = {"type": "resource_link", "uri": arguments["uri"], "name": "x"}
-    send({"id": key, "result": {"content": [] if name == "void" else [content]}})
+    structured = script().get("structured", {}).get(name)
+    more = {} if structured is None else {"structuredContent": structured}
+    send({"id": key, "result": {"content": [] if name == "void" else [content], **more}})
     note("answers", name)
 
 
@@ -101,6 +107,11 @@ LISTS = {
     "resources/templates/list": ("templates", lambda uri: {"uriTemplate": uri, "name": uri}),
     "prompts/list": ("prompts", lambda name: {"name": name}),
 }
+
+
+def work_in(roots):
+    time.sleep(0.01)  # server-filesystem looks each of them up on the disk, and takes calls meanwhile
+    ROOTS[:] = [root["uri"] for root in roots]
 
 
 def offer(key, method):
@@ -131,7 +142,12 @@ def main():
                 "capabilities": offered,
                 "serverInfo": {"name": "actor", "version": "1"},
             }
+            note("capabilities", json.dumps(params["capabilities"], sort_keys=True).replace(" ", ""))
             send({"id": key, "result": told})
+        elif method == "notifications/initialized" and script().get("roots"):
+            send({"id": "roots", "method": "roots/list"})
+        elif key == "roots" and method is None:
+            threading.Thread(target=work_in, args=(message["result"]["roots"],), daemon=True).start()
         elif method == "tools/list":
             note("lists", time.time())
             send({"id": key, "result": {"tools": tools()}})

@@ -17,9 +17,9 @@ def make_client(
     folder: str,
     ask: Ask | None,
     *,
-    on_change: Callable[[ListName], None],
-    on_update: Callable[[str], None],
-    on_log: Callable[[LogMessage], None],
+    on_change: Callable[[ListName], None] | None = None,
+    on_update: Callable[[str], None] | None = None,
+    on_log: Callable[[LogMessage], None] | None = None,
 ) -> Client:
     """This side of a connection.
 

@@ -34,6 +34,8 @@ class Inbound:
         self._reply = reply
         self._limit = limits.inbound
         self._oddities = oddities
+        self.asked: set[str] = set()
+        """The methods that were asked for, of those that can be answered."""
         # What still has to be answered, by id; and every task that has not ended, including those that were cancelled
         # and are on their way out.
         self._tasks: dict[RequestId, asyncio.Task[Any]] = {}
@@ -73,6 +75,7 @@ class Inbound:
             await asyncio.wait(ending, timeout=seconds)
 
     def _begin(self, frame: Frame, responder: Responder) -> None:
+        self.asked.add(frame.method or "")
         task = asyncio.ensure_future(_run(responder, frame.params))
         self._tasks[frame.id] = task
         self._running.add(task)

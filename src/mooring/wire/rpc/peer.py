@@ -162,6 +162,10 @@ class Peer:
         """By tool, the arguments to repeat outside a message; `None` where the transport has no such place."""
         return self._transport.mirrors
 
+    def was_asked(self, method: str) -> bool:
+        """Whether the other side has made such a request, of those that are answered."""
+        return method in self._inbound.asked
+
     @property
     def in_flight(self) -> int:
         """How many requests have no outcome yet, without the standing ones."""

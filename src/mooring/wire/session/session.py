@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from math import inf
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
@@ -13,7 +14,7 @@ from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
-from mooring.errors import ProtocolError, RpcError
+from mooring.errors import ProtocolError, RpcError, ServerError
 from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.outbound import OnProgress
@@ -29,6 +30,11 @@ T = TypeVar("T")
 
 _LINGER: Final = 60.0
 """How many seconds a task is to be kept beyond our deadline, so that its result does not expire while we fetch it."""
+
+_READ_ROOTS: Final = 1.0
+"""How many seconds a server may take to show that it has read the roots that it asked for."""
+_APPLY_ROOTS: Final = 0.05
+"""How many seconds it then gets to apply them. Nothing in the protocol says that it has."""
 
 Reply: TypeAlias = Coroutine[Any, Any, T]
 """A request to await; nothing is sent before that."""
@@ -158,6 +164,19 @@ class Session:
         except (RpcError, ProtocolError) as error:
             # No life beyond this connection: the next one asks again. What else the server offers still works.
             self.tools = Listing(note=f"Its tools could not be listed: {error}", ttl=0.0)
+        if self._peer.was_asked("roots/list"):
+            await self._let_roots_apply(until)
+
+    async def _let_roots_apply(self, until: float) -> None:
+        """Wait until a server that asked for roots as it started works in them.
+
+        A first call on the heels of the answer met the folders from before: server-filesystem resolves its roots while
+        it already takes calls, so that each command worked in one folder or the other by chance.
+        """
+        seconds = min(_READ_ROOTS, until - self._loop.time())
+        with suppress(ServerError):  # the first call says better what is wrong
+            await self.ping(Timeout(seconds, seconds))
+        await asyncio.sleep(_APPLY_ROOTS)
 
     async def list_resources(self) -> Listing[Resource]:
         return await self._list("resources", RESOURCES)

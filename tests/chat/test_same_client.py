@@ -1,0 +1,54 @@
+"""A server meets the same client whether the chat starts it or a command: the same roots, the same capabilities."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chat.terminal import MOORING, Person
+from support import Actor, Home
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
+]
+
+
+def run(home: Home, *words: str) -> str:
+    done = subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def ask_in_chat(home: Home, *words: str) -> str:
+    """What the tool answers in a chat that was opened with these words."""
+    with Person(home, *words, "chat", "--allow", "*") as person:
+        person.answers(("\n> ", "/call actor.where"))
+        person.sees("Output:\n")
+        answer = person.sees("\n")
+        person.types("/quit")
+        assert person.ended() == 0
+    return answer
+
+
+def test_a_server_works_in_the_same_folder_whoever_starts_it_and_however_often(home: Home, tmp_path: Path) -> None:
+    home.configure(actor=Actor(tmp_path / "actor.json", tools=["where"], roots=True).entry)
+    (home.folder / "other" / ".git").mkdir(parents=True)
+    for folder in (home.project, home.folder / "other"):
+        place = ("--cwd", str(folder))
+        called = [run(home, *place, "call", "actor.where") for _ in range(2)]
+        chatted = [ask_in_chat(home, *place) for _ in range(2)]
+        assert {*called, *chatted} == {folder.as_uri()}
+
+
+def test_every_face_declares_the_same_capabilities(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["where"])
+    home.configure(actor=actor.entry)
+    run(home, "mcp", "test", "actor")
+    run(home, "tools", "actor")
+    run(home, "call", "actor.where")
+    ask_in_chat(home)
+    declared = actor.done("capabilities")
+    assert len(declared) >= 3
+    assert set(declared) == {'{"elicitation":{"form":{},"url":{}},"roots":{"listChanged":true},"sampling":{}}'}
