@@ -37,7 +37,7 @@ from mooring.display.lines import (
     name_tool,
     split_foreign_name,
 )
-from mooring.display.text import safe_text, shorten_description
+from mooring.display.text import fit_columns, safe_text, shorten_description, width
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -190,3 +190,12 @@ def test_what_a_server_says_of_itself_is_cut_where_a_word_ends() -> None:
     assert shorten_description("many words " * 50, 30) == "many words many words many …"
     assert shorten_description("x" * 50, 30) == f"{'x' * 30} …"
     assert shorten_description("\x1b[2J") == "\\x1b[2J"
+
+
+def test_the_last_column_is_cut_to_the_terminal_and_the_others_never() -> None:
+    rows = [("demo.echo", "Gives the text back, unchanged."), ("long://" + "x" * 30, "日本語" * 20)]
+    first, second = fit_columns(rows, 60)
+    assert first == "demo.echo" + " " * 30 + "Gives the text back,…"
+    assert second.startswith("long://" + "x" * 30 + "  日本語")
+    assert width(second) <= 60
+    assert "x" * 30 in fit_columns(rows, 10)[1]

@@ -52,6 +52,9 @@ class MooringError(Exception):
 
     hint = ""
 
+    for_model = ""
+    """What a model reads in place of the message, where that is written for a person."""
+
 
 class ConfigError(MooringError):
     """A configuration, or something on the command line, cannot be used."""
@@ -109,6 +112,7 @@ class UnknownTool(MooringError):
         self.server = server
         self.tool = tool
         self.near = tuple(near)
+        self.reason = reason
 
 
 class AmbiguousTool(UnknownTool):
@@ -152,6 +156,10 @@ class ServerDisabled(MooringError):
 
 class Denied(MooringError):
     """It is not allowed; nothing was done."""
+
+    def __init__(self, message: str, for_model: str = "") -> None:
+        super().__init__(message)
+        self.for_model = for_model
 
 
 class NotApproved(Denied):

@@ -39,7 +39,7 @@ def leave(person: Person) -> None:
 
 def greeted(person: Person, also: str) -> str:
     """What is shown at first, once this is shown too: with the rest, or when its server has come so far."""
-    shown = person.sees("You are the model")
+    shown = person.sees("No model connected: describe a task and I'll suggest tools.")
     return shown if also in shown else shown + person.sees(also)
 
 
@@ -77,9 +77,9 @@ def test_a_wrong_value_is_a_sentence_and_asked_for_again(home: Home) -> None:
 def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
     with Person(home, "--demo") as person:
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "x"), (CALL_IT, "N"), ("Because: ", "not now"))
-        person.sees("was not called; the person said no: not now")
+        person.sees("Not called: not now")
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "no, it is late"))
-        person.sees("was not called; the person said no: it is late")
+        person.sees("Not called: it is late")
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "s"), ("Output:\nhello", ""))
         person.answers((READY, "/call demo.echo text=again"))
         assert "Call it?" not in person.sees("Output:\nagain")
@@ -95,7 +95,7 @@ def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
         person.presses("/call demo.echo text=hello\ro\rs\ra\rp\r")
         person.sees(CALL_IT)
         person.types("n")
-        person.sees("was not called; the person said no")
+        person.sees("Not called.")
         person.types("/call demo.echo text=again")
         person.sees(CALL_IT)
         person.types("o")
@@ -120,7 +120,7 @@ def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
 def test_what_is_denied_is_not_even_asked_about(home: Home) -> None:
     with Person(home, "chat", "--demo", "--deny", "demo.echo", "--dangerously-skip-permissions") as person:
         person.answers((READY, "/call demo.echo text=x"))
-        assert "Call it?" not in person.sees("echo of demo was not called: your word in this session: deny demo.echo")
+        assert "Call it?" not in person.sees("echo of demo was not called: denied by --deny demo.echo.")
         person.answers((READY, "/call demo.fail"))
         person.sees("Error: This tool is meant to fail, and it did.")
         leave(person)
@@ -181,12 +181,13 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
         assert "MCP Servers\n\n" in shown
         assert "  ● demo (stdio) · connected · 7 tools\n    " in shown
         assert "  ✗ actor (stdio) · failed" in shown
-        assert "  ○ off (stdio) · disabled (`disabled` in its entry)\n    no-such-program" in shown
+        off = "disabled (`disabled` in its entry) · `/mcp enable off` turns it on for this session"
+        assert f"  ○ off (stdio) · {off}\n    no-such-program" in shown
         assert "  ? theirs (http) · waits for approval" in shown
         assert "\n    https://their.example/mcp" in shown
         person.answers((READY, "/mcp theirs"))
         person.sees("from claude-code: ")
-        person.answers((READY, "/mcp nobody"))
+        person.answers((READY, "/mcp enable nobody"))
         person.sees("MCP server 'nobody' not found. Run /mcp to see available servers.")
         person.answers((READY, "/mcp ACTOR"))
         person.sees("it wrote last:")
@@ -308,8 +309,8 @@ def test_an_input_that_is_secret_is_asked_for_and_never_shown(home: Home) -> Non
 
 
 LINES = [
-    "/", "/mpc", "/mcp nobody", "/mcp reload nobody", "/mcp enable", "/mcp enable nobody", "/call", "/call nothing", "/call 'x",
-    "/call demo.echo", "/call demo.echo text", "/call demo.echo txt=1", "/read", "/read demo", "/read nobody x://y", "/read demo x://y",
+    "/", "/mpc", "/mcp nobody", "/mcp reload nobody", "/mcp enable", "/mcp enable nobody", "/call nothing", "/call 'x",
+    "/call demo.echo text", "/call demo.echo txt=1", "/read", "/read demo", "/read nobody x://y", "/read demo x://y",
     "/resources nobody", "/tools zzzqqq", "zzzqqq", "\x01\x02\x1b[31m", "(", "*", '{"a": 1}', "ä" * 3000,
 ]  # fmt: skip
 
@@ -319,7 +320,7 @@ def test_bad_input_is_answered_in_a_sentence(home: Home) -> None:
         for line in LINES:
             person.sees("> ")
             person.types(line)
-        person.answers(("", "/tools"), ("demo.echo", ""), ("", "/help"), ("/call SERVER.TOOL", ""))
+        person.answers(("", "/tools"), ("demo.echo", ""), ("", "/help"), ("/call [SERVER.TOOL", ""))
         leave(person)
         assert "There is no command /mpc. Did you mean /mcp?" in person.shown
 
@@ -374,15 +375,22 @@ def test_a_window_that_is_closed_leaves_nothing_behind(home: Home) -> None:
 
 
 def test_a_long_result_is_shown_in_part_and_its_file_named(home: Home) -> None:
-    text = home.write("project/long.txt", "\n".join(f"line {number}" for number in range(5000)))
+    text = home.write("project/long.txt", "\n".join(f"line {number}" for number in range(1300)))
     with Person(home, "chat", "--demo", "--allow", "*") as person:
         person.answers((READY, f"/call demo.echo text=@{text}"))
-        person.sees("The whole is in ")
+        person.sees("Output:\nline 0\n")
+        head = person.sees("… 1,240 of 1,300 lines left out …\n")
+        tail = person.sees("Shown in part; the whole is in ")
         path = person.sees(".txt")
-        assert "line 4999" in person.sees(f"Shown in part; the whole is in {path}.txt")
+        assert (head.splitlines()[-1], tail.splitlines()[0], tail.splitlines()[-1]) == (
+            "line 39",
+            "line 1280",
+            "line 1299",
+        )
         assert Path(f"{path}.txt").read_text() == text.read_text()
-        assert "line 2500" not in person.shown
         leave(person)
+        # Advice on how a model reads the rest is not for a person.
+        assert "ToolResult" not in person.shown
 
 
 def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:

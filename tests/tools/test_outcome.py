@@ -13,9 +13,10 @@ from msgspec import Raw
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
+from mooring.display.lines import describe_outcome
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.outcome import count_bytes, describe_failure, find_budget, make_preview
+from mooring.tools.results.outcome import count_bytes, describe_failure, find_budget, take_ends
 from mooring.tools.results.store import ResultStore
 
 ABOUT = Outcome(server="s", tool="t", origin="somewhere")
@@ -107,6 +108,10 @@ async def test_an_answer_with_nothing_in_it_is_not_nothing(delivery: Delivery) -
         ('{\n  "a": 1\n}', {"a": 1}, 1),
         ("fine weather", {"result": "fine weather"}, 1),
         ("[1, 2]", {"result": [1, 2]}, 1),
+        ("fine weather", {"content": "fine weather"}, 1),
+        ("fine weather", {"content": "fine weather", "wind": 5}, 2),
+        ("fine weather", {"content": "fine weather", "again": "fine weather"}, 1),
+        ("fine weather", {}, 1),
         ("summary", {"a": 1}, 1),
         (None, {"a": 1}, 1),
     ],
@@ -153,6 +158,22 @@ async def test_what_is_too_long_is_cut_to_its_ends_and_whole_in_a_file(tmp_path:
     assert file.read_text() == f"{whole}\nthe end"
 
 
+async def test_what_has_too_many_lines_is_cut_too_and_a_person_reads_no_advice_for_a_model(tmp_path: Path) -> None:
+    delivery = Delivery(ResultStore(str(tmp_path / "results")), lines=6)
+    outcome = await delivery.deliver(said(Text("\n".join(map(str, range(100))))), ABOUT)
+    assert outcome.excerpt is not None
+    assert (outcome.excerpt.head, outcome.excerpt.tail) == ("0\n1\n2\n3", "98\n99")
+    assert describe_outcome(outcome) == ["0", "1", "2", "3", "… 94 of 100 lines left out …", "98", "99"]
+    assert outcome.excerpt.whole == f"Shown in part; the whole is in {outcome.file}"
+    assert "ToolResult" in outcome.text
+
+
+async def test_a_person_reads_other_words_about_a_refused_call_than_a_model(delivery: Delivery) -> None:
+    outcome = await delivery.deliver_failure(Denied("Not called.", "It was not called; the person said no."), ABOUT)
+    assert outcome.text == "Error: It was not called; the person said no."
+    assert describe_outcome(outcome) == ["Not called."]
+
+
 async def test_the_words_of_a_server_that_fails_are_cut_too(tmp_path: Path) -> None:
     delivery = Delivery(ResultStore(str(tmp_path / "results")), tokens=100)
     outcome = await delivery.deliver_failure(RpcError("s", -32000, "x" * 10_000), ABOUT)
@@ -188,7 +209,7 @@ def test_a_budget_is_for_all_or_for_those_that_a_glob_names(setting: Any, tokens
 def test_a_preview_is_the_two_ends_and_no_longer_than_its_budget(some: list[str], most: int) -> None:
     whole = "\n".join(some).encode(errors="replace").decode()
     assert count_bytes(some) == len(whole.encode())
-    head, _, tail = make_preview(some, most, "CUT").partition("\n\n[CUT]\n\n")
+    head, tail = take_ends(some, most)
     assert whole.startswith(head)
     assert whole.endswith(tail)
     assert len(head.encode()) + len(tail.encode()) <= most

@@ -55,11 +55,11 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
         ConfigError: there is no such prompt, or its arguments do not fit; nothing was asked for.
         UnknownServer, ServerDisabled, NotApproved, ServerError: as `Host.prompt`.
     """
-    arguments = _parse_pairs(words)
+    arguments = parse_pairs(words)
     async with deadline.enforce(server, name):
         known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
         owner = host.server(server).name
-        _check_arguments(owner, _find_prompt(owner, known, name), arguments)
+        check_prompt_arguments(owner, find_prompt(owner, known, name), arguments)
         return await host.prompt(server, name, arguments)
 
 
@@ -114,7 +114,8 @@ async def _ask(host: Host, what: What, name: str, deadline: Deadline) -> list[It
 # --- the arguments of a prompt --------------------------------------------------------------------------------------
 
 
-def _parse_pairs(words: Sequence[str]) -> dict[str, str]:
+def parse_pairs(words: Sequence[str]) -> dict[str, str]:
+    """The arguments that `name=value` words spell out. Raises: ConfigError."""
     # The protocol has only strings here, so unlike a tool's arguments no value is read as JSON.
     pairs = {}
     for word in words:
@@ -127,17 +128,19 @@ def _parse_pairs(words: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
+def find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
+    """The prompt of that name among those of a server. Raises: ConfigError."""
     for prompt in known:
         if prompt.name == name:
             return prompt
-    near = nearest(name, [prompt.name for prompt in known])
-    guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring prompts` shows what it has."
+    names = [prompt.name for prompt in known]
+    near = nearest(name, names)
+    guess = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(names) or 'none'}."
     raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
 
 
-def _check_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
-    """Refuse what the server would refuse, with a better message and before it is asked."""
+def check_prompt_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
+    """Refuse what the server would refuse, with a better message and before it is asked. Raises: ConfigError."""
     arguments = prompt.arguments or ()
     required = [argument.name for argument in arguments if argument.required]
     for name in required:

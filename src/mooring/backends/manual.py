@@ -10,6 +10,10 @@ MAX_CHOICES = 8
 """How many tools a person chooses from at once."""
 
 
+LONGEST_REQUEST = 60
+"""How many characters of a request are repeated if nothing fits it."""
+
+
 class Person(Protocol):
     """Somebody who does what a model would do."""
 
@@ -29,24 +33,31 @@ class ManualBackend:
         self._person = person
 
     async def turn(self, request: str, tools: TurnTools, on_text: OnText) -> None:
-        tool = tools.find(request) or await self._choose_tool(request, tools, on_text)
+        tool = tools.find(request)
+        if tool is None:
+            found = tools.search(request, MAX_CHOICES)
+            tool = await choose_tool(self._person, tools, found, on_text, request)
         if tool is None:
             return
         arguments = await self._person.fill(tool)
         if arguments is not None:
             await tools.call(tool.name, arguments)
 
-    async def _choose_tool(self, request: str, tools: TurnTools, on_text: OnText) -> Definition | None:
-        while True:
-            found = tools.search(request, MAX_CHOICES)
-            if not found:
-                on_text(f"No tool that is known fits {request!r}. /tools shows all, /mcp the servers.")
-                return None
-            choice = await self._person.choose(found)
-            if not isinstance(choice, str):
-                return choice
-            # The words may also name a tool that wasn't among those found.
-            named = tools.find(choice)
-            if named is not None:
-                return named
-            request = choice
+
+async def choose_tool(
+    person: Person, tools: TurnTools, found: Sequence[Definition], on_text: OnText, request: str = ""
+) -> Definition | None:
+    """The tool that a person picks among those that were found, or by other words; `None` if they pick none."""
+    while found:
+        choice = await person.choose(found)
+        if not isinstance(choice, str):
+            return choice
+        # The words may also name a tool that wasn't among those found.
+        named = tools.find(choice)
+        if named is not None:
+            return named
+        request, found = choice, tools.search(choice, MAX_CHOICES)
+    # What was pasted by mistake need not be repeated whole.
+    words = request if len(request) <= LONGEST_REQUEST else f"{request[:LONGEST_REQUEST]}…"
+    on_text(f"No tool matches {words!r}. /tools lists all of them, /mcp the servers.")
+    return None

@@ -3,17 +3,22 @@
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from mooring.actions.arguments import parse_arguments
+from mooring.actions.offers import check_prompt_arguments, find_prompt, parse_pairs
+from mooring.backends.manual import choose_tool
 from mooring.chat import servers
 from mooring.chat.conversation import Conversation
+from mooring.chat.field import read_fields
+from mooring.chat.rules import list_rules
+from mooring.core.call import Definition
 from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
-from mooring.core.tool import Resource
-from mooring.display.text import columns, safe, shorten_description
+from mooring.core.tool import Argument, Resource
+from mooring.display.text import columns, count_noun, fit_columns, safe, safe_text, shorten_description
 from mooring.errors import ConfigError, UnknownServer
 from mooring.servers.log import read as read_log
 
@@ -24,9 +29,19 @@ class CommandFace(Protocol):
     @property
     def conversation(self) -> Conversation: ...
 
+    @property
+    def width(self) -> int:
+        """How many cells a line has."""
+
     def say(self, *lines: str) -> None: ...
 
     def show_outcome(self, outcome: Outcome) -> None: ...
+
+    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+
+    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
+
+    async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]: ...
 
     def leave(self) -> None: ...
 
@@ -40,7 +55,9 @@ class SlashCommand(Struct, frozen=True):
 
 
 MOST_FOUND = 20
-"""How many tools `/tools WORDS` shows."""
+"""How many tools `/tools WORDS` shows, and `/call` offers."""
+USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"
+_VERBS = ("reload", "enable", "disable")
 
 _Rows: TypeAlias = Sequence[tuple[str, ...]]
 
@@ -50,8 +67,8 @@ async def run(chat: CommandFace, line: str) -> None:
     word, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(ALIASES.get(word, word))
     if command is None:
-        near = nearest(word, COMMANDS, 1)
-        guess = f"Did you mean /{near[0]}?" if near else "/help shows what there is."
+        near = [name for name in COMMANDS if word and name.startswith(word)] or nearest(word, COMMANDS, 1)
+        guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
     await command.run(chat, rest.strip())
 
@@ -61,8 +78,9 @@ def list_completions(conversation: Conversation) -> list[str]:
     tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]
     for server in conversation.status:
-        found.append(f"/mcp {server}")
-        found += [f"/mcp {verb} {server}" for verb in ("reload", "enable", "disable")]
+        found += [f"/{name} {server}" for name in ("mcp", "resources", "prompts", "read")]
+        found += [f"/mcp {verb} {server}" for verb in _VERBS]
+    found += [f"/prompt {name}" for name in conversation.list_known_prompts()]
     found += [f"/call {tool}" for tool in tools]
     return found + tools
 
@@ -72,15 +90,25 @@ def list_completions(conversation: Conversation) -> list[str]:
 
 async def _mcp(chat: CommandFace, rest: str) -> None:
     verb, _, name = rest.partition(" ")
-    match verb:
-        case "":
-            chat.say(*servers.list_servers(chat.conversation.host))
-        case "reload":
-            await _reload(chat, name.strip())
-        case "enable" | "disable":
-            await _switch(chat, verb, name.strip())
-        case _:
-            await _show_server(chat, _find_server(chat, rest))
+    name = name.strip()
+    if not verb:
+        chat.say(*servers.list_servers(chat.conversation.host))
+    elif verb == "reload":
+        await _reload(chat, name)
+    elif verb in _VERBS and name:
+        await _switch(chat, verb, name)
+    else:
+        await _show_server(chat, _find_server_or_verb(chat, rest))
+
+
+def _find_server_or_verb(chat: CommandFace, word: str) -> str:
+    """The server of that name. Raises: ConfigError with how `/mcp` is used."""
+    try:
+        return chat.conversation.find_server(word)
+    except UnknownServer as error:
+        near = [*nearest(word.partition(" ")[0], _VERBS, 1), *error.near]
+    guess = f". Did you mean /mcp {near[0]}?" if near and near[0] != word else ""
+    raise ConfigError(f"{USAGE}{guess}")
 
 
 async def _show_server(chat: CommandFace, server: str) -> None:
@@ -100,11 +128,13 @@ async def _reload(chat: CommandFace, name: str) -> None:
 
 
 async def _switch(chat: CommandFace, verb: str, name: str) -> None:
-    if not name:
-        raise ConfigError(f"Name the server: /mcp {verb} NAME")
     server = _find_server(chat, name)
     await chat.conversation.switch(server, verb == "enable")
     chat.say(f"MCP server '{safe(server)}' {verb}d for this session.")
+    if verb == "enable":
+        # Connected at once, so that its tools are there for the next line.
+        count = await chat.conversation.connect(server)
+        chat.say(f"connected · {count_noun(count, 'tool')}")
 
 
 def _find_server(chat: CommandFace, name: str) -> str:
@@ -123,10 +153,10 @@ async def _tools(chat: CommandFace, words: str) -> None:
     registry = chat.conversation.registry
     pairs = registry.pairs
     names: Iterable[str] = pairs
-    nothing = "No tool is known yet."
+    nothing = "No tools are known yet. /mcp shows the servers."
     if words:
         names = [tool.name for tool in registry.search(words, MOST_FOUND)]
-        nothing = "No tool fits."
+        nothing = f"No tool matches {safe(words)}."
     # The registry works on a snapshot of the host's tools: one of them may be gone by now.
     entries = {entry.name: entry for entry in chat.conversation.host.tools}
     known = [name for name in names if name in entries]
@@ -135,19 +165,45 @@ async def _tools(chat: CommandFace, words: str) -> None:
 
 
 async def _call(chat: CommandFace, rest: str) -> None:
-    name, *words = _split_words(rest)
-    tool = await chat.conversation.find_tool(name)
-    await chat.conversation.registry.call(tool.name, parse_arguments(words, tool.schema))
+    name, _, written = rest.partition(" ")
+    tool = await (chat.conversation.find_tool(name) if name else _choose_tool(chat))
+    if tool is None:
+        return
+    arguments = await _take_arguments(chat, tool, written.strip(), ask=not name)
+    if arguments is not None:
+        await chat.conversation.registry.call(tool.name, arguments)
+
+
+async def _choose_tool(chat: CommandFace) -> Definition | None:
+    registry = chat.conversation.registry
+    names = list(registry.pairs)
+    if not names:
+        raise ConfigError("No tools are known yet. /mcp shows the servers.")
+    if len(names) > MOST_FOUND:
+        chat.say(f"The first {MOST_FOUND} of {len(names)} tools; type a name or words to find others.")
+    found = [tool for tool in map(registry.find, names[:MOST_FOUND]) if tool is not None]
+    return await choose_tool(chat, registry, found, lambda text: chat.say(safe_text(text)))
+
+
+async def _take_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
+    """The arguments that were typed, as words or as JSON; without any, those that a form asks for where it has to."""
+    if written.startswith("{"):
+        return parse_arguments((), tool.schema, written)
+    words = _split_words(written)
+    for word in words:
+        if "=" not in word:
+            raise ConfigError(f"{word!r} is not an argument: write name=value, or all of them as JSON in {{…}}.")
+    if words:
+        return parse_arguments(words, tool.schema)
+    needs_some = any(field.required for field in read_fields(tool.schema))
+    return await chat.fill(tool) if ask or needs_some else {}
 
 
 def _split_words(text: str) -> list[str]:
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError:
-        raise ConfigError("There is a quote that does not close.") from None
-    if not words:
-        raise ConfigError("Name the tool: /call SERVER.TOOL name=value …")
-    return words
+        raise ConfigError("A quotation mark is missing its partner.") from None
 
 
 async def _resources(chat: CommandFace, name: str) -> None:
@@ -157,32 +213,94 @@ async def _resources(chat: CommandFace, name: str) -> None:
         resource = found.item
         if isinstance(resource, Resource):
             rows.append((safe(found.server), safe(resource.uri), safe(resource.title or resource.name)))
-    _say_rows(chat, rows, "No server offers a resource.")
+    of_server = f"{safe(server)} offers" if server else "The connected servers offer"
+    _say_rows(chat, rows, f"{of_server} no resources.")
 
 
 async def _read(chat: CommandFace, rest: str) -> None:
     words = rest.split()
     if len(words) != 2:
-        raise ConfigError("Name the server and the address: /read SERVER URI")
+        raise ConfigError("Usage: /read SERVER URI. /resources lists them.")
     name, uri = words
     chat.show_outcome(await chat.conversation.read_resource(_find_server(chat, name), uri))
+
+
+# --- prompts -------------------------------------------------------------------------------------------------------
+
+
+async def _prompts(chat: CommandFace, name: str) -> None:
+    server = _find_server(chat, name) if name else None
+    rows = []
+    for owner, prompt in await chat.conversation.list_prompts(server):
+        arguments = ", ".join(_spell_argument(argument) for argument in prompt.arguments or ())
+        summary = shorten_description(prompt.description or prompt.title or "")
+        rows.append((safe(f"{owner}.{prompt.name}({arguments})"), summary))
+    of_server = f"{safe(server)} offers" if server else "The connected servers offer"
+    _say_rows(chat, rows, f"{of_server} no prompts.")
+    if rows:
+        chat.say("`/prompt SERVER.PROMPT [name=value …]` fills one in.")
+
+
+def _spell_argument(argument: Argument) -> str:
+    return argument.name if argument.required else f"{argument.name}?"
+
+
+async def _prompt(chat: CommandFace, rest: str) -> None:
+    words = _split_words(rest)
+    if not words:
+        raise ConfigError("Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them.")
+    conversation = chat.conversation
+    server, name, words = _split_prompt_name(chat, words)
+    known = [found for _, found in await conversation.list_prompts(server)]
+    prompt = find_prompt(server, known, name)
+    arguments = parse_pairs(words)
+    if not words and prompt.arguments:
+        arguments = await chat.fill_form(f"{server} / {name}", server, _make_schema(prompt.arguments))
+    check_prompt_arguments(server, prompt, arguments)
+    chat.show_outcome(await conversation.fill_prompt(server, name, arguments))
+
+
+def _split_prompt_name(chat: CommandFace, words: list[str]) -> tuple[str, str, list[str]]:
+    """The server, the name of its prompt and the words left of `SERVER.PROMPT …` or `SERVER PROMPT …`."""
+    first, *others = words
+    server, dot, name = first.partition(".")
+    is_server = first.casefold() in map(str.casefold, chat.conversation.status)
+    if is_server and others:
+        return _find_server(chat, first), others[0], others[1:]
+    if not dot or not name:
+        raise ConfigError("Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them.")
+    return _find_server(chat, server), name, others
+
+
+def _make_schema(arguments: Sequence[Argument]) -> dict[str, Any]:
+    """The form of a prompt: its arguments are texts."""
+    return {
+        "type": "object",
+        "properties": {each.name: {"type": "string", "description": each.description or ""} for each in arguments},
+        "required": [each.name for each in arguments if each.required],
+    }
 
 
 def _say_rows(chat: CommandFace, rows: _Rows, nothing: str) -> None:
     """Say the rows as columns, or that there are none."""
     if not rows:
         chat.say(nothing)
-    for line in columns(rows):
+    for line in fit_columns(rows, chat.width - 2):
         chat.say(f"  {line}")
 
 
 # --- the chat itself -----------------------------------------------------------------------------------------------
 
 
+async def _permissions(chat: CommandFace, _: str) -> None:
+    conversation = chat.conversation
+    chat.say(*list_rules(conversation.host.call_policy(conversation.registry), conversation.viewpoint.where))
+
+
 async def _help(chat: CommandFace, _: str) -> None:
-    chat.say("Type what you want done, pick one of the tools that fit, fill in what it needs.")
-    chat.say("server.tool goes straight to a tool. Ctrl+C ends a call, twice at the prompt leaves.")
-    chat.say(*columns([(f"  {command.usage}", command.help) for command in COMMANDS.values()]))
+    chat.say("Describe a task, pick one of the tools that fit, and fill in what it needs.")
+    chat.say("SERVER.TOOL opens a tool. Tab completes. Ctrl+C stops a call; twice at the prompt, it leaves.")
+    chat.say("", *columns([(f"  {command.usage}", command.help) for command in COMMANDS.values()]))
 
 
 async def _quit(chat: CommandFace, _: str) -> None:
@@ -190,14 +308,15 @@ async def _quit(chat: CommandFace, _: str) -> None:
 
 
 COMMANDS: Mapping[str, SlashCommand] = {
-    "mcp": SlashCommand(
-        _mcp, "/mcp [NAME]", "the servers and how they stand; reload [NAME], enable NAME, disable NAME"
-    ),
-    "tools": SlashCommand(_tools, "/tools [WORDS]", "all tools, or those that fit"),
-    "call": SlashCommand(_call, "/call SERVER.TOOL k=v …", "call one at once"),
+    "mcp": SlashCommand(_mcp, "/mcp [NAME]", "servers and their status; also reload [NAME], enable NAME, disable NAME"),
+    "tools": SlashCommand(_tools, "/tools [WORDS]", "all tools, or those that match"),
+    "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),
     "resources": SlashCommand(_resources, "/resources [SERVER]", "what can be read"),
-    "read": SlashCommand(_read, "/read SERVER URI", "read it"),
-    "help": SlashCommand(_help, "/help", "this"),
+    "read": SlashCommand(_read, "/read SERVER URI", "read a resource"),
+    "prompts": SlashCommand(_prompts, "/prompts [SERVER]", "the prompts that servers offer"),
+    "prompt": SlashCommand(_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt and show it"),
+    "permissions": SlashCommand(_permissions, "/permissions", "which calls are allowed, denied or asked about"),
+    "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),
 }
 ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}

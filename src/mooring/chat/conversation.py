@@ -4,7 +4,7 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,15 +13,18 @@ from msgspec.structs import replace
 from mooring.actions.opening import open_host
 from mooring.core.approved import Approved
 from mooring.core.call import ConversationEvent, Definition
+from mooring.core.content import Block, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
+from mooring.core.result import Result
 from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
+from mooring.core.tool import Prompt
 from mooring.core.where import Viewpoint
 from mooring.display.lines import describe_event
 from mooring.display.text import count_noun, safe
-from mooring.errors import MooringError, ServerDisabled, UnknownTool
+from mooring.errors import ConfigError, MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
@@ -64,10 +67,12 @@ class Conversation:
         guard: Guard | None = None,
         *,
         tokens: int,
+        lines: int,
     ) -> None:
-        """`tokens` is how much of a result is shown at once."""
+        """`tokens` and `lines` are how much of a result is shown at once."""
         self.viewpoint = viewpoint
         self.tokens = tokens
+        self.lines = lines
         self.missing: dict[str, str] = {}
         """Servers that are unavailable, and what the person was last told about each."""
         self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
@@ -96,7 +101,9 @@ class Conversation:
             warn=lambda server, lack: self._face.notice(f"{safe(server)}: {safe(lack)}"),
         )
         async with open_host(options) as self.host:
-            tools = self.host.registry(context=UNBOUNDED, takes=(), tokens=self.tokens, tell=self._face.show_call_event)
+            tools = self.host.registry(
+                context=UNBOUNDED, takes=(), tokens=self.tokens, lines=self.lines, tell=self._face.show_call_event
+            )
             self._listed = self.host.tools_by_server
             async with tools as self.registry:
                 listening = asyncio.create_task(self._listen())
@@ -136,15 +143,38 @@ class Conversation:
 
     async def read_resource(self, server: str, uri: str) -> Outcome:
         """The contents of a resource, permitted and logged like every read. Raises: as `Host.read`; Denied."""
-        # Imported here, since few people begin a chat by reading. What is too long to show goes into a file, as it
-        # does for a model.
-        from mooring.tools.results.deliver import Delivery
-        from mooring.tools.results.outcome import result_of_reading
-        from mooring.tools.results.store import ResultStore
+        from mooring.tools.results.outcome import result_of_reading  # few people begin a chat by reading
 
         result = result_of_reading(await self.host.read(server, uri), server, uri)
-        delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens)
-        return await delivery.deliver(result, Outcome(server=server, tool=uri))
+        return await self._deliver(result)
+
+    async def list_prompts(self, server: str | None = None) -> list[tuple[str, Prompt]]:
+        """The prompts of a server, or of all, each with its server. Raises: as `Host.prompts`."""
+        found = await self.host.prompts(server)
+        return [(item.server, item.item) for item in found if isinstance(item.item, Prompt)]
+
+    def list_known_prompts(self) -> Iterator[str]:
+        """The prompts that servers have listed so far, as `server.prompt`."""
+        for name, server in self.host.servers.items():
+            if server.offer is not None and server.offer.prompts is not None:
+                yield from (f"{name}.{prompt.name}" for prompt in server.offer.prompts.items)
+
+    async def fill_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Outcome:
+        """The messages of a prompt, permitted and logged like every request. Raises: as `Host.prompt`."""
+        filled = await self.host.prompt(server, name, arguments)
+        blocks: list[Block] = []
+        for message in filled.messages:
+            blocks += [Text(f"{message.role}:"), message.content]
+        return await self._deliver(Result(tuple(blocks), server=server, tool=name))
+
+    async def _deliver(self, result: Result) -> Outcome:
+        """A result as it is shown: what is too long goes into a file, as it does for a model."""
+        # Imported here: a chat in which nothing is read or filled in needs none of it before its first call.
+        from mooring.tools.results.deliver import Delivery
+        from mooring.tools.results.store import ResultStore
+
+        delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens, self.lines)
+        return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))
 
     def _refresh_tools(self) -> None:
         self.registry.use(self.host.tools)
@@ -179,7 +209,16 @@ class Conversation:
         self._refresh_tools()
         refused = self.host.refused.get(server)
         if on and refused is not None:
-            raise refused.error
+            raise _explain_refusal(server, refused)
+
+    async def connect(self, server: str) -> int:
+        """Connect a server and wait for its tools; how many there are. Raises: why it cannot be reached."""
+        name = self.host.server(server).name
+        errors = await self.host.ready(servers=[name], refresh=True)
+        if errors:
+            raise next(iter(errors.values()))
+        self._refresh_tools()
+        return len(self.host.tools_by_server.get(name, ()))
 
     def _switch_on(self, server: str) -> None:
         # A server that was switched off here comes back by itself. One that its own file switches off has to be
@@ -269,6 +308,13 @@ def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:
         aliases={name: alias for name, alias in admitted.aliases.items() if name not in names},
         refused=refused,
     )
+
+
+def _explain_refusal(server: str, refused: NotAdmitted) -> MooringError:
+    """Why a server stays off that was to be enabled; "enable it" would be no help."""
+    if isinstance(refused.error, ServerDisabled):
+        return ConfigError(f"{server} stays disabled: {refused.error.by}.")
+    return refused.error
 
 
 def _disable(name: str, approved: Approved) -> NotAdmitted:

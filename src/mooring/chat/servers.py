@@ -52,7 +52,7 @@ def list_servers(host: Host) -> Iterator[str]:
         yield from _list_server(host, name, status)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
-    yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` begins anew."
+    yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` restarts it or reads the configuration again."
 
 
 def _list_server(host: Host, name: str, status: Status) -> Iterator[str]:
@@ -136,7 +136,7 @@ def describe_status(name: str, status: Status, server: Server | None, tools: int
         case Unapproved():
             return f"waits for approval · `mooring mcp approve {quote_argument(name)}` shows what it would start"
         case Disabled(by):
-            return f"disabled ({safe(by)})"
+            return f"disabled ({safe(by)}) · `/mcp enable {safe(name)}` turns it on for this session"
         case Failed(error, stopped):
             failed = "failed and given up" if stopped else "failed"
             return f"{failed} · {safe(error)}"

@@ -13,6 +13,7 @@ from mooring.actions.deadline import Deadline
 from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import UNHEALTHY, Command, Globals, get_globals, print_json
 from mooring.cli.completing import complete_argument, complete_tool
+from mooring.cli.folding import show_text
 from mooring.cli.output import check_output, save_output
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
@@ -20,7 +21,7 @@ from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.core.units import MIB
 from mooring.display.results import as_bytes, as_data, as_text, name_kind
-from mooring.display.text import safe, safe_text
+from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 
@@ -88,8 +89,11 @@ def _show(options: Globals, result: Result, output: str | None) -> None:
         return
     text = as_text(result)
     if text:
-        # A program gets the text byte for byte, a terminal nothing that could steer it.
-        click.echo(safe_text(text) if sys.stdout.isatty() else text.encode())
+        if sys.stdout.isatty():
+            show_text(text, options.request().where)
+        else:
+            # A program gets the text whole and byte for byte.
+            click.echo(text.encode())
         sys.stdout.flush()
     elif not options.quiet:
         click.echo(f"{safe(result.server)}.{safe(result.tool)} returned nothing.", err=True)

@@ -12,6 +12,17 @@ Part: TypeAlias = Text | Image | Audio
 """What models take; everything else becomes text, or a file that a text points to."""
 
 
+class Excerpt(Struct, frozen=True):
+    """The two ends of a text that is too long, in the words that a person reads."""
+
+    head: str
+    tail: str
+    left_out: str
+    """How much is missing between them."""
+    whole: str
+    """Where the whole is."""
+
+
 class Outcome(Struct, frozen=True):
     """How a call ended, as a model is told, and which tool it is from.
 
@@ -29,6 +40,10 @@ class Outcome(Struct, frozen=True):
     """Where the server comes from, in words."""
     file: str | None = None
     """The path of the whole text, if only its two ends are here."""
+    excerpt: Excerpt | None = None
+    """The two ends for a person; what the parts hold of such a text has advice for a model in it."""
+    for_person: str = ""
+    """What a person reads in place of the text, where that is written for a model."""
     continues: str | None = None
     """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()

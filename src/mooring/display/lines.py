@@ -19,7 +19,7 @@ from mooring.core.call import (
 )
 from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
-from mooring.core.outcome import Outcome, Part
+from mooring.core.outcome import Excerpt, Outcome, Part
 from mooring.core.problem import Problem
 from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
 from mooring.core.result import Progress
@@ -290,11 +290,22 @@ def _describe_field(field: Any) -> str:
 
 
 def describe_outcome(outcome: Outcome) -> list[str]:
-    """What a call returned, and nothing else."""
+    """What a call returned, and nothing else, in words for a person."""
+    if outcome.for_person:
+        return _split_lines(outcome.for_person)
+    parts = list(outcome.parts)
     lines: list[str] = []
-    for part in outcome.parts:
+    if outcome.excerpt is not None:
+        lines += describe_excerpt(outcome.excerpt)
+        parts = [part for part in parts if not isinstance(part, Text)]
+    for part in parts:
         lines += _describe_part(part)
     return lines
+
+
+def describe_excerpt(excerpt: Excerpt) -> list[str]:
+    """The two ends of a long text, and how much is missing between them."""
+    return [*_split_lines(excerpt.head), f"… {excerpt.left_out} …", *_split_lines(excerpt.tail)]
 
 
 def _describe_part(part: Part) -> list[str]:

@@ -11,17 +11,28 @@ from mooring.core import content
 from mooring.core.content import Block
 from mooring.core.raw import read
 from mooring.core.result import FilledPrompt, Reading, Result
+from mooring.core.structured import find_unrepeated
 from mooring.display.text import describe_base64_size
 from mooring.errors import ProtocolError
 
 # --- the result of a tool ------------------------------------------------------------------------------------------
 
 
+SHOWN_LINES = 60
+"""How many lines of a long result a terminal shows; the whole is in a file."""
+SHOWN_BYTES = 8_000
+"""How many bytes of it, about a hundred lines."""
+
+
 def as_text(result: Result) -> str:
-    """What a tool answered, as text; whatever isn't text is named in brackets."""
-    blocks = "\n".join(map(block_as_text, result.content))
-    if blocks or result.structured is None:
-        return blocks
+    """All that a tool answered, as text, and once; whatever isn't text is named in brackets."""
+    pieces = list(map(block_as_text, result.content))
+    if find_unrepeated(result) is not None:
+        pieces.append(_structured_as_text(result))
+    return "\n".join(pieces)
+
+
+def _structured_as_text(result: Result) -> str:
     return json.dumps(result.structured, indent=2, ensure_ascii=False)
 
 
@@ -68,7 +79,9 @@ def as_bytes(result: Result) -> bytes | None:
         data = _find_base64(block)
         if data is not None:
             return _decode(result.server, f"what {result.tool} sent", data)
-    text = as_text(result)
+    text = "\n".join(map(block_as_text, result.content))
+    if not text and result.structured is not None:
+        text = _structured_as_text(result)
     return text.encode() if text else None
 
 

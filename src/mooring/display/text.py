@@ -176,6 +176,9 @@ def shorten_description(text: str, most: int = 160) -> str:
     return safe(f"{shown} …")
 
 
+_LEAST_LAST = 20
+"""How many cells the last column gets, even if its lines then wrap."""
+
 # --- columns -------------------------------------------------------------------------------------------------------
 
 
@@ -184,6 +187,13 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     aligned = zip(*(row[:-1] for row in rows), strict=True)
     widths = [max(map(width, column)) for column in aligned]
     return [_align(row, widths) for row in rows]
+
+
+def fit_columns(rows: Sequence[Sequence[str]], cells: int) -> list[str]:
+    """The same, with the last column cut to what a line of so many cells has left; the others are never cut."""
+    others = [width(line) for line in columns([(*row[:-1], "") for row in rows])]
+    left = max(_LEAST_LAST, cells - max(others, default=0) - 2)
+    return columns([(*row[:-1], cut_end(row[-1], left)) for row in rows])
 
 
 def _align(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -214,3 +224,13 @@ def cut(text: str, cells: int) -> str:
     head = cells // 3
     tail = cells - head - 1
     return f"{text[:head]}…{text[-tail:]}"
+
+
+def cut_end(text: str, cells: int) -> str:
+    """A text in at most so many cells, its end left out if it is longer."""
+    if width(text) <= cells:
+        return text
+    head = text[: max(0, cells - 1)]
+    while width(head) > cells - 1:
+        head = head[:-1]
+    return f"{head.rstrip()}…"

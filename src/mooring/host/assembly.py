@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
@@ -48,7 +48,8 @@ class Assembly:
         self.problems: tuple[Problem, ...] = ()
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
-        self.registries: WeakSet[Registry] = WeakSet()
+        self.registries: WeakKeyDictionary[Registry, ref[ConversationPermissions]] = WeakKeyDictionary()
+        """The conversations, each with its permissions: weakly, since what asks may hold on to its conversation."""
         self._conversations: WeakSet[ConversationHost] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted

@@ -20,6 +20,7 @@ from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, find_mode
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
+from mooring.permissions.policy import Policy as CallPolicy
 from mooring.permissions.verdict import Rule
 from mooring.servers.fleet import needs_listing
 from mooring.servers.items import Item
@@ -99,6 +100,13 @@ class Host:
     def refused(self) -> Mapping[str, NotAdmitted]:
         """Every configured server that may not be started, and why."""
         return self._parts.lookup.refused
+
+    def call_policy(self, conversation: "Registry | None" = None) -> CallPolicy:
+        """The rules and the mode that decide about calls now, in a conversation or outside of all."""
+        permissions = None
+        if conversation is not None:
+            permissions = self._parts.registries[conversation]()
+        return (permissions or self._parts.permissions.own).gate.policy
 
     def events(self) -> AsyncIterator[Event]:
         """What changes from now on, until the host closes; the host itself always has the current state."""
@@ -252,6 +260,7 @@ class Host:
         deny: Iterable[str] = (),
         loaded: Iterable[str] = (),
         tokens: int | None = None,
+        lines: int | None = None,
         more: "Iterable[ModelTool]" = (),
         tell: "EventListener | None" = None,
     ) -> "Registry":
@@ -262,8 +271,8 @@ class Host:
 
         `context` is the size of the model's context in tokens, and `takes` the media that it accepts beside text.
         `allow` and `deny` are an agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded`
-        of a conversation that is resumed, `tokens` how much of a result is returned at once, and `more` an agent's own
-        tools. `tell` is called with everything that happens, in order.
+        of a conversation that is resumed, `tokens` and `lines` how much of a result is returned at once, and `more` an
+        agent's own tools. `tell` is called with everything that happens, in order.
 
         Raises: ConfigError if a name is taken.
         """
@@ -280,6 +289,7 @@ class Host:
             deny=deny,
             loaded=loaded,
             tokens=tokens,
+            lines=lines,
             more=more,
             tell=tell,
         )

@@ -1,6 +1,7 @@
 """The tools of one conversation: a registry made from the host's servers, settings and results."""
 
 from collections.abc import Iterable
+from weakref import ref
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.question import Ask
@@ -25,6 +26,7 @@ def make_registry(
     deny: Iterable[str],
     loaded: Iterable[str],
     tokens: int | None,
+    lines: int | None,
     more: Iterable[ModelTool],
     tell: EventListener | None,
 ) -> Registry:
@@ -40,11 +42,13 @@ def make_registry(
         loaded=tuple(loaded),
         takes=frozenset(takes),
         tokens=tokens or settings["resultTokens"],
+        lines=lines,
         patience=settings["backgroundAfter"] or None,
     )
     # A call that may go on in the background is not ended by silence.
     timeout = None if terms.patience is None else UNHURRIED
-    conversation = parts.converse(parts.permissions.begin(ask, mode, rules), timeout)
+    permissions = parts.permissions.begin(ask, mode, rules)
+    conversation = parts.converse(permissions, timeout)
     registry = Registry(
         conversation,
         parts.lookup.tools,
@@ -54,7 +58,7 @@ def make_registry(
         tell=tell or _tell_nobody,
         selections=parts.selections,
     )
-    parts.registries.add(registry)
+    parts.registries[registry] = ref(permissions)
     return registry
 
 

@@ -6,7 +6,7 @@ host.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, assert_never
 
 import msgspec
@@ -19,8 +19,18 @@ from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
+from mooring.permissions.rule import spell_typed
 from mooring.permissions.rules import RuleLocation
-from mooring.permissions.verdict import ProposedCall, ServerName, Verdict
+from mooring.permissions.verdict import Level, ProposedCall, ServerName, Verdict
+
+_HOLDERS: Mapping[Level, str] = {
+    "managed": "the machine's settings",
+    "session": "this session",
+    "local": "your rules for this project",
+    "user": "your settings",
+    "project": "the project's settings",
+}
+"""Who holds the rules of each level."""
 
 
 class RefusalLog(Protocol):
@@ -80,7 +90,7 @@ class Gate:
         """
         verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._refuse(call, verdict, _explain_denial(call, verdict))
+            raise self._refuse(call, verdict, _explain_denial(call, verdict), _warn_model(call, verdict))
 
     async def authorize(self, call: ProposedCall) -> Verdict:
         """Allow the call, and return what allowed it.
@@ -99,7 +109,7 @@ class Gate:
                 return allowed_once
             verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._refuse(call, verdict, _explain_denial(call, verdict))
+            raise self._refuse(call, verdict, _explain_denial(call, verdict), _warn_model(call, verdict))
         return verdict
 
     async def _ask_in_turn(self, call: ProposedCall) -> Verdict | None:
@@ -131,7 +141,9 @@ class Gate:
         match answer:
             case No():
                 queue.refused.append((call, answer))
-                raise self._refuse(call, Verdict("ask", "you said no"), _explain_no(call, answer))
+                raise self._refuse(
+                    call, Verdict("ask", "you said no"), _explain_no(answer), _tell_model_no(call, answer)
+                )
             case Allow() if answer.scope != "once" and "session" in scopes:
                 await self._remember(call, answer, scopes)
                 return None
@@ -154,10 +166,10 @@ class Gate:
             hint = "until then the answer holds for this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
 
-    def _refuse(self, call: ProposedCall, verdict: Verdict, message: str) -> Denied:
+    def _refuse(self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "") -> Denied:
         if self._audit is not None:
             self._audit.add(call, verdict, "denied", 0.0)
-        return Denied(message)
+        return Denied(message, for_model)
 
 
 class _QuestionQueue:
@@ -216,11 +228,24 @@ def _name_tool(call: ProposedCall) -> str:
 
 
 def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
+    if verdict.rule is None or verdict.level is None:
+        return f"{_name_tool(call)} was not called: {verdict.why}."
+    if verdict.level == "session":
+        return f"{_name_tool(call)} was not called: denied by --deny {spell_typed(verdict.rule)}."
+    return f"{_name_tool(call)} was not called: denied by {_HOLDERS[verdict.level]} ({verdict.rule})."
+
+
+def _warn_model(call: ProposedCall, verdict: Verdict) -> str:
     way = "change that rule" if verdict.rule else "leave that mode"
     return f"{_name_tool(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
 
 
-def _explain_no(call: ProposedCall, answer: No) -> str:
+def _explain_no(answer: No) -> str:
+    """What whoever has just said no reads."""
+    return f"Not called: {answer.reason}" if answer.reason else "Not called."
+
+
+def _tell_model_no(call: ProposedCall, answer: No) -> str:
     reason = f": {answer.reason}" if answer.reason else "."
     return f"{_name_tool(call)} was not called; the person said no{reason}"
 

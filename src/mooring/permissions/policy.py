@@ -57,7 +57,7 @@ _PLAN_REASONS: Mapping[ItemState | None, str] = {
 
 _SOURCES: Mapping[Level, str] = {
     "managed": "the machine's settings say",
-    "session": "your word in this session",
+    "session": "you allowed it in this session",
     "local": "your answer for this project",
     "user": "your settings say",
     "project": "the project's settings say",
@@ -334,6 +334,8 @@ def _claims_to_only_read(hints: Hints | None) -> bool:
 
 
 def _explain(level: Level, rule: Rule) -> str:
+    if level == "session" and rule.action == "deny":
+        return f"your --deny rule: {rule}"
     return f"{_SOURCES[level]}: {rule}"
 
 

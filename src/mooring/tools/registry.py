@@ -79,6 +79,8 @@ class RegistryOptions(Struct, frozen=True, kw_only=True):
     """What the model can be given besides text."""
     tokens: Tokens = DEFAULT_TOKENS
     """How much of a result is given at once."""
+    lines: int | None = None
+    """How many lines of it, for a reader who would have to scroll."""
     patience: float | None = PATIENCE
     """Seconds to wait for a call before it continues in the background; `None` waits for every call to end."""
     news_interval: float = INTERVAL
@@ -109,7 +111,7 @@ class Registry:
         self._store = store
         self._tell = tell = _guard_listener(tell)
         self._selections = selections or Selections()
-        self._delivery = Delivery(store, options.takes, options.tokens)
+        self._delivery = Delivery(store, options.takes, options.tokens, options.lines)
         self._scope = ToolScope(options.allow, options.deny)
         self._resources = ResourceTools(host, store, self._has_server, self._find_raw_name, options.takes)
         self._news = WatchReporter(
@@ -334,7 +336,7 @@ class Registry:
         delivery = self._delivery
         if tool.name == "ToolResult":
             # A portion of a long result fits already: cutting it again would lose what was asked for.
-            delivery = replace(delivery, tokens=MAX_PORTION)
+            delivery = replace(delivery, tokens=MAX_PORTION, lines=None)
         return await delivery.deliver(result, replace(blank, notes=notes))
 
     async def _call_agent_tool(

@@ -35,23 +35,23 @@ from mooring.display.lines import (
     include_invocation,
     name_tool,
 )
+from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import (
     advise_on_held_back,
     count_noun,
     describe_held_back,
+    fit_columns,
     problem_line,
     safe,
     safe_text,
     shorten_description,
 )
-from mooring.errors import MooringError, ServerDisabled
+from mooring.errors import MooringError, ServerDisabled, UnknownTool
 from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
+from mooring.tools.results.outcome import BYTES_PER_TOKEN
 
 PROMPT = "> "
-SHOWN_TOKENS = 2_000
-"""How much of a result is shown at once, about a hundred lines; the whole is in a file."""
-
 LONGEST_ARGUMENT = 400
 """How many characters of an argument are repeated with its result."""
 
@@ -66,7 +66,9 @@ class Chat:
     def __init__(self, viewpoint: Viewpoint, permissions: CommandPermissions, guard: Guard | None = None) -> None:
         self._terminal = Terminal()
         self._questions = Questions(self._terminal, project=viewpoint.project)
-        self.conversation = Conversation(viewpoint, permissions, self, guard, tokens=SHOWN_TOKENS)
+        self.conversation = Conversation(
+            viewpoint, permissions, self, guard, tokens=SHOWN_BYTES // BYTES_PER_TOKEN, lines=SHOWN_LINES
+        )
         self._backend: Backend = ManualBackend(self)
         self._leaving = False
 
@@ -98,7 +100,7 @@ class Chat:
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         self._greet_with_trouble()
         if status_of:
-            self.notice("You are the model: type what you want done, and pick a tool. /help shows what else there is.")
+            self.notice("No model connected: describe a task and I'll suggest tools. /help lists the commands.")
         else:
             await commands.run(self, "/mcp")
 
@@ -146,11 +148,9 @@ class Chat:
             except _TypedInstead as instead:
                 line = str(instead)
             except (Interrupted, Ended):
-                self.notice("Left.")
-            except ServerDisabled as error:
-                self._warn(f'Server "{error.server}" is disabled. Run /mcp enable {error.server} first.')
+                self.notice("Canceled.")
             except MooringError as error:
-                self._warn(str(error))
+                self._warn(_describe_error(error))
 
     async def _run_until_interrupted(self, work: Awaitable[Any]) -> None:
         """Do something that Ctrl+C ends, and nothing else with it."""
@@ -183,11 +183,10 @@ class Chat:
 
     async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
         pairs = self.conversation.registry.pairs
+        rows = []
         for number, tool in enumerate(found, 1):
-            self.say(f"  {number}  {self._terminal.style(name_tool(tool.name, pairs), 'bold')}")
-            description = shorten_description(tool.description)
-            if description:
-                self.notice(f"     “{description}”")
+            rows.append((f"  {number}", name_tool(tool.name, pairs), shorten_description(tool.description)))
+        self.say(*fit_columns(rows, self.width))
         completions = [".".join(pairs[tool.name]) for tool in found if tool.name in pairs]
         async with self._terminal.dialog:
             typed = await self._terminal.read_line("Which? A number or a name; Enter for none: ", complete=completions)
@@ -207,11 +206,19 @@ class Chat:
     async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
         pairs = self.conversation.registry.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
+        return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema)
+
+    async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a form, asked for one by one. Raises: Interrupted, Ended."""
         async with self._terminal.dialog:
-            self.say(self._terminal.style(name_tool(tool.name, pairs), "bold"))
-            return await FormDialog(self._terminal, server, tool.name, tool.schema).fill()
+            self.say(self._terminal.style(safe(title), "bold"))
+            return await FormDialog(self._terminal, owner, title, schema).fill()
 
     # --- what is shown --------------------------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        return self._terminal.width
 
     def say(self, *lines: str) -> None:
         for line in lines:
@@ -242,6 +249,9 @@ class Chat:
                 pass
 
     def _show_call(self, invocation: Invocation, outcome: Outcome) -> None:
+        if outcome.for_person:
+            self._warn(outcome.for_person)  # it was not called: nothing came back
+            return
         known = include_invocation(self.conversation.registry.pairs, invocation)
         renderer = find_renderer(invocation.name, known)
         # Only now that the call is over: the person who allowed it saw all of what it was called with.
@@ -260,8 +270,17 @@ class Chat:
 
     def _name_file(self, outcome: Outcome) -> None:
         # Below what was shown of it: further up nobody would see it.
-        if outcome.file is not None:
-            self.notice(f"Shown in part; the whole is in {safe(outcome.file)}")
+        if outcome.excerpt is not None:
+            self.notice(safe(outcome.excerpt.whole))
+
+
+def _describe_error(error: MooringError) -> str:
+    """What went wrong, with what to type here in place of a command."""
+    if isinstance(error, ServerDisabled):
+        return f'Server "{error.server}" is disabled. Run /mcp enable {error.server} first.'
+    if isinstance(error, UnknownTool) and not error.near and not error.reason:
+        return f"There is no tool {error.tool!r}. /tools lists all of them."
+    return str(error)
 
 
 def _shorten(value: Any) -> Any:

@@ -22,6 +22,7 @@ from types import FrameType, ModuleType
 from typing import Any, Literal, TypeAlias
 
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
+from mooring.display.text import cut_end
 
 Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
@@ -276,13 +277,18 @@ class Terminal:
             return
         self._has_progress = True
         # One cell less than there are: a full line would wrap, and could not be cleared.
-        _write(_CLEAR_LINE + text[: _measure_width() - 1])
+        _write(_CLEAR_LINE + cut_end(text, self.width - 1))
 
     def clear_progress(self) -> None:
         """Take away the line that changes."""
         if self._has_progress:
             self._has_progress = False
             _write(_CLEAR_LINE)
+
+    @property
+    def width(self) -> int:
+        """How many cells a line has now."""
+        return _measure_width()
 
     def style(self, text: str, *styles: Style) -> str:
         if not self._color or not text:

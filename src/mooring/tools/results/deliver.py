@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.content import Text
-from mooring.core.outcome import Outcome, Part
+from mooring.core.outcome import Excerpt, Outcome
 from mooring.core.result import Result
 from mooring.errors import FileError, MooringError, ProtocolError
 from mooring.tools.results.outcome import (
@@ -18,14 +18,15 @@ from mooring.tools.results.outcome import (
     Media,
     Piece,
     count_bytes,
+    count_lines,
     describe_failure,
     find_budget,
     join_texts,
-    make_preview,
     select_texts,
     split_result,
+    take_ends,
 )
-from mooring.tools.results.store import ResultStore
+from mooring.tools.results.store import ResultStore, StoredFile
 
 Tokens: TypeAlias = float | Mapping[str, float]
 """How many tokens of text a result may have: one number for all tools, or one for each glob over `server.tool`."""
@@ -37,6 +38,8 @@ class Delivery(Struct, frozen=True):
     store: ResultStore
     takes: Collection[Media] = ()
     tokens: Tokens = DEFAULT_TOKENS
+    lines: int | None = None
+    """How many lines of text are given at once; `None` for any number."""
 
     async def deliver(self, result: Result, blank: Outcome) -> Outcome:
         """What the model gets for a result; `blank` says of which tool."""
@@ -49,38 +52,34 @@ class Delivery(Struct, frozen=True):
 
     async def deliver_failure(self, error: MooringError, blank: Outcome) -> Outcome:
         """What the model gets for a failed call. A server's own words may be in it, so it is cut as well."""
-        return await self._fit([Text(describe_failure(error))], replace(blank, is_error=True))
+        for_person = str(error) if error.for_model else ""
+        failed = replace(blank, is_error=True, for_person=for_person)
+        return await self._fit([Text(describe_failure(error))], failed)
 
     async def _fit(self, pieces: list[Piece], blank: Outcome) -> Outcome:
         max_bytes = find_budget(self.tokens, blank.server, blank.tool) * BYTES_PER_TOKEN
         parts = [piece for piece in pieces if not isinstance(piece, Blob)]
         has_blobs = len(parts) < len(pieces)
         # Most results are short texts, which need neither a file nor a thread.
-        if not has_blobs and count_bytes(select_texts(pieces)) <= max_bytes:
+        if not has_blobs and self._fits(select_texts(pieces), max_bytes):
             return replace(blank, parts=join_texts(parts))
-        kept, file = await asyncio.to_thread(self._keep_in_files, pieces, max_bytes)
-        return replace(blank, parts=kept, file=file)
+        return await asyncio.to_thread(self._keep_in_files, pieces, max_bytes, blank)
 
-    def _keep_in_files(self, pieces: list[Piece], max_bytes: int) -> tuple[tuple[Part, ...], str | None]:
-        """Put into files what the model can't be given; the file is that of the whole text, if only a part is here."""
+    def _fits(self, texts: list[str], max_bytes: int) -> bool:
+        if count_bytes(texts) > max_bytes:
+            return False
+        return self.lines is None or count_lines(texts) <= self.lines
+
+    def _keep_in_files(self, pieces: list[Piece], max_bytes: int, blank: Outcome) -> Outcome:
+        """Put into files what can't be given; the file is that of the whole text, if only a part is here."""
         parts = [self._keep_blob(piece) if isinstance(piece, Blob) else piece for piece in pieces]
         texts = select_texts(parts)
-        size = count_bytes(texts)
-        if size <= max_bytes:
-            return join_texts(parts), None
-        file, where = self._keep_text(texts)
-        left_out = f"… {max(0, size - max_bytes):,} of {size:,} bytes are left out here. {where}"
+        if self._fits(texts, max_bytes):
+            return replace(blank, parts=join_texts(parts))
+        cut = cut_texts(self.store, texts, max_bytes, self.lines)
         media = [part for part in parts if not isinstance(part, Text)]
-        return (Text(make_preview(texts, max_bytes, left_out)), *media), file
-
-    def _keep_text(self, texts: list[str]) -> tuple[str | None, str]:
-        """The file with the whole text, and where to find it in words."""
-        try:
-            kept = self.store.keep_text(_lines(texts))
-        except FileError as error:
-            return None, f"The whole could not be kept: {error.reason}."
-        reads = f'ToolResult with {{"id": "{kept.id}", "offset": …}} reads any part of it.'
-        return kept.path, f"The whole is in {kept.path}; {reads}"
+        file = cut.file.path if cut.file is not None else None
+        return replace(blank, parts=(Text(cut.preview), *media), file=file, excerpt=cut.excerpt)
 
     def _keep_blob(self, blob: Blob) -> Text:
         try:
@@ -90,6 +89,52 @@ class Delivery(Struct, frozen=True):
         except ValueError:
             return Text(f"[{blob.label}; it is not the Base64 it should be]")
         return Text(f"[{blob.label}, kept in {kept.path}]")
+
+
+class CutText(Struct, frozen=True):
+    """A text that is too long: its two ends, and the file with the whole."""
+
+    excerpt: Excerpt
+    file: StoredFile | None
+    size: int
+    trouble: str
+    """Why there is no file."""
+
+    @property
+    def preview(self) -> str:
+        """The two ends for a model, and how it reads the rest."""
+        head, tail = self.excerpt.head, self.excerpt.tail
+        left = max(0, self.size - count_bytes([head]) - count_bytes([tail]))
+        left_out = f"… {left:,} of {self.size:,} bytes are left out here. {self._advise()}"
+        return f"{head}\n\n[{left_out}]\n\n{tail}"
+
+    def _advise(self) -> str:
+        if self.file is None:
+            return self.trouble
+        reads = f'ToolResult with {{"id": "{self.file.id}", "offset": …}} reads any part of it.'
+        return f"The whole is in {self.file.path}; {reads}"
+
+
+def cut_texts(store: ResultStore, texts: list[str], max_bytes: int, max_lines: int | None) -> CutText:
+    """Cut texts that are too long together, and keep the whole in a file. Blocks on the disk."""
+    head, tail = take_ends(texts, max_bytes, max_lines)
+    file, trouble = None, ""
+    try:
+        file = store.keep_text(_lines(texts))
+    except FileError as error:
+        trouble = f"The whole could not be kept: {error.reason}."
+    whole = trouble if file is None else f"Shown in part; the whole is in {file.path}"
+    excerpt = Excerpt(head, tail, _describe_left_out(texts, head, tail), whole)
+    return CutText(excerpt, file, count_bytes(texts), trouble)
+
+
+def _describe_left_out(texts: list[str], head: str, tail: str) -> str:
+    lines = count_lines(texts)
+    left = lines - count_lines([head, tail])
+    if left > 0:
+        return f"{left:,} of {lines:,} lines left out"
+    size = count_bytes(texts)
+    return f"{size - count_bytes([head, tail]):,} of {size:,} bytes left out"
 
 
 def _lines(texts: list[str]) -> Iterator[str]:

@@ -6,16 +6,17 @@ words, structured content is given once. Anything else that is binary becomes a 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, product, starmap
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, DecodeError, Raw, Struct, json
+from msgspec import UNSET, Struct, json
 
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
 from mooring.core.glob import Glob
 from mooring.core.outcome import Part
-from mooring.core.raw import ABSENT, read
+from mooring.core.raw import ABSENT
 from mooring.core.result import Reading, Result
+from mooring.core.structured import find_unrepeated
 from mooring.errors import MooringError, ServerError
 
 Media: TypeAlias = Literal["image", "audio"]
@@ -27,8 +28,6 @@ MAX_MEDIA = 20
 """How many pictures and sounds of one result are given; the others are kept in files."""
 MAX_MEDIA_BYTES = 5 * 1024 * 1024
 """No model takes a larger picture or sound."""
-_MAX_COMPARED = 4 * 1024 * 1024
-"""Texts and structured content up to this size are parsed to find out whether they say the same."""
 _MAX_KIND = 100
 _CHUNK = 1024 * 1024
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -53,7 +52,10 @@ Piece: TypeAlias = Part | Blob
 
 def split_result(result: Result, takes: Collection[Media]) -> list[Piece]:
     """Everything in a result, in order; the text of a tool's own failure begins with `Error: `."""
-    pieces = [*_split_blocks(result.content, takes), *_structured(result)]
+    pieces = _split_blocks(result.content, takes)
+    structured = find_unrepeated(result)
+    if structured is not None:
+        pieces.append(Text(bytes(structured).decode(errors="replace")))
     if result.is_error:
         return _mark_as_error(pieces)
     is_empty = all(isinstance(piece, Text) and not piece.text for piece in pieces)
@@ -63,7 +65,7 @@ def split_result(result: Result, takes: Collection[Media]) -> list[Piece]:
 def describe_failure(error: MooringError) -> str:
     """What a model is told about a failed call: whether the server failed, or the model can do something about it."""
     kind = "MCP error" if isinstance(error, ServerError) else "Error"
-    return f"{kind}: {error}"
+    return f"{kind}: {error.for_model or error}"
 
 
 def result_of_reading(reading: Reading, server: str, uri: str) -> Result:
@@ -106,11 +108,19 @@ def count_bytes(texts: Sequence[str]) -> int:
     return sum(map(_count_bytes, texts)) + newlines
 
 
-def make_preview(texts: Sequence[str], max_bytes: int, left_out: str) -> str:
-    """The two ends of texts that are too long together; `left_out` goes between them."""
+def count_lines(texts: Iterable[str]) -> int:
+    return sum(text.count("\n") + 1 for text in texts)
+
+
+def take_ends(texts: Sequence[str], max_bytes: int, max_lines: int | None = None) -> tuple[str, str]:
+    """The beginning and the end of texts that are too long together: two thirds and one third of what may be shown."""
     head = _take_head(texts, max_bytes * 2 // 3)
     tail = _take_tail(texts, max_bytes // 3)
-    return f"{head}\n\n[{left_out}]\n\n{tail}"
+    if max_lines is None:
+        return head, tail
+    head_lines = head.split("\n")[: max_lines * 2 // 3]
+    tail_lines = tail.split("\n")[-(max_lines // 3) :]
+    return "\n".join(head_lines), "\n".join(tail_lines)
 
 
 def join_texts(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -239,43 +249,3 @@ def _mark_as_error(pieces: list[Piece]) -> list[Piece]:
             words = f"Error: {piece.text.removeprefix('Error: ')}"
             return [Text(words), *pieces[:at], *pieces[at + 1 :]]
     return [Text("Error: the tool failed and did not say why."), *pieces]
-
-
-# --- structured content, once -------------------------------------------------------------------------------
-
-
-def _structured(result: Result) -> Iterator[Piece]:
-    raw = result.structured_content
-    if not raw or bytes(raw) == b"null":
-        return
-    texts = [block.text for block in result.content if isinstance(block, Text)]
-    if not _is_repeated(raw, texts):
-        yield Text(bytes(raw).decode(errors="replace"))
-
-
-def _is_repeated(raw: Raw, texts: Iterable[str]) -> bool:
-    """Whether a text repeats the structured content, as servers do for clients that don't know about it."""
-    if len(raw) > _MAX_COMPARED:
-        whole = bytes(raw)
-        return any(text.encode(errors="replace") == whole for text in texts if len(text) <= len(whole))
-    value = _decode(raw)
-    values = [value]
-    # FastMCP wraps what isn't an object as {"result": …}, and repeats the bare value in a text.
-    if isinstance(value, dict) and value.keys() == {"result"}:
-        values.append(value["result"])
-    short = [text for text in texts if len(text) <= _MAX_COMPARED]
-    return any(starmap(_says, product(short, values)))
-
-
-def _says(text: str, value: Any) -> bool:
-    """Whether a text is this value, or the JSON of it."""
-    if value is ABSENT:
-        return False
-    return bool(text == value or _decode(text.encode(errors="replace")) == value)
-
-
-def _decode(text: bytes | Raw) -> Any:
-    try:
-        return read(text)
-    except DecodeError:
-        return ABSENT

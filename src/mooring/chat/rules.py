@@ -1,0 +1,61 @@
+"""The permission rules in force as lines of text: in the order that decides, each level with its file."""
+
+from collections.abc import Iterator, Mapping
+
+from mooring.core.where import Where
+from mooring.display.text import columns, safe, short_path
+from mooring.permissions.policy import Policy, RuleLevel
+from mooring.permissions.verdict import Level, Mode
+
+_LEVELS: Mapping[Level, str] = {
+    "managed": "this machine's settings",
+    "session": "this chat: --allow, --deny and your answers",
+    "local": "your rules for this project",
+    "user": "your settings",
+    "project": "the project's settings",
+}
+_MODES: Mapping[Mode, str] = {
+    "plan": "only tools of trusted servers that say they only read are called",
+    "ask": "you are asked",
+    "accept-reads": "tools of trusted servers that say they only read are called; you are asked about the rest",
+    "bypass": "it is called without asking",
+}
+_HOW = """Within a level, the first rule that matches wins. A deny at any level wins over an allow at another;
+otherwise the highest level decides."""
+
+
+def list_rules(policy: Policy, where: Where) -> Iterator[str]:
+    """Every rule in force, highest level first, what happens without one, and how to add one."""
+    levels = [level for level in policy.layers if level.rules]
+    if levels:
+        yield "Permission rules, highest level first:"
+    else:
+        yield "There are no permission rules."
+    for level in levels:
+        yield ""
+        yield from _list_level(level, where.home)
+    yield ""
+    yield f"Without a rule: {_MODES[policy.mode]} (mode: {policy.mode})."
+    if levels:
+        yield _HOW
+    for path in policy.doubts:
+        yield f"Rules in {safe(short_path(path, where.home))} cannot be read, so you are asked about every call."
+    yield ""
+    yield from _advise(where)
+
+
+def _list_level(level: RuleLevel, home: str) -> Iterator[str]:
+    file = f" · {safe(short_path(level.path, home))}" if level.path else ""
+    yield f"  {_LEVELS[level.level]}{file}"
+    rows = []
+    for rule in level.rules:
+        arguments = f"with {safe(rule.pattern)}" if rule.pattern else ""
+        rows.append((f"    {rule.action}", safe(rule.tool), arguments))
+    yield from columns(rows)
+
+
+def _advise(where: Where) -> Iterator[str]:
+    settings = safe(short_path(f"{where.config}/settings.json", where.home))
+    yield "To add a rule: answer `always` when you are asked about a call, or add it to `permissions` in"
+    yield f'{settings}: {{"tool": "SERVER.TOOL", "action": "allow"}} (allow, deny or ask; * fits any name).'
+    yield "For one chat: mooring chat --allow SERVER.TOOL, or --deny SERVER.TOOL."
