@@ -14,7 +14,6 @@ from msgspec import UNSET, Struct, json
 from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
 from mooring.core.glob import Glob
 from mooring.core.outcome import Part
-from mooring.core.raw import ABSENT
 from mooring.core.result import Reading, Result
 from mooring.core.structured import find_unrepeated
 from mooring.errors import MooringError, ServerError
