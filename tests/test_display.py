@@ -199,3 +199,9 @@ def test_the_last_column_is_cut_to_the_terminal_and_the_others_never() -> None:
     assert second.startswith("long://" + "x" * 30 + "  日本語")
     assert width(second) <= 60
     assert "x" * 30 in fit_columns(rows, 10)[1]
+
+
+def test_changed_tools_are_counted_in_words() -> None:
+    one = display.describe_event(ToolsChanged("demo", ("a",), (), ()))
+    more = display.describe_event(ToolsChanged("demo", ("a", "b"), ("c",), ("d", "e")))
+    assert (one, more) == ("demo: 1 new tool", "demo: 2 new tools, 1 tool removed, 2 tools changed")

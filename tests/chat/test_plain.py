@@ -268,7 +268,7 @@ def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, 
         person.sees("late: connecting")
         person.sees(READY)
         person.presses("late.who")
-        person.sees("late is there now: 8 tools")
+        person.sees("late is connected now: 8 tools")
         person.sees("> late.who")
         person.types("ami")
         person.answers((CALL_IT, "o"))

@@ -124,6 +124,13 @@ async def test_structured_content_is_given_once(
     assert (text or "") in outcome.text
 
 
+async def test_a_list_that_is_repeated_item_by_item_is_given_once(delivery: Delivery) -> None:
+    outcome = await delivery.deliver(said(Text("one"), Text("2"), structured={"result": ["one", 2]}), ABOUT)
+    assert outcome.text == "one\n2"
+    longer = await delivery.deliver(said(Text("one"), structured={"result": ["one", 2]}), ABOUT)
+    assert longer.text == 'one\n{"result": ["one", 2]}'
+
+
 async def test_a_tools_own_failure_begins_with_error_and_only_once(delivery: Delivery) -> None:
     for words in ("it broke", "Error: it broke"):
         outcome = await delivery.deliver(said(Text(words), error=True), ABOUT)

@@ -265,7 +265,7 @@ class Conversation:
         if self.missing.pop(server, None) is None:
             return
         count = len(self.host.tools_by_server.get(server, ()))
-        self._notice(f"{safe(server)} is there now: {count_noun(count, 'tool')}")
+        self._notice(f"{safe(server)} is connected now: {count_noun(count, 'tool')}")
 
     def _report_missing(self, server: str, text: str) -> None:
         # A server that keeps failing for the same reason is news only once.
@@ -276,7 +276,7 @@ class Conversation:
     def _report_tools(self, server: str, text: str) -> None:
         had_tools = bool(self._listed.get(server))
         self._refresh_tools()
-        # The tools of a server that was missing are announced with "is there now".
+        # The tools of a server that was missing are announced with "is connected now".
         if had_tools and server not in self.missing:
             self._notice(text)
 

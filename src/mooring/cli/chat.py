@@ -12,12 +12,14 @@ from mooring.permissions.verdict import CommandPermissions
 
 
 @click.command("chat", cls=Command)
-@click.option("-b", "--backend", type=click.Choice(["manual"]), default="manual", help="Who answers: you do.")
+@click.option(
+    "-b", "--backend", type=click.Choice(["manual"]), default="manual", help="Who picks the tools; manual: you do."
+)
 @click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
 @permission_options
 @click.pass_context
 def command(ctx: click.Context, /, backend: str, plain: bool, **given: Any) -> None:
-    """Talk to every configured server: say what you want done, pick a tool, fill in what it needs.
+    """Use every configured server: describe a task, pick a tool, fill in what it needs.
 
     Each call is asked about unless a rule allows it; /help inside shows the rest.
     """

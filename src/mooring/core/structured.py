@@ -1,6 +1,6 @@
 """Whether a result's structured content says more than its text: most servers send the same in both forms."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import DecodeError, Raw
@@ -37,9 +37,18 @@ def _is_repeated(raw: Raw, texts: Sequence[str]) -> bool:
     return isinstance(value, dict) and all(_is_said(field, short) for field in value.values())
 
 
-def _is_said(value: Any, texts: Iterable[str]) -> bool:
-    """Whether one of the texts is this value, or the JSON of it."""
-    return any(text == value or _decode(text.encode(errors="replace")) == value for text in texts)
+def _is_said(value: Any, texts: Sequence[str]) -> bool:
+    """Whether one of the texts is this value, or all of them are the items of this list."""
+    if any(_says(text, value) for text in texts):
+        return True
+    # Older FastMCP servers repeat a list as one text for each item.
+    is_list = isinstance(value, list) and len(value) == len(texts) > 0
+    return is_list and all(map(_says, texts, value))
+
+
+def _says(text: str, value: Any) -> bool:
+    """Whether a text is this value, or the JSON of it."""
+    return bool(text == value or _decode(text.encode(errors="replace")) == value)
 
 
 def _decode(text: bytes | Raw) -> Any:

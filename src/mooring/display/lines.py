@@ -25,7 +25,7 @@ from mooring.core.question import Form, MissingValue, Permission, Question, Samp
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
-from mooring.display.text import describe_base64_size, problem_line, safe, safe_text
+from mooring.display.text import count_noun, describe_base64_size, problem_line, safe, safe_text
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
@@ -183,10 +183,14 @@ def describe_event(event: Event) -> str:
 
 
 def _describe_tools_changed(event: ToolsChanged) -> str:
-    counts = {"new": len(event.added), "removed": len(event.removed), "changed": len(event.changed)}
-    shown = [f"{count} {word}" for word, count in counts.items() if count]
-    noun = "tool" if sum(counts.values()) == 1 else "tools"
-    return f"{safe(event.server)}: {', '.join(shown)} {noun}"
+    shown = []
+    if event.added:
+        shown.append(count_noun(len(event.added), "new tool"))
+    if event.removed:
+        shown.append(f"{count_noun(len(event.removed), 'tool')} removed")
+    if event.changed:
+        shown.append(f"{count_noun(len(event.changed), 'tool')} changed")
+    return f"{safe(event.server)}: {', '.join(shown)}"
 
 
 def _describe_updated(event: Updated) -> str:
@@ -204,7 +208,7 @@ def _describe_reloaded(event: Reloaded) -> str:
     for sign, names in (("+", event.added), ("-", event.removed), ("~", event.replaced)):
         words += [f"{sign}{safe(name)}" for name in names]
     if event.problems:
-        words.append(f"· {len(event.problems)} problems")
+        words.append(f"· {count_noun(len(event.problems), 'problem')}")
     return " ".join(words)
 
 
