@@ -60,7 +60,7 @@ async def test_a_deny_of_a_server_covers_everything_that_can_be_asked_of_it(
     for rule in DENIES:
         settings(home, rule)
         async with opened(home, policy="allow") as host:
-            with pytest.raises(mooring.Denied, match=r"of b was not called: your settings say: deny"):
+            with pytest.raises(mooring.Denied, match=r"of b was not called: denied by your settings \(deny"):
                 await ATTEMPTS[attempt](host, "b")
             if rule != "deny *":
                 await ATTEMPTS[attempt](host, "a")
@@ -117,7 +117,7 @@ def test_the_command_line_is_refused_what_is_denied_and_reads_whatever_else_is_t
     ):
         refused = cli(*words, "--timeout", "20")
         assert refused.code != 0
-        assert "your settings say: deny b.*" in refused.err
+        assert "denied by your settings (deny b.*)" in refused.err
     assert set(two[1].done("asked")) <= QUIET
     assert cli("read", "a", UNLISTED).code == 0
     both = cli("resources", "--json").data
