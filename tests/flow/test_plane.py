@@ -28,7 +28,6 @@ from mooring.core.content import Image, Text
 from mooring.core.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
-from mooring.tools.tool import BuiltinTool
 from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -505,31 +504,27 @@ async def test_a_servers_tool_never_takes_the_place_of_one_of_ours(home: Home, t
 async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(home: Home) -> None:
     async with conversation(home) as talk:
 
-        async def work(given: Any) -> Any:
-            return mooring.Result((Text(given["text"].upper()),))
+        def shout(text: str) -> str:
+            return text.upper()
 
-        def tool(name: str) -> BuiltinTool:
-            return BuiltinTool(talk.host, name, "Shouts.", work, ("text",), text={"type": "string"})
-
-        async with talk.host.registry(more=[tool("Shout")]) as tools:
+        async with talk.host.registry(more=[mooring.tool(name="Shout")(shout)]) as tools:
             assert (await tools.call("Shout", {"text": "ahoy"})).text == "AHOY"
             assert "text" in (await tools.call("Shout", {})).text
             assert "Shout" in [each.name for each in tools.definitions]
         with pytest.raises(mooring.ConfigError):
-            talk.host.registry(more=[tool("ToolSearch")])
+            talk.host.registry(more=[mooring.tool(name="ToolSearch")(shout)])
 
 
 async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(home: Home) -> None:
     async with conversation(home) as talk:
 
-        async def work(given: Any) -> Any:
-            raise ZeroDivisionError
+        @mooring.tool
+        async def odd() -> None:
+            raise asyncio.CancelledError("as if the program itself ended")
 
-        async with talk.host.registry(
-            more=[BuiltinTool(talk.host, "Odd", "", work)], tell=talk.happened.append
-        ) as tools:
-            with pytest.raises(ZeroDivisionError):
-                await tools.call("Odd")
+        async with talk.host.registry(more=[odd], tell=talk.happened.append) as tools:
+            with pytest.raises(asyncio.CancelledError):
+                await tools.call("odd")
     assert talk.states() == ["pending", "processing", "error"]
 
 

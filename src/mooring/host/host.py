@@ -1,7 +1,7 @@
 """The host, as programs see it: every configured server behind one object. The work is done by its parts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -293,24 +293,6 @@ class Host:
             more=more,
             tell=tell,
         )
-
-    async def own(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        work: Callable[[], Awaitable[Result]],
-        *,
-        also: Iterable[str] = (),
-    ) -> Result:
-        """Do the work of one of Mooring's own tools: authorized under all of its names, and put on record.
-
-        Raises: Denied; what the work raises.
-        """
-        return await self._parts.own.own(tool, arguments, work, also=also)
-
-    def origin(self, server: str) -> str:
-        """Where a server comes from, in words; empty if there is none of that name."""
-        return self._parts.own.origin(server)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 
