@@ -35,7 +35,7 @@ format: $(VENV)/.dev        ## rewrite the code in our style
 fresh:                      ## both commands of the README in a clean copy with an empty home
 	.ci/fresh
 
-faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it
+faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it; needs Node.js 20+
 	$(BIN)/python tests/wire/test_fuzz.py 200000
 	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults

@@ -4,8 +4,9 @@ import asyncio
 import sys
 import time
 
-from tests.faults import host, http, signals, stdio
+from tests.faults import host, http, real, signals, stdio
 from tests.faults.table import Meter, Row
+from tests.peers.install import CannotInstall, install
 
 HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.1", "mcporter 0.12")
 
@@ -13,9 +14,14 @@ HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.
 def main(words: list[str]) -> int:
     rows = [
         row
-        for row in (*stdio.ROWS, *http.ROWS, *host.ROWS, *signals.ROWS)
+        for row in (*stdio.ROWS, *http.ROWS, *host.ROWS, *real.ROWS, *signals.ROWS)
         if not words or any(word in row.fault for word in words)
     ]
+    try:
+        install(_say, {room for row in rows for room in row.needs})
+    except CannotInstall as error:
+        _say(str(error))
+        return 1
     began = time.monotonic()
     lines = [HEADER, *(_line(row) for row in rows)]
     failed = sum(line[0] == "✗" for line in lines)
@@ -25,6 +31,10 @@ def main(words: list[str]) -> int:
     print(f"The peers' columns were measured on another day. {time.monotonic() - began:.0f} s.")  # noqa: T201
     print(f"{len(rows) - failed} passed, {failed} failed")  # noqa: T201
     return 1 if failed or not rows else 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _line(row: Row) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ class Row(Struct, frozen=True):
     promise: str
     trial: "Callable[[Meter], Awaitable[str]]"
     peers: Peers = Peers()
+    needs: tuple[str, ...] = ()
+    """What must be installed first, by the names of its locks in `tests/peers`."""
 
 
 class Meter:

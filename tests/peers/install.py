@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,16 +50,19 @@ def mooring() -> str:
     return str(Path(sys.executable).parent / "mooring")
 
 
-def install(say: Callable[[str], None]) -> None:
-    """Make every environment that is missing or made from another lock.
+def install(say: Callable[[str], None], rooms: Collection[str] | None = None) -> None:
+    """Make every environment, or those that are named, unless it is there and made from the same lock.
 
     Raises: CannotInstall.
     """
-    _need_node()
+    npm = {room: source for room, source in NPM.items() if rooms is None or room in rooms}
+    locks = [lock for lock in LOCKS if rooms is None or lock.stem in rooms]
+    if npm:
+        _need_node()
     CACHE.mkdir(parents=True, exist_ok=True)
     with _alone(), ThreadPoolExecutor(AT_ONCE) as workers:
-        made = [workers.submit(_install_npm, room, *source, say) for room, source in NPM.items()]
-        made += [workers.submit(_install_python, lock, say) for lock in LOCKS]
+        made = [workers.submit(_install_npm, room, *source, say) for room, source in npm.items()]
+        made += [workers.submit(_install_python, lock, say) for lock in locks]
         try:
             for each in as_completed(made):
                 each.result()
@@ -117,7 +120,9 @@ def _hash(sources: list[Path]) -> str:
 
 def _need_node() -> None:
     if not (shutil.which("npm") and _node_version() >= NODE):
-        raise CannotInstall(f"make peers needs Node.js {NODE} or newer with npm; install it from https://nodejs.org.")
+        raise CannotInstall(
+            f"Servers from npm need Node.js {NODE} or newer with npm: install it from https://nodejs.org."
+        )
 
 
 def _node_version() -> int:

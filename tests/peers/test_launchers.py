@@ -3,49 +3,17 @@
 import json
 import os
 import subprocess
-import zipfile
 
 import install
 import pytest
+from wheel import SERVER, make_wheel
 
-SERVER = """
-import json, os, sys
-
-def main():
-    for line in sys.stdin:
-        asked = json.loads(line)
-        method, answer = asked["method"], {}
-        if method == "initialize":
-            info = {"name": "gauge", "version": "1"}
-            answer = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
-        elif method == "tools/list":
-            answer = {"tools": [{"name": "where", "inputSchema": {"type": "object"}}]}
-        elif method == "tools/call":
-            text = json.dumps([WORD, os.getcwd(), sorted(name for name in os.environ if name.startswith("UV_"))])
-            answer = {"content": [{"type": "text", "text": text}]}
-        if "id" in asked:
-            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
-
-if __name__ == "__main__":
-    main()
-"""
 VERSIONS = ["uv-0.2", "uv"]
 
 
-def make_wheel(folder, word):
-    """The package `gauge-server`, whose server says the word."""
-    folder.mkdir()
-    record = "gauge_server-1.0.dist-info"
-    files = {
-        "gauge_server.py": f"WORD = {word!r}\n{SERVER}",
-        f"{record}/METADATA": "Metadata-Version: 2.1\nName: gauge-server\nVersion: 1.0\n",
-        f"{record}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{record}/entry_points.txt": "[console_scripts]\ngauge-server = gauge_server:main\n",
-    }
-    files[f"{record}/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{record}/RECORD"))
-    with zipfile.ZipFile(folder / "gauge_server-1.0-py3-none-any.whl", "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
+def make_source(folder, word):
+    """A file of uv's that names the folder with the package as the only source."""
+    make_wheel(folder, word)
     return f'no-index = true\nfind-links = ["{folder}"]\n'
 
 
@@ -57,8 +25,8 @@ class Clone:
         self.home, self.project = folder / "home", folder / "project"
         (self.project / ".git").mkdir(parents=True)
         (self.home / ".config/uv").mkdir(parents=True)
-        (self.home / ".config/uv/uv.toml").write_text(make_wheel(folder / "good", "good"))
-        (self.project / "uv.toml").write_text(make_wheel(folder / "evil", "evil"))
+        (self.home / ".config/uv/uv.toml").write_text(make_source(folder / "good", "good"))
+        (self.project / "uv.toml").write_text(make_source(folder / "evil", "evil"))
         (self.project / "gauge_server.py").write_text(f"WORD = 'evil'\n{SERVER}")
 
     def ask(self, room, *command):
