@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers conformance fresh format lint types imports bench search docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers conformance fresh format lint types imports bench search jobs docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -54,6 +54,9 @@ bench: $(VENV)/.dev         ## measure the promises of speed
 
 search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
 	$(BIN)/python -m bench.search --write
+
+jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; writes docs/comparison.md; needs Node.js 20+
+	$(BIN)/python -m bench.jobs
 
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py

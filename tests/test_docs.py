@@ -35,7 +35,8 @@ def test_there_are_programs_to_run() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_links_between_documents_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
         assert (page.parent / target).exists(), target
 
 
@@ -52,3 +53,13 @@ def test_the_readme_names_every_dependency() -> None:
 def test_the_page_of_formats_is_the_one_that_the_formats_make() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "formats.py"))["page"]()
     assert (ROOT / "docs" / "formats.md").read_text() == made, "run: make docs"
+
+
+def test_the_page_that_compares_programs_has_every_job() -> None:
+    from bench.jobs.table import JOBS
+
+    page = (ROOT / "docs" / "comparison.md").read_text()
+    for job in JOBS:
+        assert f"\n## {job.title}\n" in page, "run: make jobs"
+        assert all(f"\n$ {command}\n" in page for typed in job.commands.values() for command in typed), job.key
+    assert len(JOBS) == 10
