@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from mooring.errors import GuardLost, MooringError
@@ -49,6 +50,9 @@ class Child:
         self._owner = owner
         self._tail = tail
         self._closing = False
+        self._is_question: Callable[[bytes], bool] = _is_nothing
+        self._asks_in_vain = False
+        """It asked something after its stdin was closed: no answer can reach it."""
 
     @property
     def stderr_tail(self) -> str:
@@ -75,7 +79,7 @@ class Child:
         self._closing = True
         self.close_stdin()
         if not self.gone.done():
-            self._owner.end(self, grace, term_grace)
+            self._owner.end(self, 0.0 if self._asks_in_vain else grace, term_grace)
 
     # --- its pipes ---------------------------------------------------------------------------------------------
 
@@ -102,25 +106,35 @@ class Child:
     def close_stdin(self) -> None:
         self.stdin = self._close(self.stdin)
 
-    def discard_stdout(self) -> None:
+    def discard_stdout(self, is_question: Callable[[bytes], bool] | None = None) -> None:
         """Read what the program still writes, and forget it, until it ends or closes its output.
+
+        A program that still asks something, by `is_question`, waits for an answer and not for its end: it is told to
+        end at once. server-everything asks for the roots a third of a second after it was greeted, and after a short
+        call it would otherwise be waited for until the end of its grace.
 
         A pipe that nobody reads breaks: Node servers that say something on their way out died of EPIPE, and left a
         stack trace in their log at nearly every end.
         """
+        if is_question is not None:
+            self._is_question = is_question
         if self.stdout >= 0:
             self._loop.remove_reader(self.stdout)
             self._loop.add_reader(self.stdout, self._discard)
 
     def _discard(self) -> None:
         try:
-            ended = not os.read(self.stdout, 65536)
+            data = os.read(self.stdout, 65536)
         except BlockingIOError:
             return
         except OSError:
-            ended = True
-        if ended:
+            data = b""
+        if not data:
             self._close_stdout()
+        elif self.stdin < 0 and not self._asks_in_vain and self._is_question(data):
+            self._asks_in_vain = True
+            if self._closing and not self.gone.done():
+                self._owner.end(self, 0.0, TERM_GRACE)
 
     def _close_stdout(self) -> None:
         self.stdout = self._close(self.stdout)
@@ -192,3 +206,7 @@ class Child:
 def _settle(future: asyncio.Future[Any], value: object) -> None:
     if not future.done():
         future.set_result(value)
+
+
+def _is_nothing(data: bytes) -> bool:
+    return False

@@ -14,6 +14,7 @@ from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.process.programs import Guard
 from mooring.servers.launch.environment import Launch
+from mooring.wire.rpc.message import holds_request
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client
 from mooring.wire.session.negotiate import negotiate
@@ -99,7 +100,7 @@ class _ServerProcess:
             server=self._server,
             limits=self._limits,
             ended=lambda: _wait_for_exit(child, self._launch),
-            close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.discard_stdout(),
+            close_pipe=lambda fd: child.close_stdin() if fd == child.stdin else child.discard_stdout(holds_request),
         )
 
     async def _spawn(self) -> Child:

@@ -88,6 +88,21 @@ def encode(message: object) -> bytes:
     return line
 
 
+def holds_request(lines: bytes) -> bool:
+    """Whether one of these lines is a request from the other side, which waits for an answer."""
+    for line in lines.splitlines():
+        # Most lines are not, and need not be decoded.
+        if b'"method"' not in line or b'"id"' not in line:
+            continue
+        try:
+            frame = decode(line)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        if frame.method is not None and frame.id is not UNSET:
+            return True
+    return False
+
+
 def _refuse_infinite(message: object) -> None:
     """Raise ValueError for infinity and NaN: msgspec writes them as null, which a server would take for no value."""
     waiting = [message]
