@@ -60,6 +60,8 @@ jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; w
 
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py
+	$(BIN)/python docs/commands.py
+	$(BIN)/python docs/session.py
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv

@@ -366,7 +366,7 @@ ROWS = (
         _http_one_shot,
         rounds=15,
         goals=(Goal("at most 0.8 of `mcporter call`", "wall", 0.8, "mcporter"),),
-        note="`mooring call --url` and `mcporter call --http-url`; for the SDKs the shortest script that does it.",
+        note="`mooring call --url URL` and `mcporter call --http-url URL`; for the SDKs the shortest script that does it.",
     ),
     Row(
         "configured-call",

@@ -1,14 +1,15 @@
-"""The programs in the documents run, and the files they point to exist."""
+"""The programs and commands in the documents work, the files they point to exist, and the pages made from code are new."""
 
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support import Home
+from support import Cli, Home
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,6 +32,22 @@ def test_a_program_in_a_document_runs(page: str, number: int, program: str, home
 
 def test_there_are_programs_to_run() -> None:
     assert len(PROGRAMS) >= 2
+
+
+WRITTEN = [*PAGES, ROOT / "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=[page.name for page in WRITTEN])
+def test_the_commands_in_a_document_exist_with_their_options(page: Path, cli: Cli) -> None:
+    examples = re.findall(r"^(mooring [^|#\n]+)", page.read_text(), re.M)
+    spans = re.findall(r"`(mooring [^`]+)`", page.read_text())
+    for line in {*examples, *spans}:
+        words = shlex.split(line)[1:]
+        # An option may be named without its value.
+        value = ["1"] if words[-1].startswith("--") else []
+        # With --help, a command and its options are looked up, and nothing is done.
+        seen = cli(*words, *value, "--help")
+        assert seen.code == 0, (line, seen.err)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
@@ -63,3 +80,16 @@ def test_the_page_that_compares_programs_has_every_job() -> None:
         assert f"\n## {job.title}\n" in page, "run: make jobs"
         assert all(f"\n$ {command}\n" in page for typed in job.commands.values() for command in typed), job.key
     assert len(JOBS) == 10
+
+
+def test_the_page_of_commands_is_the_one_that_the_commands_make() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "commands.py"))["page"]()
+    assert (ROOT / "docs" / "commands.md").read_text() == made, "run: make docs"
+
+
+def test_the_readme_and_its_picture_show_what_the_commands_print() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "session.py"))
+    session = made["run_session"]()
+    readme = (ROOT / "README.md").read_text()
+    assert readme == made["fill_in"](readme, session), "run: make docs"
+    assert (ROOT / "docs" / "session.svg").read_text() == made["draw"](session), "run: make docs"
