@@ -1,4 +1,4 @@
-"""Writes formats.md from `FORMATS`, so that it says what is read and nothing else: `make docs`."""
+"""Writes formats.md from `FORMATS`: `make docs`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,12 +13,18 @@ from mooring.discovery.template import parse_template
 TARGET = Path(__file__).with_name("formats.md")
 
 HEAD = """\
-# What is read, and how
+# Which files are read, and how
 
-<!-- Made by `make docs` from src/mooring/discovery/formats; a test holds it to them. -->
+<!-- Made by `make docs` from src/mooring/discovery/formats; a test checks that it is up to date. -->
 
-The order is the order of precedence inside a scope; scopes come first: command line, managed, project, user. A
-project's files are looked for in each folder from the one you stand in up to the nearest with `.git`.
+If several files define the same name, the scope decides first: command line, managed, project, user. Within a scope,
+the order of this table decides. A project's files are searched for in each folder from the current one up to the nearest
+folder with `.git`.
+
+The variables that move a tool's files (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `COPILOT_HOME`, `XDG_CONFIG_HOME` and so on)
+work here too. Every JSON file can have comments and trailing commas. Entries that aren't servers (mocks, parts of the
+tool itself, Mooring's own entry) are reported and skipped. For `npx mcp-remote URL`, Mooring connects to the URL
+directly; `"mcpRemote": "keep"` in your settings starts the program instead.
 
 `{app}` is `~/.config` on Linux, `~/Library/Application Support` on macOS and `%APPDATA%` on Windows; `{xdg}` is
 `$XDG_CONFIG_HOME` or `~/.config`; `{data}` is `$XDG_DATA_HOME` or `~/.local/share`, on Windows `%LOCALAPPDATA%`;
@@ -28,58 +34,57 @@ project's files are looked for in each folder from the one you stand in up to th
 
 RULES = """\
 
-## By which rules
+## Keys, units and placeholders
 
-*Type* is what an address without a type means. *Unset* is what becomes of a placeholder whose variable is not set; in a
-header or an address, what would stay as written is left out instead, and reported.
+*Type* is what a URL without a type means. *Unset* is what happens to a placeholder whose variable is not set. In a
+header or a URL, a placeholder that would be kept as written is left out instead, and reported.
 """
 
 NOTES = """\
 
-## What is not read, or not as the tool does
+## What is not read, or read differently
 
 **Not read.**
 
-- Bundles (`.mcpb`, `.dxt`) in plugins of Claude Code: it unpacks them for itself. A note says so, as it does for what
-  is written in a programming language (Crush's `crushrc`, the Lua of magenta.nvim) and for the profiles of Codex, which
-  it reads only when it is asked for one.
-- What is not in a file: the Windows registry (Copilot CLI, Claude Code), the preferences that a device manager hands to
-  Claude Code or Codex on macOS, what an organisation's server hands to OpenCode, Codex or claude.ai, and the databases
-  in which Cursor, VS Code, Zed and Warp keep what is switched on or trusted.
-- Plugins that a project's own files install (`.omp/plugins` in a repository): they would name folders outside it.
-  Extension packages that oh-my-pi's settings name, `mcp.json` inside skills of Amp, and answers with a default that a
-  plugin's question gives.
-- Where a tool's plugins lie was taken from its own package. For the tools that are not listed with plugins above, no
-  such place could be established.
+- Bundles (`.mcpb`, `.dxt`) in plugins of Claude Code, which only Claude Code unpacks. A note reports them. Notes also
+  report files in a programming language (Crush's `crushrc`, the Lua of magenta.nvim) and the profiles of Codex, which
+  Codex reads only if you name one.
+- What is not in a file: the Windows registry (Copilot CLI, Claude Code), the preferences that a device manager gives to
+  Claude Code or Codex on macOS, what an organization's server gives to OpenCode, Codex or claude.ai, and the databases
+  in which Cursor, VS Code, Zed and Warp keep what is turned on or trusted.
+- Plugins that a project's own files install (`.omp/plugins` in a repository), because they would name folders outside
+  of it. Extension packages in oh-my-pi's settings, `mcp.json` inside Amp skills, and default answers to the questions
+  of a plugin.
+- Plugin folders were taken from each tool's own package. For tools without plugins in the table above, no such folder
+  is known.
 
-**Read otherwise.**
+**Read differently.**
 
-- A file's fault costs what is at fault and nothing beside it, though Roo Code drops the file and Atomic stops.
-- An address without a type is tried in the files of Claude Code and Copilot CLI, which skip it; `enabled`, `disabled`
-  and `cwd` count in every format that has no other use for the word.
-- Where a file is silent about times, Mooring's own hold, not the tool's. The tools' own variables for them
-  (`MCP_TIMEOUT` and the like) do not count.
-- A project's files count up to the nearest folder with `.git`; Claude Code looks further up, Amp stops at the first.
-  Continue takes the servers of every project in a file of Claude Code's; here, this project's alone.
-- What a project's file says of servers concerns the project's own: it switches none of the person's off, and allows
-  none. Trust that another tool has recorded is shown and grants nothing, but for what Claude Code records about single
-  servers in the person's own files.
-- Claude Code fills in variables before it compares a server with its policies; here both are compared as written.
-- Which of the person's variables a program inherits goes by Mooring's rules, whichever tool configured it.
-- OpenCode fills placeholders into the text of a file before it reads it; here they count inside its strings.
-- `imports` in a file of Atomic's starts nothing: the files that it names are read by the rules of their own tools.
-  `deferTools`, `filterMapping` and `disableToolCache` of Copilot CLI say how it shows tools and results to its model;
-  here Mooring's settings do. What a plugin's manifest says of being off at first does not count, only what the person
-  switched.
-- The agent profiles of Zed and `useLegacyMcpJson` of Amazon Q belong to an agent of theirs, not to a server.
+- An error in a file affects only the entry it is in, although Roo Code drops the whole file and Atomic stops.
+- A URL without a type is tried in the files of Claude Code and Copilot CLI, which skip it. `enabled`, `disabled` and
+  `cwd` work in every format that doesn't use the word for something else.
+- If a file sets no timeouts, Mooring's apply, not the tool's. The tools' own variables for timeouts (`MCP_TIMEOUT` and
+  the like) are ignored.
+- A project's files are read up to the nearest folder with `.git`; Claude Code looks further up, Amp stops at the first
+  file. Continue takes the servers of every project in Claude Code's file; Mooring takes only those of this project.
+- What a project's file says about servers applies only to the project's own servers: it can't turn your servers off or
+  allow them. Trust that another tool has recorded is shown but grants nothing, except what Claude Code records about
+  single servers in your own files.
+- Claude Code fills in variables before it compares a server with its policies; Mooring compares both as written.
+- Mooring's rules decide which of your variables a program inherits, whichever tool configured it.
+- OpenCode fills placeholders into the text of a file before it parses it; Mooring fills them into its strings.
+- `imports` in an Atomic file starts nothing: the files it names are read by the rules of their own tools. `deferTools`,
+  `filterMapping` and `disableToolCache` of Copilot CLI control how it shows tools and results to its model; in Mooring
+  the settings do. A plugin's manifest can't turn the plugin off at first; only your own switches do.
+- The agent profiles of Zed and `useLegacyMcpJson` of Amazon Q belong to their agents, not to a server.
 
-**Secrets by name.** `env_keys` of Goose stand for a variable of that name or, where none is set, for what Goose keeps
-(in the system's keyring, or in `secrets.yaml` beside its configuration); `${user_config.X}` in a plugin of Claude Code
-for what the person answered, which its settings hold unless it is secret. A listing looks neither up.
+**Secrets by name.** `env_keys` of Goose stand for a variable of that name or, if it isn't set, for a secret that Goose
+keeps (in the system's keyring, or in `secrets.yaml` beside its configuration). `${user_config.X}` in a plugin of Claude
+Code stands for your answer, which its settings hold unless it is secret. A listing looks up neither.
 
-**Not established.** Windsurf, Kiro, Junie, LM Studio and Cursor are closed, and of Rovo Dev, Kimi Code and Grok Build
-only the places are known: their entries are read in the common shape, with nothing filled in. What becomes of an unset
-variable in Windsurf and Cursor (here: empty) and whether Junie fills anything in (here: no) is a guess.
+**Not known.** Windsurf, Kiro, Junie, LM Studio and Cursor are closed source, and of Rovo Dev, Kimi Code and Grok Build
+only the places of the files are known. Their entries are read in the common shape, with nothing filled in. Two things
+are guesses: an unset variable in Windsurf and Cursor is empty, and Junie fills nothing in.
 """
 
 VARIABLES = ("$VAR", "${VAR}", "${VAR:-default}", "$env:VAR", "${env:VAR}", "{env:VAR}", "${PLUGIN_ROOT}")
@@ -97,13 +102,13 @@ SAMPLES = {
     "!command": CommandPart,
 }
 UNITS = {0.001: "ms", 1.0: "s", 60.0: "min"}
-UNSET = {"literal": "as written", "empty": "empty", "omit": "left out", "error": "stops the start"}
+UNSET = {"literal": "kept as written", "empty": "empty", "omit": "left out", "error": "the server doesn't start"}
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
 
 def page() -> str:
-    places = _table(("tool", "id", "the person's own", "a project's", "managed"), map(_places, FORMATS))
-    rules = _table(("tool", "key", "type", "times", "switched off by", "placeholders", "unset"), map(_rules, FORMATS))
+    places = _table(("tool", "id", "your files", "a project's files", "managed files"), map(_places, FORMATS))
+    rules = _table(("tool", "key", "type", "timeouts", "turned off by", "placeholders", "unset"), map(_rules, FORMATS))
     return f"{HEAD}\n{places}{RULES}\n{rules}{NOTES}"
 
 
@@ -133,7 +138,7 @@ def _rules(format: Format) -> tuple[str, ...]:
         or "the file itself"
     )
     untyped = "required" if format.type_required or format.untyped_url is None else format.untyped_url
-    forms = [form for form in SAMPLES if _counts(form, format.dialect)]
+    forms = [form for form in SAMPLES if _is_known(form, format.dialect)]
     return (
         format.title,
         keys,
@@ -162,8 +167,8 @@ def _switches(format: Format) -> Iterator[str]:
         yield f"`{name.replace('<project>', '…')}`"
 
 
-def _counts(form: str, dialect: Dialect) -> bool:
-    if form == "${PLUGIN_ROOT}" and _counts("${VAR}", dialect):
+def _is_known(form: str, dialect: Dialect) -> bool:
+    if form == "${PLUGIN_ROOT}" and _is_known("${VAR}", dialect):
         return False
     dialect = (dialect.on_windows if form == "%VAR%" else None) or dialect
     made = (parse_template(form, dialect, field).parts for field in ("args", "env", "headers"))
