@@ -5,7 +5,7 @@ class Published:
     """A page that `report.as_markdown` wrote, or an empty one."""
 
     def __init__(self, page: str) -> None:
-        before, _, after = page.partition("\n## What was measured\n")
+        before, _, after = page.partition("\n## Results\n")
         tables = after.partition("\n## How cost grows\n")[0]
         self._promises = [_cells(line) for line in before.splitlines() if line.startswith("| ")]
         self._sections = dict(_titled(section) for section in tables.split("\n### ")[1:])

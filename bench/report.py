@@ -80,7 +80,7 @@ def _padded(line: list[str], widths: list[int]) -> Iterator[str]:
 
 
 def as_markdown(measured: list[tuple[Row, Samples]], published: Published) -> str:
-    """The whole page: the words stand in `page.md`, the figures come from here; those not measured are kept."""
+    """The whole page: the text is in `page.md`, the figures come from here; those not measured are kept."""
     page = (HERE / "page.md").read_text()
     found = {row.key: samples for row, samples in measured}
     parts: dict[str, Callable[[], str]] = {

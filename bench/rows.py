@@ -184,10 +184,10 @@ def _in_a_home(commands: Mapping[str, Sequence[str]], contenders: Sequence[str],
 # --- the rows -----------------------------------------------------------------------------------------------------
 
 LIBRARIES = ("ours", "node", "mcp", "mcp-use", "fastmcp", "langchain")
-GUARD = "One guard, a process of its own, serves all servers of a program; `mooring call` begins it while it imports."
+GUARD = "One guard process serves all servers of a program; `mooring call` starts it while it imports."
 HOST = (
     "`Host.call` of `mooring.open`, by a tool's name: through the gate and into the log of calls, whose thread is "
-    "counted. For comparison, `Session.call_tool` of `mooring.connect`."
+    "included. For comparison, `Session.call_tool` of `mooring.connect`."
 )
 STARTERS = ("ours", "begun", *LIBRARIES[1:])
 OVER_HTTP = ("ours", "node", "mcp", "fastmcp")
@@ -252,7 +252,7 @@ ROWS = (
             Goal("at most twice plain subprocesses, guard included", "wall", 2.0, "bare"),
             Goal("at most 60 MB, guard included", "memory", 60.0),
         ),
-        note="Each library's own way; langchain-mcp-adapters keeps no server running.",
+        note="Each library in its usual way; langchain-mcp-adapters keeps no server running.",
     ),
     Row(
         "slow-20",
@@ -317,7 +317,7 @@ ROWS = (
         _over_http("/mcp", job="sequential", seconds=SECONDS),
         rounds=11,
         goals=(Goal("at most 1/7 of the CPU of `mcp`", "cpu", 1 / 7, "mcp"),),
-        note="A session, as the handshake begins one; every answer is JSON.",
+        note="With a session, started by the handshake; every answer is JSON.",
     ),
     Row(
         "http-stateless",
@@ -326,7 +326,7 @@ ROWS = (
         (CPU, P50),
         _over_http("/stateless", job="sequential", seconds=SECONDS),
         rounds=11,
-        note="Revision 2026-07-28: every request says by itself who asks. The Node SDK does not speak it.",
+        note="Revision 2026-07-28: every request identifies its client. The Node SDK does not support it.",
     ),
     Row(
         "http-events",
@@ -335,7 +335,7 @@ ROWS = (
         (CPU, P50),
         _over_http("/events", job="sequential", seconds=SECONDS),
         rounds=11,
-        note="Each answer is a stream with one event, as the servers of the SDKs send it.",
+        note="Each answer is a stream with one event, as servers made with the SDKs send it.",
     ),
     Row(
         "http-flight",
@@ -366,7 +366,8 @@ ROWS = (
         _http_one_shot,
         rounds=15,
         goals=(Goal("at most 0.8 of `mcporter call`", "wall", 0.8, "mcporter"),),
-        note="`mooring call --url URL` and `mcporter call --http-url URL`; for the SDKs the shortest script that does it.",
+        note="`mooring call --url URL` and `mcporter call --http-url URL`; for the SDKs the shortest script that does "
+        "the same.",
     ),
     Row(
         "configured-call",
@@ -386,7 +387,8 @@ ROWS = (
         _configured_tools,
         rounds=21,
         goals=(Goal("at most 0.4 of `mcporter list`", "wall", 0.4, "mcporter"),),
-        note="Ours remembers what servers offered; with `--refresh` it starts all of them, as the others do each time.",
+        note="Mooring remembers what servers offered; with `--refresh` it starts all of them, as the others do each "
+        "time.",
     ),
     Row(
         "list",
@@ -399,8 +401,9 @@ ROWS = (
             Goal("at most 9 × `python -c pass`", "wall", 9.0, "python"),
             Goal("at most 1/4 of `mcporter list`", "wall", 1 / 4, "mcporter"),
         ),
-        note="Ours reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them all, "
-        "`mcporter config list` and `mcpm ls`, of one file each, start nothing. mcpm has no command that calls a tool.",
+        note="Mooring reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them "
+        "all; `mcporter config list` and `mcpm ls` read one file each and start nothing. mcpm has no command that calls a "
+        "tool.",
     ),
     Row(
         "growth-servers",
