@@ -402,8 +402,8 @@ ROWS = (
             Goal("at most 1/4 of `mcporter list`", "wall", 1 / 4, "mcporter"),
         ),
         note="Mooring reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them "
-        "all; `mcporter config list` and `mcpm ls` read one file each and start nothing. mcpm has no command that calls a "
-        "tool.",
+        "all; `mcporter config list` and `mcpm ls` read one file each and start nothing. mcpm has no command that "
+        "calls a tool.",
     ),
     Row(
         "growth-servers",
