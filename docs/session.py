@@ -95,7 +95,9 @@ def _run(command: str, home: Path) -> str:
     output = b"".join(_read(terminal))
     os.close(terminal)
     program.wait()
-    return output.decode().replace("\r\n", "\n").rstrip("\n")
+    text = output.decode().replace("\r\n", "\n").rstrip("\n")
+    # A command that takes a moment says so on a line that it erases.
+    return re.sub(r"^.*\r\x1b\[K", "", text, flags=re.M)
 
 
 def _read(terminal: int) -> Iterator[bytes]:
