@@ -531,7 +531,7 @@ def test_a_lock_held_too_long_is_an_error(tmp_path: Path) -> None:
             with files.locked(str(tmp_path / "f"), 0.05):
                 pass
 
-        assert refusal(take) == "is locked by another process for more than 0.05 seconds"
+        assert refusal(take) == "has been locked by another process for more than 0.05 seconds"
 
 
 def test_the_lock_of_a_killed_holder_is_free(tmp_path: Path) -> None:

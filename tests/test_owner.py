@@ -89,7 +89,7 @@ def test_another_users_approvals_are_not_believed_until_they_are_ones_own(home: 
     refused = cli("call", "--allow", "theirs.*", "theirs.echo", "text=x")
     assert refused.code == 4
     listed = cli("mcp", "list")
-    assert "The record of approvals is not believed, because it belongs to another user (nobody)" in listed.err
+    assert "The record of approvals is not trusted, because it belongs to another user (nobody)" in listed.err
     run_fix(listed.err)
     assert is_approved(home)
 
@@ -100,7 +100,7 @@ def test_approvals_that_others_may_write_are_not_believed_until_that_is_fixed(bi
     record.chmod(bits)
     assert not is_approved(home)
     listed = cli("mcp", "list")
-    assert "is not believed, because others may write to it" in listed.err
+    assert "is not trusted, because others can write to it" in listed.err
     run_fix(listed.err)
     assert is_approved(home)
 
@@ -120,8 +120,8 @@ def test_no_state_is_kept_or_believed_in_a_folder_that_others_may_write_to(folde
     (home.folder / folder).chmod(0o777)
     assert not is_approved(home)
     listed = cli("mcp", "list")
-    assert f"{home.folder / folder} is a folder that others may write to" in listed.err
-    with pytest.raises(FileError, match="others may write to"):
+    assert f"{home.folder / folder} is a folder that others can write to" in listed.err
+    with pytest.raises(FileError, match="others can write to"):
         trust.record(home.where, [])
     run_fix(listed.err)
     assert is_approved(home)
@@ -204,7 +204,7 @@ for path in sys.argv[1:]:
         done = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True, check=True)
         said = done.stdout.splitlines()
         assert said[0] == "b'x'"
-        assert "is not believed, because it belongs to another user (1234); if it is yours: sudo chown " in said[1]
+        assert "is not trusted, because it belongs to another user (1234); if it is yours: sudo chown " in said[1]
         assert "theirs is a folder that belongs to another user (1234)" in said[2]
     finally:
         subprocess.run(["rm", "-rf", str(folder)], check=True)

@@ -128,7 +128,7 @@ class Stale(UnknownTool):
     """The tool was listed when its server was another program; the call never reaches the new one."""
 
     def __init__(self, server: str, tool: str) -> None:
-        super().__init__(server, tool, reason="the server was replaced since it was listed; list the tools again")
+        super().__init__(server, tool, reason="its server was replaced; list the tools again")
 
 
 class BadArguments(MooringError):
@@ -138,7 +138,7 @@ class BadArguments(MooringError):
     """
 
     def __init__(self, server: str, method: str, reason: str, *, parameter: str = "", words: str = "") -> None:
-        super().__init__(words or f"What {method} was to send to {server} cannot be written as JSON: {reason}.")
+        super().__init__(words or f"The arguments of {method} for {server} cannot be written as JSON: {reason}.")
         self.server = server
         self.method = method
         self.reason = reason
@@ -149,7 +149,7 @@ class ServerDisabled(MooringError):
     """The server is disabled; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:
-        super().__init__(f"Server {server!r} is disabled ({by}); switch it on there first.")
+        super().__init__(f"Server {server!r} is disabled ({by}); turn it on there first.")
         self.server = server
         self.by = by
 
@@ -176,10 +176,9 @@ class HeldBack(Denied):
 
     def __init__(self, server: str, tool: str) -> None:
         self.hint = (
-            f"`mooring mcp pins {server}` shows what changed, "
-            f"and `mooring mcp pins {server} --approve` lets it be called."
+            f"`mooring mcp pins {server}` shows the difference, and `mooring mcp pins {server} --approve` allows it."
         )
-        super().__init__(f"{server}'s tool {tool!r} is not what was approved. {self.hint}")
+        super().__init__(f"{server}'s tool {tool!r} changed or was added since you approved this server. {self.hint}")
         self.server = server
         self.tool = tool
 
@@ -228,8 +227,8 @@ class Suspended(ServerError):
     """The server kept failing and is not tried again for now; `cause` is the last failure."""
 
     def __init__(self, server: str, times: int, seconds: float, cause: str) -> None:
-        words = f"{server} failed {times} times within {seconds:g} s and is left alone for now"
-        super().__init__(server, f"{words}; `mooring mcp reload {server}` tries again. Its last failure: {cause}")
+        words = f"{server} failed {times} times within {seconds:g} s and is suspended for now"
+        super().__init__(server, f"{words}; `mooring mcp reload {server}` tries again. The last failure: {cause}")
         self.cause = cause
 
 
@@ -311,8 +310,8 @@ class NeedsLogin(ServerError):
         description: str = "",
         stage: Stage = "call",
     ) -> None:
-        said = f" It said: {description or error}." if description or error else ""
-        super().__init__(server, f"{server} asks for a login.{said}", stage=stage)
+        said = f" It answered: {description or error}." if description or error else ""
+        super().__init__(server, f"{server} requires a login.{said}", stage=stage)
         self.status = status
         self.scheme = scheme
         self.resource_metadata = resource_metadata
@@ -325,7 +324,7 @@ class HandshakeError(ServerError):
     """The server answered, but no connection could be agreed on."""
 
     def __init__(self, server: str, reason: str) -> None:
-        super().__init__(server, f"{server} and Mooring could not agree: {reason}.", stage="handshake")
+        super().__init__(server, f"The handshake with {server} failed: {reason}.", stage="handshake")
 
 
 class ProtocolError(ServerError):
@@ -367,7 +366,7 @@ class ServerDied(ServerError):
         words = (
             f"{server} {_end(exit_code)} before it answered {what}{f' ({cause})' if cause else ''}",
             "; it may have run" if may_have_run and stage == "call" else "",
-            f". Its last words: {said}" if (said := _last_words(stderr)) else "",
+            f". Its last output: {said}" if (said := _last_words(stderr)) else "",
             f".{_grant(withheld)}",
         )
         super().__init__(
@@ -390,7 +389,7 @@ class Clogged(ServerError):
     def __init__(self, server: str, waiting: int, *, stage: Stage = "call") -> None:
         super().__init__(
             server,
-            f"{server} is not reading: {waiting:,} bytes wait to be sent. Try again later, or restart it.",
+            f"{server} is not reading its input: {waiting:,} bytes wait to be sent. Try again later, or restart it.",
             stage=stage,
         )
 

@@ -61,7 +61,7 @@ async def filled(
     return made, "\n".join(typist.said)
 
 
-MAY_I = Permission("github", "create_issue", {"title": "x\x1b[2J"}, "no rule speaks of it", '{"tool": "…"}')
+MAY_I = Permission("github", "create_issue", {"title": "x\x1b[2J"}, "no rule matches it", '{"tool": "…"}')
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None
         person.answers(("b (number, required): ", "40"))
         asked = person.sees(CALL_IT)
         assert "🔌 demo / add" in asked
-        assert "asked because no rule speaks of it" in asked
+        assert "asked because no rule matches it" in asked
         assert '{"tool": "mcp__demo__add", "action": "allow"}' in asked
         person.types("o")
         shown = person.sees('{"sum": 42}')

@@ -124,7 +124,7 @@ def test_a_picture_is_kept_in_a_file(home: Home) -> None:
         (["--server", DEMO, "echo", "--args", "{"], 2, "not valid JSON"),
         (["--server", DEMO, "echo", "--args", "[]"], 2, "must be a JSON object"),
         (["echo"], 2, "--server"),
-        (["--server", "no-such-program", "echo"], 1, "is in no folder of PATH"),
+        (["--server", "no-such-program", "echo"], 1, "is not on PATH"),
         (["--server", "", "echo"], 2, "--server"),
         (["--server", faulty("exit_at_once"), "echo"], 1, "no such table: widgets"),
         (["--server", faulty("hang_init"), "echo", "--timeout", "0.5"], 5, "within 0.5 s"),
@@ -452,7 +452,7 @@ def test_a_log_that_cannot_be_written_is_said_once_with_its_place_and_the_call_g
     assert (done.returncode, done.stdout) == (0, "x\n")
     assert done.stderr == (
         "Warning: ~/.local/state/mooring/audit.jsonl  The log of calls is a folder, not a file; "
-        "calls go on, but are not on record until that is mended\n"
+        "calls continue, but are not recorded until this is fixed\n"
     )
 
 

@@ -60,7 +60,7 @@ def test_a_program_that_cannot_be_started_is_a_warning_and_the_others_go_on(cli:
     cli.home.configure(demo=DEMO, nowhere={"command": "no-such-program"})
     done = cli("tools")
     assert (done.code, len(done.out.splitlines())) == (0, 7)
-    assert done.err.startswith("Warning: MCP startup error: nowhere: 'no-such-program' is in no folder of PATH")
+    assert done.err.startswith("Warning: MCP startup error: nowhere: 'no-such-program' is not on PATH")
     assert done.err.count("\n") == 1
 
 

@@ -76,7 +76,7 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
     ("server", "step", "code", "words"),
     [
         ("dead", "handshake", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
-        ("nowhere", "start", 1, "is in no folder of PATH"),
+        ("nowhere", "start", 1, "is not on PATH"),
         ("sleepy", "handshake", 5, '| set the key\nIt may need longer: raise "timeout" in ~/.mcp.json'),
     ],
 )
@@ -113,7 +113,7 @@ async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(
         for words in (["mcp", "test", "site"], ["tools", "site"], ["call", "site.echo"]):
             code, out, err = await run(cli, *words)
             assert code == 3
-            assert "asks for a login" in err
+            assert "requires a login" in err
             if words[0] == "mcp":
                 assert '"Authorization": "Bearer ${TOKEN}"' in err
                 assert "✗ handshake" in out

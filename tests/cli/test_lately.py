@@ -144,7 +144,7 @@ def test_a_server_that_fails_for_want_of_a_secret_is_told_with_the_secret_that_i
     cli.home.write(OWN, {"mcpServers": {"x": entry}})
     first, second = cli("call", "x.y").err.splitlines()
     assert first.endswith("x: env.TOKEN was left out: it comes from a command that ended with exit code 4.")
-    assert "Its last words: no token." in second
+    assert "Its last output: no token." in second
 
 
 def test_a_warning_takes_the_place_of_the_line_of_progress_on_a_terminal(home: Home) -> None:

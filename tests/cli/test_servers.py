@@ -89,7 +89,7 @@ def test_servers_that_fail_or_are_late_are_one_line_each_with_v_and_the_others_a
     ("server", "code", "words"),
     [
         ("dead", 1, "no such table"),
-        ("nowhere", 1, "is in no folder of PATH"),
+        ("nowhere", 1, "is not on PATH"),
         ("sleepy", 5, "within 0.6 s"),
         ("off", 2, "Server 'off' is disabled"),
         ("bad", 2, "neither a command nor a url"),
@@ -175,7 +175,7 @@ def test_an_env_file_that_changes_what_is_loaded_waits_for_a_second_approval(cli
     refused = cli("call", "theirs.whoami")
     assert (refused.code, refused.out) == (4, "")
     assert refused.err == (
-        "mooring: theirs now loads or reads something else than when it was approved: .env sets NODE_OPTIONS. "
+        "mooring: theirs now loads or reads something different from when it was approved: .env sets NODE_OPTIONS. "
         "To look and decide: mooring mcp approve theirs\n"
     )
     assert len(actor.done("starts")) == 2
@@ -519,7 +519,7 @@ def test_a_damaged_record_of_approved_tools_is_said_everywhere_and_mended_by_the
     assert cli("call", "actor.x").code == 0
     [path] = (cli.home.home / ".local/state/mooring/pins").glob("*.json")
     path.write_text("{")
-    says = "actor has a record of its approved tools that is damaged, so that all of them are held back; to look: "
+    says = "actor has a record of its approved tools that is damaged, so all of them are held back; to look: "
     assert says in cli("tools").err
     assert says in cli("mcp", "pins", "actor").out
     assert says in cli("call", "actor.x").err
@@ -536,8 +536,8 @@ def test_doctor_names_rules_that_do_nothing_and_records_that_cannot_be_read(cli:
     cli.home.write("home/.local/state/mooring/rules.json", "{")
     out = cli("mcp", "doctor").out
     assert "The rule that allows mcp_a_b does not say where the server's name ends; it is ignored" in out
-    assert "The record of rules for projects is damaged, so that everything is asked" in out
-    assert "to begin a new one: mv " in out
+    assert "The record of rules for projects is damaged, so you are asked about everything" in out
+    assert "to start a new one: mv " in out
 
 
 def test_doctor_finds_programs_where_they_will_be_found(cli: Cli) -> None:

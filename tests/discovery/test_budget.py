@@ -69,13 +69,13 @@ def test_what_no_longer_fits_is_a_problem_with_its_file_and_a_smaller_file_is_st
     found = home.inventory()
     assert [choice.name for choice in found.choices] == ["small"]
     (problem,) = [problem for problem in found.problems if "together" in problem.message]
-    assert problem.message.startswith("The file is left out: the files of a project may have 2 MiB and 50,000 values")
+    assert problem.message.startswith("The file is skipped: the files of a project can have 2 MiB and 50,000 values")
     assert problem.path is not None
 
 
 def test_toml_costs_four_times_as_much(home: Home) -> None:
     home.write("project/.codex/config.toml", "#" * (MIB // 2) + "\n")
-    assert any("TOML may have a quarter" in problem.message for problem in home.inventory().problems)
+    assert any("TOML a quarter" in problem.message for problem in home.inventory().problems)
     home.write("project/.codex/config.toml", "#" * (MIB // 3) + "\n")
     assert home.inventory().problems == ()
 

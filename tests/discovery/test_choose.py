@@ -149,7 +149,7 @@ def test_choices_are_sorted_by_name_without_regard_to_case() -> None:
     [
         (Given("omp@project", "approved"), Given("mooring@user"), "the project wins over the user's own"),
         (Given("mooring@user"), Given("omp@user"), "mooring wins over omp"),
-        (Given("omp@user"), Given("omp@user", command="second"), "of one tool's files"),
+        (Given("omp@user"), Given("omp@user", command="second"), "another file of the same tool"),
         (Given("omp@user"), Given("omp@project", "unseen"), "not approved"),
         (Given("omp@user"), Given("omp@project", "rejected"), "you rejected it"),
         (Given("omp@user"), Given("omp@project", "changed"), "changed since you decided"),

@@ -283,7 +283,7 @@ def test_what_lies_in_a_plugin_that_is_off_keeps_nothing_out(home: Home) -> None
     home.write("home/.kiro/settings/mcp.json", {"mcpServers": {"a": {"command": "mine"}}})
     (choice,) = choose(find(home).definitions, lambda definition: "own")
     assert choice.definition.origin.tool == "kiro"
-    assert explain(choice.definition, choice.shadowed[0], "own") == "the plugin it lies in is switched off"
+    assert explain(choice.definition, choice.shadowed[0], "own") == "its plugin is turned off"
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,7 @@ async def test_a_log_or_an_answer_that_cannot_be_kept_is_an_event_and_the_call_g
         heard = [(await anext(troubles)).problem for _ in range(2)]
     assert len(actor.done("counts")) == 1
     assert [problem.message for problem in heard if problem.path] == ["The log of calls is a folder, not a file"]
-    assert [problem.hint for problem in heard if not problem.path] == ["until then the answer holds for this session"]
+    assert [problem.hint for problem in heard if not problem.path] == ["until then, the answer applies to this session"]
     assert set(heard) == set(host.troubles)
 
 

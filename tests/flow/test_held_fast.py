@@ -48,7 +48,7 @@ async def test_a_held_tool_is_held_for_whoever_knew_it_before(home: Home, theirs
                 await host.call(entry)
             outcome = await registry.call("mcp__theirs__x", {})
             assert outcome.is_error
-            assert "not what was approved" in outcome.text
+            assert "changed or was added since you approved this server" in outcome.text
 
 
 async def test_looking_at_pins_before_anything_is_known_pins_nothing(home: Home, theirs: Actor) -> None:
@@ -92,7 +92,7 @@ async def test_calls_that_wait_for_an_answer_end_with_their_time_or_with_the_hos
 
     actor = Actor(tmp_path / "actor.json")
     async with mooring.open(request=home.request(), servers={"actor": actor.entry}, ask=never) as host:
-        with pytest.raises(mooring.TimedOut, match="nobody said"):
+        with pytest.raises(mooring.TimedOut, match="nobody answered the permission question"):
             await host.call("actor.count", timeout=0.5)
         waiting = asyncio.create_task(host.call("actor.count"))
         await asyncio.sleep(0.1)

@@ -143,7 +143,7 @@ async def test_an_address_that_no_list_names_is_asked_about_once_and_others_neve
         ("a", "SubscribePolling"),
     ]
     assert person.asked[0].arguments == {"server": "a", "uri": UNLISTED}
-    assert person.asked[0].why == "no list of a names this address"
+    assert person.asked[0].why == "a does not list this address"
 
 
 async def test_a_no_or_nobody_to_ask_reads_nothing_and_says_which_rule_would_allow_it(
@@ -174,8 +174,8 @@ async def test_a_link_names_an_address_of_its_own_server_in_its_own_conversation
         assert (await one.call("ReadMcpResource", read)).is_error
         assert not (await one.call("mcp__a__link", {"uri": UNLISTED})).is_error
         assert not (await one.call("ReadMcpResource", read)).is_error
-        assert "no list of b names" in (await one.call("ReadMcpResource", {**read, "server": "b"})).text
-        assert "no list of a names" in (await other.call("ReadMcpResource", read)).text
+        assert "b does not list" in (await one.call("ReadMcpResource", {**read, "server": "b"})).text
+        assert "a does not list" in (await other.call("ReadMcpResource", read)).text
     assert two[1].done("reads") == []
 
 
@@ -186,9 +186,9 @@ async def test_in_plan_mode_only_trusted_servers_are_asked_for_what_they_list(
     async with opened(home, policy="plan", ask=Person(Allow("once"))) as host:
         for attempt in ATTEMPTS.values():
             await attempt(host, "a")
-            with pytest.raises(mooring.Denied, match="in plan mode only trusted servers"):
+            with pytest.raises(mooring.Denied, match="in plan mode, only trusted servers"):
                 await attempt(host, "b")
-        with pytest.raises(mooring.Denied, match="in plan mode no address is read that its server does not list"):
+        with pytest.raises(mooring.Denied, match="in plan mode, only addresses that their server lists are read"):
             await host.read("a", UNLISTED)
     assert two[1].done("asked") == []
     assert UNLISTED not in two[0].done("reads")

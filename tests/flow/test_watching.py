@@ -195,7 +195,7 @@ async def test_so_much_is_watched_at_once_and_no_more(home: Home) -> None:
     async with opened(home) as host:
         for number in range(MAX_WATCHES):
             await host.poll("demo", uri=f"demo://greeting/{number}", interval=60)
-        with pytest.raises(ConfigError, match="64 things are watched already; end one of them first"):
+        with pytest.raises(ConfigError, match="64 things are being watched already; stop one of them first"):
             await host.poll("demo", uri="demo://clock")
         assert await host.unsubscribe(server="demo", target="demo://greeting/7")
         await host.poll("demo", uri="demo://clock")
@@ -208,7 +208,7 @@ async def test_what_cannot_be_watched_is_refused_in_a_sentence(home: Home) -> No
     async with opened(home) as host:
         with pytest.raises(ConfigError, match="at least 1 s"):
             await host.poll("demo", uri="demo://clock", interval=0.5)
-        with pytest.raises(ConfigError, match="Name what to watch"):
+        with pytest.raises(ConfigError, match="Say what to watch"):
             await host.poll("demo")
         with pytest.raises(mooring.UnknownTool):
             await host.poll("demo", tool="nothing")

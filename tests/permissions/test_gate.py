@@ -82,7 +82,7 @@ async def test_a_question_says_what_why_whence_and_which_rule_would_silence_it()
     await Gate(Policy(), person).authorize(ProposedCall("github", "create_issue", {"title": "x"}, hints, ".mcp.json"))
     assert person.asked == [
         Permission(
-            "github", "create_issue", {"title": "x"}, "no rule speaks of it",
+            "github", "create_issue", {"title": "x"}, "no rule matches it",
             '{"tool": "mcp__github__create_issue", "action": "allow"}', ".mcp.json", hints, ("once", "session"),
         )
     ]  # fmt: skip
@@ -116,7 +116,7 @@ async def test_the_model_reads_the_persons_reason_and_the_person_that_nothing_wa
 
 async def test_without_anybody_to_ask_the_rule_to_add_is_named() -> None:
     assert await outcome(Gate(Policy())) == (
-        "create_issue of github was not called: no rule speaks of it, and there is nobody to ask. To allow it, add to "
+        "create_issue of github was not called: no rule matches it, and there is nobody to ask. To allow it, add to "
         '`permissions` in your settings.json: {"tool": "mcp__github__create_issue", "action": "allow"}'
     )
 
@@ -128,7 +128,7 @@ async def test_without_anybody_to_ask_no_rule_is_named_that_would_not_help() -> 
         "rules in settings.json cannot be read, and could deny it, and there is nobody to ask. "
         "Fix that file first; `mooring mcp doctor` says what is wrong with it."
     )
-    assert managed.endswith("The machine's settings want every such call to be asked about.")
+    assert managed.endswith("The machine's settings require a person to answer.")
 
 
 async def test_questions_about_the_same_tool_are_asked_one_at_a_time_and_a_session_settles_the_rest() -> None:

@@ -336,10 +336,10 @@ def test_the_reason_says_that_an_allow_is_for_ones_own_servers() -> None:
     policy = Policy([layer("user", "allow mcp__github__* title=*")], foreign=["github"])
     found = policy.decide(ProposedCall("github", "create_issue", {"title": "x"}))
     assert found.why == (
-        "no rule speaks of it; your rule to allow mcp__github__* with title=* is for your own servers, "
+        "no rule matches it; your rule to allow mcp__github__* with title=* is for your own servers, "
         "and github comes from this project"
     )
-    assert policy.decide(CALL).why == "no rule speaks of it"
+    assert policy.decide(CALL).why == "no rule matches it"
 
 
 def test_a_withheld_allow_shields_from_nothing() -> None:

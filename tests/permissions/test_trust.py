@@ -304,12 +304,11 @@ def test_a_damaged_record_approves_nothing_and_is_not_overwritten(home: Home) ->
     command = f"mv {path} {path}.damaged"
     [problem] = inventory.problems
     assert problem_line(problem, "") == (
-        f"{path}  The record of approvals is damaged, so that nothing from projects counts as approved; "
-        f"to begin a new one: {command}"
+        f"{path}  The record of approvals is damaged, so no project's server is approved; to start a new one: {command}"
     )
     with pytest.raises(FileError) as caught:
         approve(home, "x")
-    assert str(caught.value) == f"{path}: is damaged; to begin a new one: {command}"
+    assert str(caught.value) == f"{path}: is damaged; to start a new one: {command}"
     assert path.read_text() == "{damaged"
     assert os.system(command) == 0
     approve(home, "x")

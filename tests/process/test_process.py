@@ -122,7 +122,7 @@ def broken(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "cwd", "cause", "words"),
     [
-        ("no-such-command", ".", "ENOENT", "'no-such-command' is in no folder of PATH"),
+        ("no-such-command", ".", "ENOENT", "'no-such-command' is not on PATH"),
         ("some-text", ".", "EACCES", "some-text is on PATH but not executable"),
         ("./missing", ".", "ENOENT", "./missing does not exist"),
         ("./some-text", ".", "EACCES", "./some-text is not an executable file"),
@@ -161,7 +161,7 @@ def test_arguments_and_environment_of_nearly_two_mebibytes_arrive_and_more_is_re
         count, size = map(int, (await read(child)).split())
         assert count == 8
         assert size > 900_000
-        with pytest.raises(SpawnError, match="than the system takes") as caught:
+        with pytest.raises(SpawnError, match="than the system accepts") as caught:
             await guard.spawn(["true", *[piece] * 40])
         assert caught.value.code == errno.E2BIG
 
@@ -417,7 +417,7 @@ def test_a_guard_that_was_begun_before_costs_the_host_next_to_nothing() -> None:
 
 def test_on_windows_one_sentence_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(MooringError, match="On Windows mooring cannot start servers as programs yet"):
+    with pytest.raises(MooringError, match="Mooring cannot start programs on Windows yet"):
         Guard()
 
 

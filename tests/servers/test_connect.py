@@ -80,7 +80,7 @@ async def test_the_server_runs_in_the_folder_it_is_given(tmp_path: Path) -> None
 
 async def test_the_last_words_are_words_and_not_the_frame_around_them() -> None:
     code = "raise ExceptionGroup('the ship sank', [OSError('a hole in the hull')])"
-    with pytest.raises(mooring.ServerDied, match=r"Its last words: OSError: a hole in the hull\.") as caught:
+    with pytest.raises(mooring.ServerDied, match=r"Its last output: OSError: a hole in the hull\.") as caught:
         async with mooring.connect([sys.executable, "-c", code]):
             pass
     assert caught.value.stderr[-1].strip(" +-") == ""
@@ -140,7 +140,7 @@ def test_a_server_nobody_named_goes_by_its_program(argv: list[str], name: str) -
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 async def test_what_is_no_number_in_json_is_not_sent_as_nothing(number: float) -> None:
     async with mooring.connect(DEMO) as session:
-        with pytest.raises(mooring.BadArguments, match="no number"):
+        with pytest.raises(mooring.BadArguments, match="not a JSON number"):
             await session.call_tool("echo", {"text": "x", "a": [{"b": number}], "c": None})
         assert (await session.call_tool("echo", {"text": "still"})).text == "still"
 

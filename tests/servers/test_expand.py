@@ -167,7 +167,7 @@ async def test_a_secret_in_another_tools_store_costs_the_entry_and_is_reported(h
     assert made.env["C"] == "c"
     assert made.omitted == (
         OmittedEntry("env.A", "needs the secret KEY of continue, whose store cannot be read"),
-        OmittedEntry("env.B", "holds ${{ inputs.NAME }}, which only continue can fill in"),
+        OmittedEntry("env.B", "contains ${{ inputs.NAME }}, which only continue can fill in"),
     )
 
 

@@ -298,8 +298,8 @@ async def test_a_helper_prints_headers_that_count_before_the_written_ones_each_t
     ("helper", "how"),
     [
         (f"{LOUD}exit 2", "ended with exit code 2"),
-        (LOUD, "printed something else than a JSON object of headers and texts"),
-        ("""echo '{"A": ["canary"]}'""", "printed something else than a JSON object of headers and texts"),
+        (LOUD, "did not print a JSON object of header names and texts"),
+        ("""echo '{"A": ["canary"]}'""", "did not print a JSON object of header names and texts"),
         ("sleep 60", "took longer than 0.5 s"),
         ("true", "printed nothing"),
     ],
@@ -335,7 +335,7 @@ async def test_a_command_that_is_another_program_now_is_not_started_and_nothing_
     with pytest.raises(NotApproved) as caught:
         await prepare(approved, context(home, home_env))
     assert str(caught.value) == (
-        f"x now stands for another program ({old}, now {new}). To look and decide: mooring mcp approve x"
+        f"x now leads to another program ({old}, now {new}). To look and decide: mooring mcp approve x"
     )
 
 
@@ -443,8 +443,7 @@ async def test_what_stood_for_nothing_when_it_was_approved_asks_again_when_it_st
     with pytest.raises(NotApproved) as caught:
         await prepare(approved, context(home, now))
     assert str(caught.value) == (
-        f"x stood for nothing when it was approved, and now stands for {tool}. "
-        "To look and decide: mooring mcp approve x"
+        f"x led nowhere when it was approved, and now leads to {tool}. To look and decide: mooring mcp approve x"
     )
     await started(approved_now(home, now), context(home, now))
 

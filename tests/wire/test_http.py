@@ -459,7 +459,7 @@ async def test_a_server_that_begins_no_other_session_is_gone() -> None:
         with pytest.raises(ServerDied) as caught:
             await session.call_tool("echo")
         assert not caught.value.may_have_run
-        assert "began no other" in (await session.ended()).cause
+        assert "did not start a new one" in (await session.ended()).cause
 
 
 async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
@@ -544,7 +544,7 @@ async def test_a_compressed_answer_is_read() -> None:
 async def test_a_body_that_is_not_compressed_as_it_says_fails_its_call(encoding: str) -> None:
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = make_response(b"{}", Content_Encoding=encoding)
-        with pytest.raises(ProtocolError, match="compressed"):
+        with pytest.raises(ProtocolError, match="compression"):
             await session.call_tool("echo")
 
 
@@ -615,7 +615,7 @@ async def test_a_redirect_inside_the_origin_is_followed_with_its_body() -> None:
 async def test_redirects_without_end_are_not_followed_for_ever() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = make_response(b"", status=307, Location="/mcp")
-        with pytest.raises(HttpError, match="without end"):
+        with pytest.raises(HttpError, match="endlessly"):
             await session.call_tool("echo")
         assert len(site.said("tools/call")) <= 6
 
@@ -759,7 +759,7 @@ async def test_a_session_id_or_a_version_that_no_header_can_hold_is_an_error_of_
     server = await answer_by_hand(session_id, version)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        with pytest.raises(ServerError, match="no header can hold"):
+        with pytest.raises(ServerError, match="not allowed in a header"):
             async with mooring.connect(f"http://127.0.0.1:{port}/mcp", transport="http"):
                 pass
 

@@ -129,7 +129,7 @@ async def test_user_and_password_of_the_proxy_go_to_the_proxy_alone(tls: Path) -
     ("refusal", "words"),
     [
         ("403 Forbidden", "its proxy answered with HTTP status 403"),
-        ("407 Proxy Authentication Required", "its proxy wants to know who asks"),
+        ("407 Proxy Authentication Required", "its proxy requires a login"),
         ("502 Bad Gateway", "its proxy answered with HTTP status 502"),
     ],
 )

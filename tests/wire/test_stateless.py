@@ -95,15 +95,18 @@ async def test_arguments_are_repeated_in_the_head_where_the_schema_asks_for_it()
     [
         ({"a": {"type": "string", "x-mcp-header": ""}}, "cannot be part of a header's name"),
         ({"a": {"type": "string", "x-mcp-header": "A\r\nB: c"}}, "cannot be part of a header's name"),
-        ({"a": {"type": "number", "x-mcp-header": "A"}}, "no string, integer or boolean"),
-        ({"a": {"x-mcp-header": "A"}}, "no string, integer or boolean"),
+        ({"a": {"type": "number", "x-mcp-header": "A"}}, "not a string, integer or boolean"),
+        ({"a": {"x-mcp-header": "A"}}, "not a string, integer or boolean"),
         ({"a": {"type": "string", "x-mcp-header": 5}}, "cannot be part of a header's name"),
         (
             {"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}},
-            "want the header mcp-param-a",
+            "use the header mcp-param-a",
         ),
-        ({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}}, "no chain of properties"),
-        ({"a": {"anyOf": [{"type": "string", "x-mcp-header": "A"}]}}, "no chain of properties"),
+        (
+            {"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}},
+            "not reached by a chain of properties",
+        ),
+        ({"a": {"anyOf": [{"type": "string", "x-mcp-header": "A"}]}}, "not reached by a chain of properties"),
     ],
 )
 async def test_a_tool_that_asks_for_a_header_that_cannot_be_is_rejected_with_the_reason(schema, reason: str) -> None:

@@ -203,14 +203,14 @@ async def test_a_process_that_is_gone_is_dead_though_its_child_holds_the_pipe(st
 
 async def test_closing_stdout_is_death_though_the_process_lives(start):
     async with start("close_stdout", limits=Limits(farewell=0.3)) as session:
-        with pytest.raises(ServerDied, match="its process lives on"):
+        with pytest.raises(ServerDied, match="its process is still running"):
             await session.call_tool("fault")
 
 
 async def test_closing_stdin_is_death_though_the_process_lives(start):
     async with start("close_stdin", limits=Limits(farewell=0.3)) as session:
         assert (await session.call_tool("fault")).text == "deaf from now on"
-        with pytest.raises(ServerDied, match="its process lives on") as caught:
+        with pytest.raises(ServerDied, match="its process is still running") as caught:
             await echo(session)
         assert not caught.value.may_have_run
 
@@ -277,7 +277,7 @@ async def test_endless_pages_stop_at_the_limit_and_what_came_is_kept(start):
 async def test_a_cursor_seen_before_stops_the_list(start):
     async with start("repeated_cursor") as session:
         assert [tool.name for tool in session.tools.items] == ["echo", "fault"]
-        assert "a second time" in session.tools.note
+        assert "sent a page twice" in session.tools.note
 
 
 async def test_everything_is_given_back_when_a_session_closes(start):

@@ -1,7 +1,7 @@
 """Whether an address is one that a URI template (RFC 6570) expands to, at a cost that is bounded whatever both say.
 
 Servers write the templates and models the addresses, so neither is trusted: where the answer would take too long, or
-the address leads somewhere else than it seems to, the answer is no.
+the address leads somewhere other than it seems to, the answer is no.
 """
 
 import re

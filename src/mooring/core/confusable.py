@@ -11,7 +11,7 @@ from functools import cache
 
 from mooring.core.glob import folded
 
-# What stands before each colon is what the characters after it pass for, in common fonts. Widths, mathematical letters
+# The characters after each colon look like what is before it, in common fonts. Widths, mathematical letters
 # and ligatures are not here: NFKC folds them. A capital is compared as a capital, since в looks like no b.
 _LOOKALIKES = """
 A:АΑᎪꓮᴀ B:ВΒᏴꓐʙ C:СϹᏟꓚⲤᴄ D:ᎠꓓⅮᴅ E:ЕΕᎬꓰᴇ F:Ϝꓝꜰᖴ G:ԌᏀꓖɢ H:НΗᎻꓧʜ I:ІΙӀꓲⲒɪ J:ЈͿᎫꓙᴊ K:КΚᏦꓗᴋ L:Ꮮꓡʟ M:МΜᎷꓟᴍ
@@ -22,7 +22,7 @@ s:ѕƽ t:тτ u:υսʋ v:ѵν w:ԝωաɯ x:хχ y:уγүყ z:ᴢ
 """
 
 _ASCII_LOOKALIKES = str.maketrans("I1|0", "lllo")
-"""Letters and digits of ASCII that only a font with serifs tells apart."""
+"""Letters and digits of ASCII that look different only in a font with serifs."""
 
 
 @cache
@@ -94,5 +94,5 @@ def describe_oddities(text: str) -> str:
 
 def _describe_look(odd: str) -> str:
     look = skeleton(odd)
-    passes_for = f"for {look}" if look else "which cannot be seen"
+    passes_for = f"for {look}" if look else "which is invisible"
     return f"U+{ord(odd):04X} {passes_for}"

@@ -30,7 +30,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     unsent: int = 32 * MIB
     """How much may wait to be sent to a server that does not read."""
     noise_lines: int = 50
-    """How many lines that are no messages are kept for a report."""
+    """How many lines that are not messages are kept for a report."""
     noise_width: int = 500
     """How many characters of each are kept."""
     notes_per_second: int = 1000
@@ -40,11 +40,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     change_interval: float = 1.0
     """How many seconds lie between two reports that the same list has changed."""
     inbound: int = 64
-    """How many requests of the server may be under way at once."""
+    """How many requests of the server may be pending at a time."""
     in_flight: int | None = None
-    """How many requests the server is sent at once; 1 serializes them, `None` holds nothing back."""
+    """How many requests the server is sent at a time; 1 serializes them, `None` sets no limit."""
     connections: int = 100
-    """How many HTTP requests may be under way at once; answers to the server's requests do not count."""
+    """How many HTTP requests may be pending at a time, not including answers to the server's requests."""
     resumes: int = 5
     """How many times in a row a stream that delivers nothing is reopened."""
     rounds: int = 10

@@ -1,4 +1,4 @@
-"""Which name was meant: as written, without regard to case where only one fits, and what comes closest otherwise."""
+"""Which name was meant: the exact one, the only one that differs in case alone, or else the closest ones."""
 
 from collections.abc import Collection, Iterable
 

@@ -24,10 +24,10 @@ class Excerpt(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """How a call ended, as a model is told, and which tool it is from.
+    """How a call ended, in the form that a model gets, and which tool it is from.
 
     The text is the server's. Make it safe (`mooring.display.text`) before showing it to a person: it may hold anything,
-    including what would steer a terminal.
+    including characters that control a terminal.
     """
 
     parts: tuple[Part, ...] = ()

@@ -1,4 +1,4 @@
-"""Something that is wrong, as a value: whoever shows it decides how prominently."""
+"""Something that is wrong, as a value: the code that shows it decides how prominently."""
 
 from typing import Literal, TypeAlias
 

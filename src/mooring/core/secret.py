@@ -1,4 +1,4 @@
-"""What looks like a secret, and how secrets are struck out of whatever is shown: the one place that decides both.
+"""What looks like a secret, and how secrets are removed from whatever is shown: the one place that decides both.
 
 A name decides for variables, headers, parameters, options and query strings alike. So does a value: by the prefix of a
 known kind of token, by a password in an address, or because it is as random as only a key is.
@@ -13,9 +13,9 @@ from typing import Any
 from mooring.errors import RpcError, ServerError
 
 HIDDEN = "•••"
-"""Stands where a secret stood."""
+"""Replaces a secret."""
 SHORTEST = 4
-"""A secret shorter than this cannot be told apart from ordinary text, so striking it out would garble the rest."""
+"""A shorter secret looks like ordinary text, so removing it would garble the rest."""
 
 # --- names ----------------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ _PUBLIC_NAMES = frozenset(
     }
 )  # fmt: skip
 _PROXY_NAMES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY"})
-# A switch is no secret, whatever its name.
+# A switch is not a secret, whatever its name.
 _SWITCHES = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off", "none"})
 # In an address, `?code=` and `?sig=` grant access; a variable such as EXIT_CODE does not.
 _SECRET_IN_QUERY = r"(?i)key|token|secret|auth|pass|pwd|sig|credential|code"
@@ -160,7 +160,7 @@ def shorten_token(text: str) -> str:
     if found is None:
         return text
     scheme, token, prefix = found.groups()
-    # Whoever approves a server reads what begins like a token, but is none, in full.
+    # A person who approves a server sees the full text if it only begins like a token.
     if not is_token(token):
         return text
     return f"{scheme}{prefix}… ({len(token)} characters)"
@@ -369,7 +369,7 @@ def _list_base64_forms(data: bytes) -> Iterator[str]:
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
-    """The text with every secret struck out; `secrets` is what `list_secrets` made."""
+    """The text without secrets; `secrets` is what `list_secrets` made."""
     # One pass for each form: a single pattern of all of them takes three times as long for a megabyte without a secret.
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
@@ -377,7 +377,7 @@ def redact(text: str, secrets: Sequence[str]) -> str:
 
 
 def redact_data(value: Any, secrets: Sequence[str]) -> Any:
-    """Plain data with every secret struck out of its texts and keys."""
+    """Plain data without secrets in its texts and keys."""
     match value:
         case str():
             return redact(value, secrets)
@@ -390,7 +390,7 @@ def redact_data(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def redact_error(error: ServerError, secrets: Sequence[str]) -> None:
-    """Strike secrets out of an error that may repeat them: servers quote tokens that they refuse."""
+    """Remove secrets from an error that may repeat them: servers quote tokens that they refuse."""
     error.args = (redact(str(error), secrets), *error.args[1:])
     if isinstance(error, RpcError):
         error.message = redact(error.message, secrets)

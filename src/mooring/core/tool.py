@@ -31,7 +31,7 @@ class Execution(Struct, frozen=True, rename="camel"):
 
 
 class _Described(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    # omit_defaults: a field that was not sent is empty bytes, and empty bytes in the middle of JSON are no JSON.
+    # omit_defaults: a field that was not sent is empty bytes, and JSON with empty bytes in the middle is not JSON.
     title: str | None = None
     description: str | None = None
     icons: Raw = ABSENT

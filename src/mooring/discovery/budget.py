@@ -1,4 +1,4 @@
-"""How much of a project's files is read: whoever wrote a repository must not decide how long a listing takes."""
+"""How much of a project's files is read: a repository must not decide how long a listing takes."""
 
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
@@ -13,8 +13,8 @@ MOST_SERVERS = 1000
 # Python's own parser of TOML takes ten times as long as that of JSON, which is written in C.
 _WEIGHTS: dict[Kind, int] = {"toml": 4}
 _TOO_MUCH = (
-    f"is left out: the files of a project may have {MOST_BYTES // MIB} MiB and {MOST_VALUES:,} values together "
-    f"(TOML may have a quarter of that)"
+    f"is skipped: the files of a project can have {MOST_BYTES // MIB} MiB and {MOST_VALUES:,} values together "
+    f"(TOML a quarter of that)"
 )
 
 
@@ -33,7 +33,7 @@ class ProjectBudget:
         """Read the bytes of one of the project's files.
 
         Raises:
-            ParseError: they are no such text, or the files before it left too little for it.
+            ParseError: they are not valid, or the files before it left too little for it.
         """
         cost = len(data) * _WEIGHTS.get(kind, 1)
         if cost > self._bytes:

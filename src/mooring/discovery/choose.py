@@ -58,12 +58,12 @@ def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: S
     if not is_in_force(loser_standing) and loser.rank < winner.rank:
         return _NOT_IN_FORCE.get(loser_standing, "it comes from the project and is not approved")
     if loser.rank[0] == DORMANT:
-        return "the plugin it lies in is switched off"
+        return "its plugin is turned off"
     if winner.rank[0] != loser.rank[0]:
         return f"{_SCOPES[winner.origin.scope]} wins over {_SCOPES[loser.origin.scope]}"
     if winner.rank[1] != loser.rank[1]:
         return f"{_source_name(winner)} wins over {_source_name(loser)}"
-    return "of one tool's files, the other one wins"
+    return "another file of the same tool wins"
 
 
 _NOT_IN_FORCE: dict[Standing, str] = {

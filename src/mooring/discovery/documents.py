@@ -104,7 +104,7 @@ class Documents:
             self.problems.append(Problem(path, f"The file {error.reason}", error.fix or "fix or remove it"))
             return None
         except ParseError as error:
-            hint = "fix it there; until then none of its servers are known"
+            hint = "fix it there; until then, its servers are unknown"
             self.problems.append(Problem(path, f"The file {error.reason}", hint, line=error.line))
             return None
         if document is not None:
@@ -133,7 +133,7 @@ class Documents:
     def _report_duplicates(self, path: str, document: Document) -> None:
         for key in document.duplicates:
             name = ".".join(map(str, key))
-            message, line = f"The key `{name}` is written more than once; the last one counts", document.line(key)
+            message, line = f"The key `{name}` is written more than once; the last one wins", document.line(key)
             self.problems.append(Problem(path, message, "keep one of them", line=line, level="warning"))
 
 
@@ -172,7 +172,7 @@ def _extract(data: bytes, extract: Callable[[bytes], Any]) -> Document:
     try:
         return Document(extract(data))
     except (msgspec.DecodeError, RecursionError):
-        reason = "is not the JSON it should be"
+        reason = "is not JSON"
     # Outside the `except` block: an error in its context would hold the data.
     raise ParseError(reason)
 

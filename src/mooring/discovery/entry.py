@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class ParsedEntry(Struct, frozen=True):
-    """What became of an entry: its definition, unless it is no server, and everything wrong with it."""
+    """What an entry turned out to be: its definition, unless it is not a server, and everything wrong with it."""
 
     definition: ServerConfig | Broken | None
     problems: tuple[Problem, ...]
@@ -160,7 +160,7 @@ class _EntryReader:
         if pattern is None or _is_plain_name(name):
             return
         if not re.fullmatch(pattern, name):
-            message = f"has a name that {self.format.title} does not take, so it is left out there and here"
+            message = f"has a name that {self.format.title} does not accept, so it is skipped there and here"
             raise NoServer(message, "rename it")
 
     def _prepare(self, raw: Mapping[str, Any]) -> None:
@@ -247,13 +247,13 @@ class _EntryReader:
         stdio = self._stdio()
         # A tool that uses Mooring as its server has it in its own file, which is one of those read here.
         if starts_mooring(stdio):
-            raise NoServer("is Mooring itself, which it never starts", "nothing to do; it is left out")
+            raise NoServer("is Mooring itself, which it never starts", "nothing to do; it is skipped")
         return stdio
 
     def _transport(self) -> Transport:
         stated = self._stated_transport()
         if self._has("command") and self._has("url"):
-            raise EntryRefused("has both a command and a url", "keep the one that is meant", self._key("url"))
+            raise EntryRefused("has both a command and a url", "keep the one you mean", self._key("url"))
         if stated is None:
             return self._inferred_transport()
         if stated == "stdio" and not self._has("command"):
@@ -261,7 +261,7 @@ class _EntryReader:
             raise EntryRefused("is of type stdio, but has no command", hint or "add the command that starts it", key)
         if stated != "stdio" and not self._has("url"):
             hint, key = self._find_misspelled("url")
-            raise EntryRefused(f"is of type {self._value('type')}, but has no url", hint or "add its address", key)
+            raise EntryRefused(f"is of type {self._value('type')}, but has no url", hint or "add its URL", key)
         return stated
 
     def _stated_transport(self) -> Transport | None:
@@ -271,19 +271,19 @@ class _EntryReader:
         if word in self.format.types:
             return self.format.types[word]
         if word in NO_SERVER:
-            hint = "nothing to do; it is left out"
-            raise NoServer(f"is no server to connect to: it {NO_SERVER[word]}", hint, self._key("type"))
+            hint = "nothing to do; it is skipped"
+            raise NoServer(f"is not a server to connect to: it {NO_SERVER[word]}", hint, self._key("type"))
         raise EntryRefused(f"has the unknown type {word[:40]!r}", f"use one of: {self._types()}", self._key("type"))
 
     def _inferred_transport(self) -> Transport:
         if self.format.type_required:
-            raise EntryRefused("has no type", f"add the one that is meant: {self._types()}")
+            raise EntryRefused("has no type", f"add the one you mean: {self._types()}")
         if self._has("command"):
             return "stdio"
         if self._has("url"):
             return self._transport_of_untyped_url()
         hint, key = self._find_misspelled("command", "url")
-        raise EntryRefused("has neither a command nor a url", hint or "add the one that is meant", key)
+        raise EntryRefused("has neither a command nor a url", hint or "add the one you mean", key)
 
     def _transport_of_untyped_url(self) -> Transport:
         key = self._key("url")
@@ -373,7 +373,7 @@ class _EntryReader:
         key = self._key("url")
         begins_with_text = isinstance(url.parts[0], TextPart)
         if begins_with_text and not url.text.lower().startswith(ADDRESSES):
-            raise EntryRefused(f"`{key}` is no address", f"begin it with {ADDRESSES[0]}", key)
+            raise EntryRefused(f"`{key}` is not a URL", f"begin it with {ADDRESSES[0]}", key)
         return url
 
     def _headers(self) -> Iterator[tuple[str, Template]]:

@@ -46,7 +46,7 @@ class Place(Struct, frozen=True):
     platform: Platform | None = None
     """The only platform where the place exists."""
     folders: "Folders | None" = None
-    """The folders that `{each}` stands for, one after another."""
+    """The folders that `{each}` means, one after another."""
     folder_variables: tuple[str, ...] = ()
     """Variables that stand for the file's folder, or for the one among `folders`."""
     inline: bool = False
@@ -211,7 +211,7 @@ def document_kind(path: str) -> Kind:
     return _KINDS.get(suffix, "json")
 
 
-# --- what is said about servers in other files --------------------------------------------------------------
+# --- what other files say about servers --------------------------------------------------------------
 
 Says: TypeAlias = Literal[
     "names", "only", "states", "true", "trusted", "denied", "allowed", "rules",
@@ -300,7 +300,7 @@ COMMON: Fields = MappingProxyType(fields(
     oauth="oauth", auth="oauth", alwaysLoad="always_load", lifecycle="lifecycle",
     autoApprove="auto_approve", alwaysAllow="auto_approve", trust="auto_approve",
 ))  # fmt: skip
-"""The keys that most tools share. `enabled`, `disabled` and `cwd` count here even for tools that do not have them."""
+"""The keys that most tools share. `enabled`, `disabled` and `cwd` work here even for tools that do not have them."""
 
 
 def common_without(*keys: str) -> dict[str, Field]:
@@ -320,17 +320,17 @@ STANDARD_TYPES: Mapping[str, Transport] = MappingProxyType(
 )
 
 NO_SERVER: Mapping[str, str] = {
-    "ws": "speaks WebSocket, which no released revision of the protocol has",
-    "websocket": "speaks WebSocket, which no released revision of the protocol has",
-    "sdk": "lives inside the program that configured it",
+    "ws": "uses WebSocket, which no released revision of the protocol supports",
+    "websocket": "uses WebSocket, which no released revision of the protocol supports",
+    "sdk": "runs inside the program that configured it",
     "sse-ide": "belongs to an editor's own connection",
     "ws-ide": "belongs to an editor's own connection",
     "claudeai-proxy": "is reached through the account of claude.ai",
-    "tcp": "speaks over a bare TCP connection, which the protocol does not have",
-    "mock": "is made up for tests",
+    "tcp": "uses a plain TCP connection, which the protocol does not support",
+    "mock": "is a mock for tests",
     "builtin": "is part of the tool itself",
     "platform": "is part of the tool itself",
-    "frontend": "lives inside the program that configured it",
+    "frontend": "runs inside the program that configured it",
     "inline_python": "is a script inside the configuration",
     "extension": "is set up by an extension of the editor",
 }
@@ -403,7 +403,7 @@ class Format(Struct, frozen=True, kw_only=True):
     policies: tuple[Switch, ...] = ()
     """Rules about what may start, by name, command or address; highest first."""
     only_managed_allow: tuple[Switch, ...] = ()
-    """If one of these is true, only the machine's own lists of allowed servers count."""
+    """If one of these is true, only the machine's own lists of allowed servers apply."""
     unreadable: tuple[Unreadable, ...] = ()
 
 

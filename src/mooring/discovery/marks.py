@@ -34,7 +34,7 @@ def _read_paths(value: Any, context: ScanContext) -> Named:
 
 
 def _is_on(rules: Any, cwd: str) -> bool:
-    """Whether an extension is on in a folder; a rule that begins with `!` switches it off."""
+    """Whether an extension is on in a folder; a rule that begins with `!` turns it off."""
     on, folder = True, f"{cwd}/"
     for rule in as_texts(as_mapping(rules).get("overrides")):
         if Glob(star_glob(rule.removeprefix("!"))).matches(folder):

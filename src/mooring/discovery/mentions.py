@@ -67,7 +67,7 @@ def _make_mention(switch: Switch, named: Named, path: str) -> Mention:
 
 
 def _describe(switch: Switch, path: str) -> str:
-    # A project's path is no key that a person would look for.
+    # A project's path is not a key that a person would look for.
     if not switch.key or switch.key[-1] == PROJECT:
         return path
     return f"`{switch.key[-1]}` in {path}"

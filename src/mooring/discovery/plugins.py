@@ -52,7 +52,7 @@ def _read_omp(value: Any, path: str, context: ScanContext) -> Iterator[Folder]:
     for id, install in _installs(value, context):
         name = id.rpartition("@")[0]
         scope = "user" if install.get("scope", "user") == "user" else "project"
-        # oh-my-pi tells two installs of one plugin apart by a digest, in the name of the folder for its data.
+        # oh-my-pi distinguishes two installs of one plugin by a digest, in the name of the folder for its data.
         digest = sha256(f"{id}#{scope}".encode()).hexdigest()[:16]
         data = f"{home}/data/{name}-{digest}"
         yield Folder(install["installPath"], id, f"{name}:", {"PLUGIN_DATA": data}, _find_off(install, path))
@@ -164,7 +164,7 @@ def _version_key(path: str) -> list[tuple[int, str]]:
 
 
 def _read_answers(id: str, answers: Sequence[Any]) -> dict[str, str]:
-    """What the person answered to this plugin's questions, as the variables that stand for it."""
+    """What the person answered to this plugin's questions, as the variables for it."""
     found: dict[str, str] = {}
     for each in answers:
         plugin = as_mapping(as_mapping(each).get(id))
@@ -204,7 +204,7 @@ def _check_file(sheet: Sheet, path: str) -> ManifestFile | Problem:
     folder = sheet.folder.path
     target = os.path.normpath(os.path.join(folder, path))
     if path.endswith(BUNDLES):
-        return _make_note(sheet, "names a bundle, which its tool unpacks for itself, so the server in it is not read")
+        return _make_note(sheet, "names a bundle, which only its tool can unpack, so the server in it is not read")
     if not target.startswith(folder + os.sep):
         return _make_note(sheet, "names a file outside the plugin, which is not read")
     return ManifestFile(target, replace(sheet.place, key=None))
@@ -213,4 +213,4 @@ def _check_file(sheet: Sheet, path: str) -> ManifestFile | Problem:
 def _make_note(sheet: Sheet, message: str) -> Problem:
     key = sheet.place.key or ()
     line = sheet.document.line(key)
-    return Problem(sheet.path, f"`{'.'.join(key)}` {message}", "nothing to do; it is left out", line=line, level="note")
+    return Problem(sheet.path, f"`{'.'.join(key)}` {message}", "nothing to do; it is skipped", line=line, level="note")

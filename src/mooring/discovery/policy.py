@@ -81,7 +81,7 @@ class _ClaudeRules:
     """A list of rules, each with a `serverName`, a `serverCommand` (program and arguments) or a `serverUrl`."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        # A value of the wrong type equals no name or command, and fits no address, but its rule still counts as one.
+        # A value of the wrong type equals no name or command, and fits no address, but its rule is still one.
         self._names = _collect(rules, "serverName")
         self._commands = _collect(rules, "serverCommand")
         self._addresses = [AddressPattern(text_or_none(url) or "") for url in _collect(rules, "serverUrl")]
@@ -93,7 +93,7 @@ class _ClaudeRules:
     def allow(self, config: ServerConfig) -> bool:
         """Whether a list of allowed servers holds this one.
 
-        A name is enough only if no rule goes by what servers of this kind start or reach: anything may take a name.
+        A name is enough only if no rule is about what servers of this kind start or reach: anything can take a name.
         """
         is_program = isinstance(_target(config), Stdio)
         rules_by_target = self._commands if is_program else self._addresses
@@ -141,7 +141,7 @@ def _split_address(text: str) -> _Address | None:
 class AddressPattern:
     """A pattern for addresses, by Claude Code's rules.
 
-    `*` stands for anything in its part of the address. A pattern without a path fits every path, and a pattern of
+    `*` matches anything in its part of the address. A pattern without a path fits every path, and a pattern of
     hosts without a port fits every port.
     """
 
@@ -243,7 +243,7 @@ class _AmpCondition(Struct, frozen=True):
 
 def _compile_amp_rule(rule: Any) -> _AmpRule:
     written = as_mapping(rule)
-    # Whatever is no plain "allow" is taken for a rejection.
+    # Anything but a plain "allow" is treated as a rejection.
     rejects = written.get("action") != "allow"
     matches = as_mapping(written.get("matches"))
     conditions = {field: _compile_amp_condition(value, rejects) for field, value in matches.items()}
@@ -258,7 +258,7 @@ def _compile_amp_condition(value: Any, rejects: bool) -> _AmpCondition:
 
 
 def _read_amp_text(text: Any) -> tuple[str, ...]:
-    """The globs that a text stands for; none for other values, and regular expressions that no glob can say."""
+    """The globs that a text means; none for other values, and for regular expressions that no glob can express."""
     if not isinstance(text, str):
         return ()
     found = re.fullmatch(_AMP_REGEX, text)

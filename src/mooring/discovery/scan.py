@@ -290,7 +290,9 @@ def _report_shape(format: Format, sheet: Sheet, context: ScanContext) -> Iterato
     """What is wrong with a file as a whole."""
     data = sheet.document.data
     if not isinstance(data, Mapping):
-        yield Problem(sheet.path, f"The file should hold an object, but holds {describe_kind(data)}", "fix it", line=1)
+        yield Problem(
+            sheet.path, f"The file should contain an object, but contains {describe_kind(data)}", "fix it", line=1
+        )
         return
     for path, container in dig(data, sheet.place.key or format.key, context):
         complaint = _complain(format, path, container)
@@ -313,24 +315,24 @@ def _complain(format: Format, path: tuple[str, ...], container: Any) -> tuple[st
             "write it as a map of names to servers",
         )
     if len(container) > MOST_SERVERS:
-        return f"`{key}` holds more than {MOST_SERVERS} servers; the rest is left out", "remove what is not needed"
+        return f"`{key}` holds more than {MOST_SERVERS} servers; the rest is skipped", "remove what is not needed"
     if "" in container:
-        return "A server has an empty name and is left out", "name it"
+        return "A server has an empty name and is skipped", "name it"
     return None
 
 
 def _complain_of_list(container: list[Any]) -> tuple[str, str] | None:
     if all(_own_name(raw) is not None for raw in container):
         return None
-    hint = "name it, or move what a hub keeps into the file"
-    return "A server in the list has no name of its own and is left out", hint
+    hint = "name it, or copy its definition from the hub into the file"
+    return "A server in the list has no name and is skipped", hint
 
 
 CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "context_servers", "mcp"})
 
 
 def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
-    """Another tool's word for the map, where this tool's own is missing."""
+    """Another tool's key for the map, if this tool's own is missing."""
     data = sheet.document.data
     # Where any file may hold a map without a key, or a single entry, no key is the one that is missing.
     reads_by_key = format.key and not sheet.place.key and not format.single_entry

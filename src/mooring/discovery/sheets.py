@@ -48,7 +48,7 @@ class SheetFinder:
         return spots
 
     def _plain_spots(self, places: Iterable[Place]) -> list[_Spot]:
-        # Two places may lead to one file: ATOMIC_CODING_AGENT_DIR replaces both of Atomic's folders. It counts once,
+        # Two places may lead to one file: ATOMIC_CODING_AGENT_DIR replaces both of Atomic's folders. It is read once,
         # in the rank of the last.
         once: dict[tuple[str, tuple[str, ...] | None, str], Place] = {}
         for place, path in self._documents.paths(places):

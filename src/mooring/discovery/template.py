@@ -100,7 +100,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _make_part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
-    """The part that a match stands for, by the last group that took part in it."""
+    """The part that a match means, by the last group that took part in it."""
     match found.lastgroup:
         case "name" | "default":
             return VariablePart(found["name"], found.groupdict().get("default"), unset)

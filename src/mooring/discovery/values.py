@@ -61,7 +61,7 @@ def read_text(value: Any) -> str:
         raise EntryRefused(f"is longer than {LONGEST_TEXT // 1024} KiB")
     # No program can be started with one in its arguments or environment.
     if "\0" in text:
-        raise EntryRefused("holds a NUL character")
+        raise EntryRefused("contains a NUL character")
     return text
 
 
@@ -116,7 +116,7 @@ def _describe_bad_number(value: Any) -> str:
 
 
 def read_arguments(value: Any) -> tuple[str, ...]:
-    items = _expect(value, list, "a list", "write each argument as its own text in a list")
+    items = _expect(value, list, "a list", "write each argument as a separate text in a list")
     if len(items) > MOST_ARGS:
         raise EntryRefused(f"has more than {MOST_ARGS} items")
     return tuple(map(_read_scalar, items))
@@ -150,7 +150,7 @@ def read_lifecycle(value: Any) -> Any:
 
 
 def read_approvals(value: Any) -> tuple[str, ...]:
-    """The tools that another tool lets through: all of them, none, one mode or pattern, or a list."""
+    """The tools that another tool allows: all of them, none, one mode or pattern, or a list."""
     match value:
         case True:
             return ("*",)
@@ -169,7 +169,7 @@ def read_policies(value: Any) -> Mapping[str, str]:
 
 
 def read_oauth(value: Any) -> dict[str, Any] | bool | None:
-    """What is said about a login, with keys in one spelling: `clientId`, `client_id` and `CLIENT_ID` are the same."""
+    """The settings of a login, with keys in one spelling: `clientId`, `client_id` and `CLIENT_ID` are the same."""
     match value:
         case bool():
             return value

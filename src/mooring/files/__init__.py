@@ -36,7 +36,7 @@ def read(path: str, limit: int = LIMIT) -> bytes | None:
     """The bytes of a regular file, or `None` where there is none.
 
     Raises:
-        FileError: it is no regular file, is larger than `limit`, or cannot be read.
+        FileError: it is not a regular file, is larger than `limit`, or cannot be read.
     """
     found = _open_and_read(path, limit)
     return None if found is None else found[0]
@@ -50,7 +50,7 @@ def read_own(path: str, limit: int = LIMIT) -> bytes | None:
     Raises:
         FileError: as `read`; or somebody else may change it, or put another file in its place.
     """
-    # Looked at even if there is no such file: whoever may write to its folder may have removed the denies it held.
+    # Checked even if there is no such file: others who can write to its folder may have removed its denies.
     _check_folders_of(path)
     found = _open_and_read(path, limit)
     if found is None:
@@ -79,11 +79,11 @@ def _check_folders_of(path: str) -> None:
     try:
         check_folders(os.path.dirname(path))
     except FileError as error:
-        raise FileError(path, f"is not believed: {error.path} {error.reason}", error.fix) from None
+        raise FileError(path, f"is not trusted: {error.path} {error.reason}", error.fix) from None
 
 
 def match_paths(pattern: str, most: int) -> list[str]:
-    """The existing paths a pattern with one `*` in a folder's or a file's name stands for, sorted, at most `most`."""
+    """The existing paths that match a pattern with one `*` in a folder's or a file's name, sorted, at most `most`."""
     before, _, after = pattern.partition("*")
     folder, _, prefix = before.rpartition("/")
     suffix, _, below = after.partition("/")
@@ -109,7 +109,7 @@ def project_folders(cwd: str) -> list[str]:
 
 
 def which(command: str, path: str, cwd: str) -> str | None:
-    """The file a command stands for: looked up along `path`, or from `cwd` where it names a folder."""
+    """The file that a command runs: looked up along `path`, or from `cwd` if it names a folder."""
     if os.path.dirname(command):
         candidates = [os.path.join(cwd, os.path.expanduser(command))]
     else:
@@ -135,7 +135,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         make_folder(folder)
-        # It looks at the whole folder, so it would cost the square of many small files; whoever keeps those trims them.
+        # It looks at the whole folder, so many small files would take quadratic time; their owner trims them.
         if durable:
             _sweep(folder, os.path.basename(target))
         _replace(target, folder, data, mode, durable)
@@ -167,7 +167,7 @@ def append(path: str, data: bytes, most: int, kept: int) -> None:
     The files are `path`, then `path.1`, the youngest of those moved aside, and so on. Only their owner can read them.
 
     Raises:
-        FileError: the file cannot be written, or is no regular file.
+        FileError: the file cannot be written, or is not a regular file.
     """
     with locked(path), _errors_of(path):
         if _length(path) + len(data) > most:
@@ -257,7 +257,7 @@ def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
     """Some bytes of a regular file and how many it has in all; `None` where there is no such file.
 
     Raises:
-        FileError: it is no regular file, or cannot be read.
+        FileError: it is not a regular file, or cannot be read.
     """
     with _errors_of(path):
         try:
@@ -331,7 +331,7 @@ def _read_regular(handle: int, path: str, limit: int) -> tuple[bytes, os.stat_re
     status = _check_regular(handle, path)
     if status.st_size > limit:
         raise FileError(path, f"is larger than {_size(limit)}")
-    # The size is no promise: the file may grow while it is read, and some in /proc have none.
+    # The size is only a hint: the file may grow while it is read, and some in /proc have none.
     chunks, total = [], 0
     while chunk := os.read(handle, min(limit + 1 - total, MIB)):
         chunks.append(chunk)
@@ -349,7 +349,7 @@ def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) ->
             _write_all(handle, data)
             if hasattr(os, "fchmod"):
                 os.fchmod(handle, _mode(target, mode))
-            # Before the rename, which may otherwise reach the disk first and leave an empty file after a power cut.
+            # Before the rename: if that reached the disk first, a power cut would leave an empty file.
             if durable:
                 os.fsync(handle)
         finally:
@@ -434,7 +434,7 @@ def _acquire(handle: int, path: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not _try_lock(handle, path):
         if time.monotonic() > deadline:
-            raise FileError(path, f"is locked by another process for more than {seconds:g} seconds")
+            raise FileError(path, f"has been locked by another process for more than {seconds:g} seconds")
         time.sleep(0.01)
 
 

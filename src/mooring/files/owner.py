@@ -1,4 +1,4 @@
-"""Whose files are: what Mooring believes must be the person's own, and nobody else may be able to change it.
+"""Who owns files: Mooring trusts only files that belong to the person and that nobody else can change.
 
 Another user of the machine who could write `approvals.json` would decide what runs here as this person. A refusal comes
 with the command that fixes it.
@@ -24,9 +24,9 @@ def check_file(path: str, status: os.stat_result) -> None:
         return
     if not _is_own(status):
         owner = _name_user(status.st_uid)
-        raise FileError(path, f"is not believed, because it belongs to another user ({owner})", _suggest_chown(path))
+        raise FileError(path, f"is not trusted, because it belongs to another user ({owner})", _suggest_chown(path))
     if _may_others_write(status):
-        raise FileError(path, "is not believed, because others may write to it", _suggest_chmod(path))
+        raise FileError(path, "is not trusted, because others can write to it", _suggest_chmod(path))
 
 
 def check_folders(folder: str) -> None:
@@ -54,7 +54,7 @@ def _is_own(status: os.stat_result) -> bool:
     """Whether a file belongs to the person, or to the machine's administrator."""
     if status.st_uid in (os.geteuid(), 0):
         return True
-    # In a container or sandbox with users of its own the machine's files belong to an account that stands for nobody.
+    # In a container or sandbox with users of its own the machine's files belong to an account that means nobody.
     try:
         return status.st_uid == os.stat("/etc").st_uid
     except OSError:
@@ -82,13 +82,13 @@ def _existing_folders(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def _check_own_folder(path: str, status: os.stat_result) -> None:
     # In a sticky folder such as /tmp nobody can remove or rename what belongs to others.
     if _may_others_write(status) and not status.st_mode & stat.S_ISVTX:
-        raise FileError(path, "is a folder that others may write to", _suggest_chmod(path))
+        raise FileError(path, "is a folder that others can write to", _suggest_chmod(path))
 
 
 def _is_intruder(above: os.stat_result | None) -> bool:
     """Whether a folder of somebody else lies in one of the person's own.
 
-    A home folder that belongs to another account is no intruder: images for OpenShift and the containers of GitHub
+    A home folder that belongs to another account is not an attack: images for OpenShift and the containers of GitHub
     Actions have such. Root finds everybody's home in a folder of its own.
     """
     return above is not None and above.st_uid == os.geteuid() != 0

@@ -225,7 +225,7 @@ class Assembly:
     async def _on_retire(self, server: Server) -> None:
         for conversation in self._conversations:
             conversation.calls.forget(server)
-        await self.watches.drop(server, f"{server.name} is no longer configured as it was.")
+        await self.watches.drop(server, f"{server.name} is configured differently now.")
 
     def _find_held(self, approved: Approved, tools: tuple[Tool, ...]) -> frozenset[str]:
         return self.permissions.pins.find_held(approved, tools).names

@@ -218,8 +218,8 @@ class Calls:
         finally:
             judging.cancel()
         if self._closed.done():
-            raise Closed(call.server or "Mooring", f"{call.tool} was allowed")
-        raise TimedOut(call.server or "Mooring", f"{call.tool}, for nobody said whether it may be called,", seconds)
+            raise Closed(call.server or "Mooring", f"the question about {call.tool}")
+        raise TimedOut(call.server or "Mooring", f"{call.tool} (nobody answered the permission question)", seconds)
 
     async def call_own_tool(
         self,

@@ -150,7 +150,7 @@ class ConversationHost:
         on_start: Callable[[], None] = _do_nothing,
     ) -> Watch:
         if (uri is None) == (tool is None):
-            raise ConfigError("Name what to watch: a resource by its address, or a tool by its name.")
+            raise ConfigError("Say what to watch: the URI of a resource, or the name of a tool.")
         check_interval(interval)
         watches = self._watches
         if uri is not None:

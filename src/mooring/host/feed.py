@@ -115,7 +115,7 @@ def _merge(earlier: Event, later: Event) -> Event:
 
 
 def _merge_tools(earlier: ToolsChanged, later: ToolsChanged) -> ToolsChanged:
-    """Two changes of a list as one: a tool that came and went again is no news."""
+    """Two changes of a list as one: a tool that was added and removed again is not a change."""
     added = (set(earlier.added) - set(later.removed)) | (set(later.added) - set(earlier.removed))
     removed = (set(earlier.removed) - set(later.added)) | (set(later.removed) - set(earlier.added))
     # Removed and then added again, it may be another tool of the same name.

@@ -40,7 +40,7 @@ def open(
 ) -> Host:
     """A host for everything configured for a folder (by default the current one), used with `async with`.
 
-    `servers` replaces everything that is configured, and counts as approved. `ask` puts questions to a person; without
+    `servers` replaces everything that is configured, and is approved. `ask` puts questions to a person; without
     it, whatever would have to be asked is refused. `policy` decides calls that no rule covers: by default as the
     settings say; "allow" permits whatever no rule denies. `request` says in more detail where to look for
     configuration. With `reload`, changed configuration files take effect while the host is open. A `guard` of the

@@ -13,7 +13,7 @@ from mooring.core.clock import Sleep
 
 POLL_SECONDS = 1.0
 SETTLE_SECONDS = 0.25
-"""How long nothing may change before a change counts as finished: editors write a file in several steps."""
+"""How long nothing may change before a change is considered finished: editors write a file in several steps."""
 
 _Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 

@@ -171,7 +171,7 @@ def _check_named_file(path: str, written: str) -> None:
     """A file that a person names has to exist and to be readable; one that is merely found does not."""
     data = files.read(path)
     if data is None:
-        raise ConfigError(f"{written} does not exist; --config takes a file in the shape of .mcp.json.")
+        raise ConfigError(f"{written} does not exist; --config takes a file like .mcp.json.")
     try:
         parse(data, "json")
     except ParseError as error:
@@ -204,7 +204,7 @@ def _adopt_approvals(
         # No waiting for the lock: reading must not hang because another program is writing.
         return trust.record(where, new, seconds=0), None
     except FileError as error:
-        message = f"An approval that another tool recorded could not be kept, so it does not count: it {error.reason}"
+        message = f"An approval that another tool recorded could not be kept, so it is ignored: it {error.reason}"
         return approvals, Problem(error.path, message, "make the file writable, or approve here", level="warning")
 
 

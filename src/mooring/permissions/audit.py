@@ -45,7 +45,7 @@ _MAX_DEPTH = 4
 _MAX_EXACT = 2**53
 """Beyond this, many readers of JSON round whole numbers."""
 _ENCODE = msgspec.json.Encoder().encode
-# Every call is described: a union of types built anew for each value would take a tenth of that time.
+# Every call is described: a union of types built for each value would take a tenth of that time.
 _NUMBERS, _CONTAINERS = (int, float), (dict, list, tuple)
 
 
@@ -80,7 +80,7 @@ class AuditEntry(Struct, frozen=True, omit_defaults=True):
     arguments: Any = None
     """Their shape: keys, numbers and booleans as they are, of every text only its length."""
     times: int = 1
-    """How many calls this stands for: in a flood, all but the first ones of a tool share a line, with their seconds."""
+    """How many calls this represents: in a flood, all but the first ones of a tool share a line, with their seconds."""
 
 
 class AuditLog:
@@ -114,7 +114,7 @@ class AuditLog:
     def add(self, call: ProposedCall, verdict: Verdict, outcome: CallOutcome, seconds: float = 0.0) -> None:
         """Record a call, soon. Never raises, never waits."""
         if len(self._waiting) >= MAX_WAITING:
-            self._count_lost(1, "cannot keep up with so many calls")
+            self._count_lost(1, "cannot keep up with this many calls")
             return
         self._waiting.append(_Waiting(time.time(), call, verdict, outcome, seconds))
         if not self._awake:
@@ -158,7 +158,7 @@ class AuditLog:
         is_first = not self.lost
         self.lost += lines
         if is_first:
-            hint = fix or "calls go on, but are not on record until that is mended"
+            hint = fix or "calls continue, but are not recorded until this is fixed"
             self._on_problem(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
 
     def _wake_writer(self) -> None:

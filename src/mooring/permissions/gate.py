@@ -40,7 +40,7 @@ class RefusalLog(Protocol):
 
 
 class SaveAnswer(Protocol):
-    """Saves an answer, so that it outlives the session."""
+    """Saves an answer beyond the session."""
 
     def __call__(self, server: ServerName, tool: str, location: RuleLocation) -> None: ...
 
@@ -163,7 +163,7 @@ class Gate:
         try:
             await asyncio.to_thread(self._save_answer, call.server, call.tool, location)
         except ConfigError as error:
-            hint = "until then the answer holds for this session"
+            hint = "until then, the answer applies to this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
 
     def _refuse(self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "") -> Denied:
@@ -209,7 +209,7 @@ def _build_question(
 
 def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
     """How far an answer can reach."""
-    # The machine's settings are above anything a person can save: their ask would ask again all the same.
+    # The machine's settings are above anything a person can save: their ask would still ask again.
     if verdict.level == "managed":
         return ("once",)
     # Where rules cannot be read, a saved allow could be one that they deny.
@@ -255,10 +255,10 @@ def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: boo
     if verdict.doubtful:
         way = "Fix that file first; `mooring mcp doctor` says what is wrong with it."
     elif verdict.level == "managed":
-        way = "The machine's settings want every such call to be asked about."
+        way = "The machine's settings require a person to answer."
     elif is_foreign:
         name = quote_argument(rules.build_allow_rule(call.server, call.tool).tool)
-        way = f"To allow it, answer `always` in `mooring chat` in this project, or give --allow {name}."
+        way = f"To allow it, answer `always` in `mooring chat` in this project, or add --allow {name}."
     else:
         way = f"To allow it, add to `permissions` in your settings.json: {_write_allow_rule(call)}"
     return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"

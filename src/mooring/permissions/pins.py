@@ -152,7 +152,7 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     try:
         pin = read_record(path, Pin, MAX_BYTES)
     except FileError as error:
-        message = f"has a record of its approved tools that {error.reason}, so that all of them are held back"
+        message = f"has a record of its approved tools that {error.reason}, so all of them are held back"
         # A pin without tools, not `None`: damaging the file must not lift what it held back.
         return Pin(key), Problem(path, message, error.fix or advise_on_held_back(key.server), key.server)
     if pin is None or pin.key != key:
@@ -176,7 +176,7 @@ def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
 
 
 def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
-    """Turn pinning off for a server, or on again; then its tools are pinned anew with the next call that is allowed.
+    """Turn pinning off for a server, or on again; then its tools are pinned again with the next call that is allowed.
 
     Raises:
         FileError: the record cannot be written.
@@ -205,7 +205,7 @@ def approve(where: Where, key: PinKey, changes: Iterable[ToolChange]) -> Pin:
 
 
 def canonicalize(tool: Tool) -> str:
-    """All that a model or a person goes by, in one form, however the server orders it."""
+    """Everything that a model or a person relies on, in one form, however the server orders it."""
     parts = {
         "name": tool.name,
         "title": tool.title,
@@ -218,7 +218,7 @@ def canonicalize(tool: Tool) -> str:
 
 
 def find_meaning(text: str) -> str:
-    """A canonical text without what makes no difference to whoever reads it.
+    """A canonical text without what makes no difference to a reader.
 
     That is the order of enums and of required properties, whitespace in descriptions, and the order of a list of single
     words in one, such as `Allowed commands: ls, cat`. Any other order may matter.
@@ -242,14 +242,14 @@ def _simplify_entry(key: str, value: object) -> object:
         return sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
     if key in ("description", "title") and isinstance(value, str):
         return " ".join(_find_lines(value))
-    # What is here is data and no schema: a `description` inside it is a value like any other.
+    # This is data, not a schema: a `description` inside it is a value like any other.
     if key in ("const", "default", "examples"):
         return value
     return _simplify(value)
 
 
 _WORD = r"[^\s,;:()\[\]]*[^\s,;:()\[\].]"
-# From the beginning of a line, a colon or a bracket to the end of one: in running text, order is part of what is said.
+# From the beginning of a line, a colon or a bracket to the end of one: in running text, order is part of the meaning.
 _WORD_LIST = rf"(?<=[:(\[])[ ]?{_WORD}(?:, ?{_WORD})+(?=\.?$|[.;]?[)\]])|^{_WORD}(?:, ?{_WORD})+(?=\.?$)"
 
 

@@ -10,7 +10,7 @@ level that has a rule for the call decides whether it is allowed or asked about;
 | `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
 | `bypass` | allowed | so is what a rule would ask about, unless it is the machine's |
 
-Whether a tool only reads is its server's own claim; it counts for servers the person calls trusted, and for no
+Whether a tool only reads is its server's own claim; it is believed for servers the person trusts, and for no
 others. Mooring's own tools are allowed unless a rule is about them; one that calls a tool in turn, as polling does,
 needs that tool's permission as well. Resources and prompts that a server listed only read; an address that it never
 named is asked about like a tool that does more than that.
@@ -50,9 +50,9 @@ MAX_REMEMBERED = 65_536
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
 _PLAN_REASONS: Mapping[ItemState | None, str] = {
-    None: "in plan mode only tools of trusted servers that say they only read are called",
-    "listed": "in plan mode only trusted servers are asked for resources and prompts",
-    "unlisted": "in plan mode no address is read that its server does not list",
+    None: "in plan mode, only read-only tools of trusted servers are called",
+    "listed": "in plan mode, only trusted servers are asked for resources and prompts",
+    "unlisted": "in plan mode, only addresses that their server lists are read",
 }
 
 _SOURCES: Mapping[Level, str] = {
@@ -258,7 +258,7 @@ class Policy:
         if not deciding:
             return self._decide_without_rule(call)
         level, rule = deciding[0]
-        # Whoever runs the machine decides what is asked there, and a mode that somebody types does not.
+        # The machine's administrator decides what is asked there, not a mode that somebody types.
         if self.mode == "bypass" and rule.action == "ask" and level != "managed":
             return Verdict("allow", self.bypass_reason)
         return Verdict(rule.action, _explain(level, rule), level, rule)
@@ -271,13 +271,13 @@ class Policy:
         if call.item == "listed":
             return Verdict("allow", f"{call.server} lists it")
         if call.item == "unlisted":
-            return Verdict("ask", f"no list of {call.server} names this address")
+            return Verdict("ask", f"{call.server} does not list this address")
         if self.mode != "ask" and self._only_reads(call):
-            return Verdict("allow", f"it only reads, says {call.server}, which you trust")
-        return Verdict("ask", "no rule speaks of it")
+            return Verdict("allow", f"{call.server}, which you trust, marks it as read-only")
+        return Verdict("ask", "no rule matches it")
 
     def _only_reads(self, call: ProposedCall) -> bool:
-        """Whether a tool only reads, by the word of a server whose word counts."""
+        """Whether a trusted server claims that a tool only reads."""
         if call.server is None:
             # Mooring's own tools claim nothing, and change nothing outside; a program's own tools may.
             return call.hints is None or _claims_to_only_read(call.hints)
@@ -329,7 +329,7 @@ def _make_key(call: ProposedCall) -> _ToolKey:
 def _claims_to_only_read(hints: Hints | None) -> bool:
     if hints is None:
         return False
-    # A tool that claims both counts as destructive, and a hint that is left out is not a claim.
+    # A tool that claims both is destructive, and a missing hint is not a claim.
     return hints.read_only_hint is True and hints.destructive_hint is not True
 
 
@@ -346,7 +346,7 @@ def _explain_withheld(why: str, call: ProposedCall, withheld: list[Rule]) -> str
 
 
 def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:
-    """The rules of a layer that count."""
+    """The rules of a layer that apply."""
     if layer.level != "project":
         return layer.rules
     # A project's settings come with the repository, written by whoever wrote it. They can be stricter than the

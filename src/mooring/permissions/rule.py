@@ -3,15 +3,15 @@
 | written | read as |
 |---|---|
 | `mcp__github__get_*`, `mcp.github.get_*`, `github.get_*`, `github/get_*` | server `github`, tool `get_*` |
-| `mcp__github`, `mcp__git*`, `mcp.github` | every tool of the server, or of servers that begin so |
+| `mcp__github`, `mcp__git*`, `mcp.github` | every tool of the server, |or of servers whose name begins like this ||
 | `*`, `mcp__*`, `mcp_*`, `mcp.*` | every tool of every server; the first one Mooring's own tools too |
 | `ListMcpResources`, any name without a separator | Mooring's own tool of that name |
 | `mcp_github_create_issue` | a name that does not say where the server ends: see below |
 
-The server ends at the first separator. An allow counts for exactly that pair, to the letter. A deny, and an ask that
-comes before an allow, count for whatever could be meant: every spelling of the pair, shown names with their digests
+The server ends at the first separator. An allow matches exactly that pair. A deny, and an ask that
+comes before an allow, match whatever could be meant: every spelling of the pair, shown names with their digests
 included, ignoring case, width, invisible characters and whether words are joined by `-` or `_`, and taking letters for
-those they look like; there `mcp_github_*` and bare names of tools or servers count too. A `mcp_…` name in an allow is
+those they look like; there `mcp_github_*` and bare names of tools or servers match too. A `mcp_…` name in an allow is
 refused, since it could allow a tool nobody meant.
 """
 
@@ -38,7 +38,7 @@ _CHARACTER_CLASS = r"(?s)\[!?.[^\]]*\]"
 
 
 class ToolSpellings(Struct, frozen=True):
-    """Every name by which a rule could mean a tool, folded; and all of them in one text, to be searched at once."""
+    """Every name by which a rule could mean a tool, folded; and all of them in one text, to be searched in one go."""
 
     names: frozenset[str]
     joined: str
@@ -131,7 +131,7 @@ def parse_rule(text: str, action: Action) -> Rule:
     """
     found = re.fullmatch(_TYPED_RULE, text.strip())
     if found is None or len(text) > LONGEST_RULE:
-        raise ConfigError(f"{text!r} is no rule; write one as server.tool, server.get_* or server.tool(pattern).")
+        raise ConfigError(f"{text!r} is not a rule; write one as server.tool, server.get_* or server.tool(pattern).")
     tool, pattern = found[1], found[2] or ""
     if action == "allow" and parse_pair(tool) is None:
         raise ConfigError(f"{text!r} does not say which server; write server.tool, or server.* for all of its tools.")

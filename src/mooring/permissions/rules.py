@@ -54,7 +54,7 @@ def load_policy(
     bypass_reason: str = BYPASSED,
     foreign: Collection[str] = (),
 ) -> Policy:
-    """The policy in force; a `mode` asked for just now counts, but cannot be looser than the machine's own.
+    """The policy in force; a `mode` passed in wins, but cannot be looser than the machine's own.
 
     `foreign` are the names of servers that came with the project.
 
@@ -101,15 +101,15 @@ def choose_mode(settings: Settings, wanted: Mode | None) -> Mode:
 
 
 def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
-    """The person's rules for a project; a record that cannot be read counts as empty, and is a problem."""
+    """The person's rules for a project; a record that cannot be read is empty, and is a problem."""
     path = _record_path(where)
     try:
         rules = _read(path).projects.get(identify_project(project), ())
     except FileError as error:
-        message = f"The record of rules for projects {error.reason}, so that everything is asked"
+        message = f"The record of rules for projects {error.reason}, so you are asked about everything"
         return RuleLevel("local", (), path), Problem(path, message, error.fix or suggest_new_record(path))
     if len(rules) > MAX_RULES:
-        message = f"There are more than {MAX_RULES:,} rules for this project, so that everything is asked"
+        message = f"There are more than {MAX_RULES:,} rules for this project, so you are asked about everything"
         return RuleLevel("local", rules[:MAX_RULES], path), Problem(path, message, suggest_new_record(path))
     return RuleLevel("local", rules, path), None
 
@@ -148,7 +148,7 @@ def save_allow(where: Where, project: str | None, server: ServerName, tool: str,
     elif project is not None:
         _save_for_project(where, project, server, tool)
     else:
-        raise ConfigError("There is no project here for which an answer could be kept.")
+        raise ConfigError("There is no project here, so an answer for it cannot be saved.")
 
 
 def _save_for_project(where: Where, project: str, server: ServerName, tool: str) -> None:

@@ -98,5 +98,5 @@ class ToolPins:
         try:
             self._pins[key] = pins.pin_tools(self._where, key, tools)
         except FileError as error:
-            message = f"has tools that could not be pinned, so that changes of them go unnoticed: {error.reason}"
+            message = f"has tools that could not be pinned, so changes to them go unnoticed: {error.reason}"
             self._on_problem(Problem(error.path, message, "make room, or make the folder writable", key.server))

@@ -1,7 +1,7 @@
 """Approvals of what a project's files would start, kept in the person's own state folder (`approvals.json`).
 
 An approval binds the project's folder, the server's name and a digest of its unexpanded definition; when any of them
-differs it no longer counts. It also records the executable or the origin of the address that the definition stood for.
+differs it no longer applies. It also records the executable or the origin that the definition resolved to.
 A start that finds another one asks again, and so does the first start that finds any if there was none. The same goes
 for the files that the definition names, as far as they change what is loaded. What scripts inside the project do is not
 covered, and every question says so.
@@ -44,7 +44,7 @@ T = TypeVar("T", bound=Versioned)
 
 
 class Decision(Struct, frozen=True):
-    """What was decided about one definition in one project, by whom, and what the definition then stood for."""
+    """What was decided about one definition in one project, by whom, and what the definition then resolved to."""
 
     project: str
     name: str
@@ -53,14 +53,14 @@ class Decision(Struct, frozen=True):
     by: str = PERSON
     """The person, or the tool whose record of an approval was adopted."""
     target: str | None = None
-    """The executable or the address's origin at that time, or `unresolved`; `None` where only a start can tell."""
+    """The executable or the address's origin at that time, or `unresolved`; `None` if only a start can find out."""
     at: str = ""
     files: str = ""
     """A digest of where the files that it names led, and of what they set that changes what a program loads."""
 
     @property
     def is_bound(self) -> bool:
-        """Whether it may count: what another tool recorded is a name, and has to be bound to a target to mean more."""
+        """Whether it may apply: what another tool recorded is a name, and has to be bound to a target to mean more."""
         return self.by == PERSON or self.target is not None
 
 
@@ -94,7 +94,7 @@ class ApprovalRecord(Struct, frozen=True):
         decisions = self.find_decisions(project, config.name)
         if isinstance(config, Broken) or not decisions:
             return "unseen"
-        # A name on its own approves nothing: whoever can change the file could swap the command behind an approved
+        # A name on its own approves nothing: anyone who can change the file could swap the command behind an approved
         # name, as in Cursor before 1.3 (CVE-2025-54136).
         decision = _find_latest(decisions, digest(config))
         return "changed" if decision is None else decision.verdict
@@ -110,14 +110,14 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
     if standing == "own":
         return Approved(config, project)
     # The digest covers the text of the definition, `${HOME}/bin/x`. The target is what that text led to when the person
-    # looked: whoever changes a variable or the search path afterwards puts another program behind the same text.
+    # looked: changing a variable or the search path afterwards would put another program behind the same text.
     decision = record.find_decision(project, config)
     assert decision is not None  # it is what makes the definition approved
     return Approved(config, project, own=False, target=decision.target, files=decision.files)
 
 
 def approve_given(config: ServerConfig, folder: str) -> "Approved":
-    """A definition that a program passed in: whoever wrote the program has decided."""
+    """A definition that a program passed in: its author has decided."""
     from mooring.core.approved import Approved
 
     return Approved(config, folder)
@@ -140,12 +140,12 @@ def digest(config: ServerConfig) -> str:
 
 
 def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
-    """The decisions on record; a file that cannot be read counts as empty, and is a problem."""
+    """The decisions on record; a file that cannot be read is empty, and is a problem."""
     path = record_path(where)
     try:
         return _read(path), None
     except FileError as error:
-        message = f"The record of approvals {error.reason}, so that nothing from projects counts as approved"
+        message = f"The record of approvals {error.reason}, so no project's server is approved"
         return ApprovalRecord(), Problem(path, message, error.fix or suggest_new_record(path))
 
 
@@ -188,7 +188,7 @@ def read_record(path: str, kind: type[T], max_bytes: int) -> T | None:
 
 def suggest_new_record(path: str) -> str:
     """What to do about a record that cannot be used."""
-    return f"to begin a new one: mv {quote_argument(path)} {quote_argument(f'{path}.damaged')}"
+    return f"to start a new one: mv {quote_argument(path)} {quote_argument(f'{path}.damaged')}"
 
 
 def _find_latest(decisions: Iterable[Decision], fingerprint: str) -> Decision | None:

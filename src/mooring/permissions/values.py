@@ -1,4 +1,4 @@
-"""A rule's pattern over the arguments of a call: what it is compared with, and what counts as a match.
+"""A rule's pattern over the arguments of a call: what it is compared with, and what is a match.
 
 The pattern is a glob. It is compared with every value in the arguments, however deep, as text (`true`, `null`, `3`,
 `[]` and `{}` as in JSON), and with `key=text`, where the key is the path with dots: `options.force=true`.
@@ -8,7 +8,7 @@ The pattern is a glob. It is compared with every value in the arguments, however
   list is compared as one line too: `["rm", "-rf"]` is `rm -rf`. Arguments that are too long or too many to search count
   as touched.
 * An allow covers a call only if *every* value matches, to the letter, and there is at least one: an argument that the
-  person did not think of is not allowed. A glob knows nothing about shells: `git *` matches `git x; rm y` as well.
+  person did not think of is not allowed. A glob doesn't understand shells: `git *` matches `git x; rm y` as well.
 
 The cost is bounded by a number of values and of characters. Of a long plain text only the ends are kept, which is all
 that a pattern such as `/etc/*` or `path=*.pem` needs; one that looks further in counts as touched, and never covers.
@@ -172,7 +172,7 @@ class ArgumentPattern:
         self._loose = Glob(text, loosely=True)
 
     def touches(self, values: ArgumentValues) -> bool:
-        """Whether some value matches, or could as far as can be told."""
+        """Whether some value matches, or may match."""
         if not values.begin_search(self._loose):
             return True
         return values.may_contain(self._loose.needle) and any(map(self._touches, values.spellings()))
@@ -186,7 +186,7 @@ class ArgumentPattern:
     def _touches(self, spelled: ValueSpellings) -> bool:
         if spelled.value.cut and not self._loose.plain:
             return True
-        # A glob answers None where it cannot tell in reasonable time: not False is a possible match.
+        # A glob answers None if it cannot decide in reasonable time: anything but False is a possible match.
         if any(self._loose.matches(text) is not False for text in spelled.folded):
             return True
         return any(self._exact.matches(text) is not False for text in spelled.raw)
@@ -215,7 +215,7 @@ def _spell(value: ArgumentValue) -> ValueSpellings:
 
 def _list_numbers(text: str) -> Iterator[str]:
     """The plain ways to write a number: a server that wants one reads `22`, `22.0` and `"2.2e1"` alike."""
-    # Most texts are no number, which their first character tells.
+    # Most texts are not numbers, as their first character shows.
     first = text.lstrip(" +-.")[:1]
     if not first.isdigit() or len(text) > _LONGEST_NUMBER:
         return

@@ -12,7 +12,7 @@ Level: TypeAlias = Literal["managed", "session", "local", "user", "project"]
 Mode: TypeAlias = Literal["plan", "ask", "accept-reads", "bypass"]
 ItemState: TypeAlias = Literal["listed", "unlisted"]
 ServerName: TypeAlias = str | None
-"""The name of a server; `None` stands for Mooring itself."""
+"""The name of a server; `None` means Mooring itself."""
 
 
 BYPASSED = "permissions are bypassed"

@@ -1,1 +1,1 @@
-"""Programs that never outlive us: a command and an environment go in, pipes and an exit come out."""
+"""Programs that are never left behind: a command and an environment go in, pipes and an exit come out."""

@@ -75,7 +75,7 @@ class Child:
             self._owner.forget(self)
 
     def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
-        """Begin to end it, without waiting as `close` does."""
+        """Start to end it, without waiting as `close` does."""
         self._closing = True
         self.close_stdin()
         if not self.gone.done():

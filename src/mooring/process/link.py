@@ -44,7 +44,7 @@ class Link:
 
     def end(self, child: Child, grace: float, term_grace: float) -> None:
         """Ask the guard to end this child and all that it started."""
-        if child in self._waiting:  # the guard has not heard of it yet
+        if child in self._waiting:  # the guard does not know it yet
             self._waiting.remove(child)
             child.on_failed(guard_closed())
         elif not self.ended.done():
@@ -67,9 +67,9 @@ class Link:
         self._lose_guard()
 
     def lost(self) -> GuardLost:
-        """The error for whoever needed this guard after it died."""
+        """The error for callers that need this guard after it died."""
         words = f" ({self._crash})" if self._crash else ""
-        return GuardLost(f"The guard process died{words}, and its servers were ended with it.")
+        return GuardLost(f"The guard process died{words}, and its servers ended with it.")
 
     def _send_eof(self) -> None:
         """Have the guard end whatever is left, and then itself."""
@@ -110,7 +110,7 @@ class Link:
         self._crash = words
 
     def _lose_guard(self) -> None:
-        """The guard is gone, or is killed now: end its children too, and tell whoever holds them."""
+        """The guard is gone, or is killed now: end its children too, and notify their owners."""
         if self.ended.done():
             return
         self._loop.remove_reader(self._channel.sock.fileno())
@@ -127,7 +127,7 @@ class Link:
 
 
 def guard_closed() -> GuardLost:
-    """The error for whoever wants a program from a guard that was closed."""
+    """The error for callers that want a program from a closed guard."""
     return GuardLost("The guard is closed: open another one to start servers.")
 
 

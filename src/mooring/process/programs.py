@@ -1,4 +1,4 @@
-"""The programs of a host, started and ended by a guard process that outlives the host just long enough to end them."""
+"""The programs of a host, started and ended by a guard process that stays just long enough to end them."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ class Guard:
 
     def __init__(self, process: GuardProcess | None = None, *, portable: bool = False) -> None:
         if sys.platform == "win32":
-            raise MooringError("On Windows mooring cannot start servers as programs yet: use an HTTP address.")
+            raise MooringError("Mooring cannot start programs on Windows yet; use a server with a URL.")
         self._process = process
         self._portable = portable or (process is not None and process.portable)
         self._link: Link | None = None

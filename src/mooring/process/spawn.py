@@ -12,14 +12,14 @@ from mooring.process.guard.container import Container, add_cidfile
 _REASONS: Final = {
     ("cwd", errno.ENOENT): "The folder {cwd} for {command!r} does not exist: create it or correct `cwd`.",
     ("cwd", errno.ENOTDIR): "{cwd} is not a folder, so {command!r} cannot start there: correct `cwd`.",
-    ("cwd", errno.EACCES): "The folder {cwd} for {command!r} may not be entered: correct `cwd` or its mode.",
-    ("search", errno.ENOENT): "{command!r} is in no folder of PATH ({PATH}): install it or give its full path.",
+    ("cwd", errno.EACCES): "The folder {cwd} for {command!r} cannot be entered: correct `cwd` or its mode.",
+    ("search", errno.ENOENT): "{command!r} is not on PATH ({PATH}): install it or give its full path.",
     ("search", errno.EACCES): "{path} is on PATH but not executable: `chmod +x` it, or give another full path.",
-    ("interpreter", errno.ENOENT): "{path} asks in its first line for an interpreter that does not exist: install it.",
+    ("interpreter", errno.ENOENT): "The first line of {path} names an interpreter that does not exist: install it.",
     ("exec", errno.ENOENT): "{path} does not exist: correct the command.",
     ("exec", errno.EACCES): "{path} is not an executable file: `chmod +x` it or correct the command.",
-    ("exec", errno.ENOEXEC): "{path} is no program and has no `#!` line: put its interpreter before it.",
-    ("exec", errno.E2BIG): "{command!r} has more arguments and environment than the system takes: shorten them.",
+    ("exec", errno.ENOEXEC): "{path} is not a program and has no `#!` line: put its interpreter before it.",
+    ("exec", errno.E2BIG): "{command!r} has more arguments and environment than the system accepts: shorten them.",
 }
 """By the stage in which the guard failed (see `guard.start`) and the number of the system's error."""
 
@@ -68,7 +68,7 @@ def prepare_spawn(number: int, argv: Sequence[str], env: Mapping[str, str], cwd:
         variables = {name.encode(*coding): value.encode(*coding) for name, value in env.items()}
         folder.encode(*coding)
     except UnicodeEncodeError:
-        reason = f"{command!r} cannot be started: its command, arguments, folder or environment hold half a character."
+        reason = f"{command!r} cannot start: its command, arguments, folder or environment has an invalid character."
         raise _spawn_error(reason, command, folder, errno.EINVAL) from None
     _check(command, folder, words, variables)
     return Spawn(number, words, variables, os.fsencode(folder), container)
@@ -77,14 +77,14 @@ def prepare_spawn(number: int, argv: Sequence[str], env: Mapping[str, str], cwd:
 def _check(command: str, cwd: str, words: list[bytes], variables: dict[bytes, bytes]) -> None:
     # Refused here, because posix_spawn raises ValueError for these and the guard would die of it.
     if not command:
-        raise _spawn_error("There is no command to start: name one.", command, cwd, errno.EINVAL)
+        raise _spawn_error("There is no command to start.", command, cwd, errno.EINVAL)
     everything = [*words, os.fsencode(cwd), *variables, *variables.values()]
     if b"\0" in b"".join(everything):
         reason = f"{command!r} cannot be started with a NUL character in its arguments, folder or environment."
         raise _spawn_error(reason, command, cwd, errno.EINVAL)
     for name in variables:
         if not name or b"=" in name:
-            reason = f"{command!r} cannot be started: {os.fsdecode(name)!r} cannot be the name of a variable."
+            reason = f"{command!r} cannot be started: {os.fsdecode(name)!r} is not a valid variable name."
             raise _spawn_error(reason, command, cwd, errno.EINVAL)
 
 

@@ -39,7 +39,7 @@ class Tail:
             on_line(_decode(line))
 
     def end(self) -> None:
-        """The stream has ended: a line without its newline counts too."""
+        """The stream has ended: a line without its newline is a line too."""
         if self._on_line and self._line:
             self._on_line(_decode(self._line))
         self._line = b""

@@ -89,9 +89,9 @@ def split_command(target: str | Sequence[str]) -> list[str]:
     try:
         words = shlex.split(target) if isinstance(target, str) else list(target)
     except ValueError:
-        raise ConfigError("The command has a quote that does not close.") from None
+        raise ConfigError("The command has an unclosed quote.") from None
     if not words:
-        raise ConfigError("There is no command; give the program and its arguments.")
+        raise ConfigError("There is no command; pass a program and its arguments.")
     return words
 
 
@@ -102,7 +102,7 @@ _INLINE_CODE = frozenset({"-c", "-e", "--eval"})
 def derive_server_name(argv: Sequence[str]) -> str:
     """A name for a server that nobody named: its program, or the package or script that a runner is asked to run."""
     program = os.path.basename(argv[0])
-    # Code on the command line is no name.
+    # Code on the command line is not a name.
     if not _INLINE_CODE.isdisjoint(argv[1:]):
         return program
     words = [word for word in argv[1:] if not word.startswith("-")]

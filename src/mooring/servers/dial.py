@@ -157,7 +157,7 @@ def _withheld_to_blame(launch: Launch) -> tuple[str, ...]:
 async def _wait_for_exit(child: Child, launch: Launch) -> Ending:
     code = _exit_code(await asyncio.shield(child.exited))  # others wait for it too
     died = code is None
-    cause = "the guard that kept its process died" if died else ""
+    cause = "the guard process died" if died else ""
     return Ending(cause, code, _last_lines(child, launch), launch.withheld, guard_died=died)
 
 

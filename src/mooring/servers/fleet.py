@@ -15,7 +15,7 @@ from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 
 WRITE_DELAY = 1.0
-"""Seconds until what was learned is written: much is learned at once, and a host that is killed is never closed."""
+"""Seconds until what was learned is written: much is learned together, and a host that is killed is never closed."""
 
 
 class Fleet:
@@ -66,7 +66,7 @@ class Fleet:
             if tasks:
                 await asyncio.wait(tasks.values(), timeout=timeout)
         finally:
-            # Also when the caller is canceled: a task left behind for each server had errors that nobody heard of.
+            # Also when the caller is canceled: a task left behind for each server had errors that nobody retrieved.
             # Only the waiting ends here; the servers go on connecting.
             for task in tasks.values():
                 task.cancel()
@@ -126,7 +126,7 @@ class Fleet:
             self._write_soon(self._cache)
 
     def _retire(self, server: Server) -> None:
-        """Close a server in the background, once the calls it has begun are finished."""
+        """Close a server in the background, once its calls are finished."""
         task = asyncio.get_running_loop().create_task(self._finish_and_close(server))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)

@@ -3,7 +3,7 @@
 A line is `time level text`, as in `2026-07-28T09:30:00.125Z error no such table`. A line break in the text is
 written `\\n`, a carriage return `\\r`, and a backslash twice, so that an entry is a line and nothing is lost.
 Several processes may write to the same file: each line is one `write` with O_APPEND, and the process that finds the
-file full moves it away. Texts arrive here without secrets. Control characters stay; whoever shows them makes them
+file full moves it away. Texts arrive here without secrets. Control characters stay; code that shows them makes them
 visible.
 """
 
@@ -29,7 +29,7 @@ MAX_TEXT: Final = 64 * 1024
 DEFAULT_LINES: Final = 100
 POLL_INTERVAL: Final = 0.2
 MAX_OPEN_FILES: Final = 32
-"""Files held open at once."""
+"""Files kept open at a time."""
 
 # A log is never a link, and opening a FIFO that someone put in its place must not block.
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -109,7 +109,7 @@ _DEVICES: Final = r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?"
 def file_name(server: str) -> str:
     """A name for files that is safe everywhere, and a different one for each server.
 
-    What had to be changed has a `+` and a digest at its end, which no unchanged name can have. Capitals count as
+    What had to be changed has a `+` and a digest at its end, which no unchanged name can have. Capitals are treated as
     changed: on many disks they make no difference.
     """
     if re.fullmatch(_PLAIN, server) and not re.fullmatch(_DEVICES, server):
@@ -187,7 +187,7 @@ class _LogFile:
         written = os.write(self._fd, data)
         self._torn = written < len(data)
         if self._torn:
-            raise FileError(self._path, "has no room for a whole line")
+            raise FileError(self._path, "has no room for another line")
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -39,7 +39,7 @@ class PendingConnection:
 
 
 def _mark_retrieved(future: "asyncio.Future[Session]") -> None:
-    # An eager server often fails while nobody waits. Its status tells the reason, so asyncio need not
+    # An eager server often fails while nobody waits. Its status has the reason, so asyncio need not
     # log "exception was never retrieved".
     if not future.cancelled():
         future.exception()

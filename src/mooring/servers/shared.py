@@ -36,7 +36,7 @@ class ServerOwner(Protocol):
         """Pass on a change to all listeners."""
 
     def log(self, server: str, level: str, text: str) -> None:
-        """Keep what a server wrote; secrets are struck out already."""
+        """Keep what a server wrote; secrets are already removed."""
 
     def warn(self, server: str, lack: str) -> None:
         """Say what a server has to go without."""
@@ -86,7 +86,7 @@ class Shared:
 
     @property
     def guard(self) -> Guard:
-        """Keeps every program that is started; begun with the first. Raises: MooringError on Windows."""
+        """Keeps every program that is started; started with the first. Raises: MooringError on Windows."""
         if self._guard is None:
             self._guard = Guard()
         return self._guard

@@ -442,7 +442,7 @@ class Supervisor:
                 await session.ping(Timeout(server.limits.pulse, server.limits.pulse))
         except TimedOut as error:
             # Closed here, the session counts as lost, and is restored like any other.
-            server.on_log(LogMessage("error", f"{error} It is connected anew."))
+            server.on_log(LogMessage("error", f"{error} It is being reconnected."))
             await session.close()
         except ServerError as error:
             server.on_log(LogMessage("warning", str(error)))
@@ -451,7 +451,7 @@ class Supervisor:
 def _make_loss(server: str, ending: Ending) -> ServerError:
     # Not the server's own doing, so it is not held against it.
     if ending.guard_died:
-        return GuardLost(f"{server} was ended because the guard that kept its process died.")
+        return GuardLost(f"{server} ended because the guard process died.")
     return ServerDied(
         server,
         "anything more",

@@ -148,9 +148,9 @@ class Watches:
 
     def _check_room(self) -> None:
         if self._closed:
-            raise ConfigError("The host is closed: nothing can be watched any more.")
+            raise ConfigError("The host is closed, so nothing can be watched.")
         if len(self._live) >= MAX_WATCHES:
-            raise ConfigError(f"{MAX_WATCHES} things are watched already; end one of them first.")
+            raise ConfigError(f"{MAX_WATCHES} things are being watched already; stop one of them first.")
 
     def _next_id(self) -> str:
         return f"watch-{next(self._numbers)}"
@@ -169,7 +169,7 @@ class Watches:
         await asyncio.wait({live.task})
 
     async def _unsubscribe(self, watch: Watch, server: Server) -> None:
-        """Tell a server that nobody listens any more, without waiting long for its answer."""
+        """Notify a server that nobody listens anymore, without waiting long for its answer."""
         if watch.interval is not None or not server.is_connected:
             return
         if any((other.server, other.target) == (watch.server, watch.target) for other in self.all):
@@ -267,7 +267,7 @@ class Watches:
 def check_interval(interval: float) -> None:
     """Raises: ConfigError if the interval is too short."""
     if not interval >= MIN_INTERVAL:  # `interval < …` would let NaN through
-        raise ConfigError(f"The interval should be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
+        raise ConfigError(f"The interval must be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
 
 
 async def _can_subscribe(session: Session) -> bool:

@@ -29,7 +29,7 @@ class Document(Struct):
     duplicates: tuple[Path, ...] = ()
     """The first keys that are written more than once in one object; the last of each wins."""
     values: int = 0
-    """How many keys and list elements were written, at every level: what the document costs whoever looks at it."""
+    """How many keys and list elements were written, at every level: how much work the document is to look at."""
     find_offsets: Callable[[str], Offsets] | None = None
     """How the text's own syntax finds its keys; without it the document knows no lines."""
     offsets: Offsets | None = None

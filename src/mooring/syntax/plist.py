@@ -18,5 +18,5 @@ def parse_plist(data: bytes) -> Document:
         return Document(value, kind="plist", values=count_values(value))
     # A damaged binary list makes the standard library raise any of these.
     except (ValueError, ExpatError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        reason = "is not the property list it should be"
+        reason = "is not a property list"
     raise ParseError(reason)

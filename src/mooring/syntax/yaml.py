@@ -138,7 +138,7 @@ class _Tree:
         if len(self._open) >= DEPTH:
             raise ParseError(f"is nested more than {DEPTH} levels deep", _line(event))
         if self._awaits_key():
-            raise ParseError("has a key that is no text", _line(event))
+            raise ParseError("has a key that is not text", _line(event))
         self._put(container, event)
         self._open.append((container, event.anchor))
         self._path.append(0 if isinstance(container, list) else None)
@@ -156,7 +156,7 @@ class _Tree:
 
     def _take_key(self, value: Any, event: yaml.Event) -> None:
         if isinstance(value, dict | list):
-            raise ParseError("has a key that is no text", _line(event))
+            raise ParseError("has a key that is not text", _line(event))
         # A key is what is written, whatever it would mean as a value: `1:` is named "1".
         key = event.value if isinstance(event, yaml.ScalarEvent) else str(value)
         self._path[-1] = key
@@ -185,7 +185,7 @@ class _Tree:
 
     def _copy_anchored(self, event: yaml.AliasEvent) -> Any:
         if event.anchor not in self._anchors:
-            raise ParseError("repeats something that is not there", _line(event))
+            raise ParseError("refers to an anchor that does not exist", _line(event))
         value, size = self._anchors[event.anchor]
         # Counted before it is copied: nine aliases of nine aliases, nine levels deep, are a billion values.
         self._count(size)

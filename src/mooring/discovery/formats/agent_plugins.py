@@ -30,7 +30,7 @@ _SAFE_ADDRESS = (
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:
-    # Other plugins have an mcp.json, too; only the schema tells them apart.
+    # Other plugins have an mcp.json, too; only the schema differs.
     ours = tuple(sheet for sheet in sheets if _schema(sheet.document).startswith(_SCHEMAS))
     for entry in gather_entries(format, ours, context):
         if _schema(entry.document) == _SCHEMA:
@@ -44,7 +44,7 @@ def _schema(document: Document) -> str:
 
 
 def _refuse_version(raw: Mapping[str, Any]) -> NoReturn:
-    raise NoServer("belongs to a version of Agent Plugins that is not known", "nothing to do; it is left out")
+    raise NoServer("belongs to a version of Agent Plugins that is not known", "nothing to do; it is skipped")
 
 
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -78,19 +78,19 @@ def _check_cwd(cwd: str) -> None:
 
 def _check_stays_inside(path: str, key: str) -> None:
     if ".." in re.split(r"[/\\]", path):
-        raise EntryRefused("leads out of the plugin", "name what lies in it", key)
+        raise EntryRefused("leads out of the plugin", "name something inside it", key)
 
 
 def _check_env(env: Any) -> None:
     reserved = _RESERVED_VARIABLES & as_mapping(env).keys()
     if reserved:
-        raise EntryRefused(f"sets {min(reserved)}, which is not its own to set", "remove it", "env")
+        raise EntryRefused(f"sets {min(reserved)}, which a plugin must not set", "remove it", "env")
 
 
 def _check_url(url: str) -> None:
     if not re.match(_SAFE_ADDRESS, url):
-        hint = "a plugin reaches others by https"
-        raise EntryRefused("`url` is not https, or holds a login or a fragment", hint, "url")
+        hint = "a plugin must use https"
+        raise EntryRefused("`url` is not https, or contains a login or a fragment", hint, "url")
 
 
 _CHECKS: Mapping[str, Callable[[str], None]] = {"command": _check_command, "cwd": _check_cwd, "url": _check_url}

@@ -11,8 +11,8 @@ from mooring.discovery.values import EntryRefused
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     timeout = raw.get("timeoutMs")
     if isinstance(timeout, int | float) and timeout <= 0:
-        hint = "remove it, or write how long"
-        raise EntryRefused("`timeoutMs` is not above 0, which Atomic does not take", hint, "timeoutMs")
+        hint = "remove it, or set a time"
+        raise EntryRefused("`timeoutMs` is not above 0, which Atomic does not accept", hint, "timeoutMs")
     # `auth` only names a kind of login or forbids one; what is known about the client is in `oauth`.
     if raw.get("auth") is False:
         return {**raw, "oauth": False}

@@ -87,10 +87,10 @@ def _check_managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """From managed settings, unlike `managed-mcp.json`, Claude Code takes only https addresses without placeholders."""
     if "command" in raw or not str(raw.get("url")).lower().startswith("https://"):
         raise EntryRefused(
-            "is no https address, and Claude Code takes nothing else here", "use managed-mcp.json", "url"
+            "is not an https URL, and Claude Code accepts nothing else here", "use managed-mcp.json", "url"
         )
     if "${" in str(raw):
-        raise EntryRefused("holds `${`, and Claude Code fills nothing in here", "write what is meant")
+        raise EntryRefused("contains `${`, but Claude Code fills nothing in here", "write the value itself")
     return raw
 
 

@@ -1,4 +1,4 @@
-"""Claude Desktop: programs only; what is remote it reaches through `mcp-remote`."""
+"""Claude Desktop: programs only; it reaches remote servers through `mcp-remote`."""
 
 from mooring.discovery.dialect import PLAIN
 from mooring.discovery.format import Format, user_file

@@ -30,7 +30,7 @@ _HTTP_ONLY = frozenset(
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "bearer_token" in raw:
         hint = "put the token into an environment variable and name it in `bearer_token_env_var`"
-        raise EntryRefused("holds `bearer_token`, which Codex does not accept", hint, "bearer_token")
+        raise EntryRefused("has `bearer_token`, which Codex does not accept", hint, "bearer_token")
     if "command" in raw:
         _check_unmixed(raw, _HTTP_ONLY)
     elif "url" in raw:
@@ -41,7 +41,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_unmixed(raw: Mapping[str, Any], foreign: frozenset[str]) -> None:
     mixed = sorted(foreign & raw.keys())
     if mixed:
-        raise EntryRefused(f"mixes a program and an address: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
+        raise EntryRefused(f"mixes a program and a URL: `{mixed[0]}` belongs to the other", "remove it", mixed[0])
 
 
 FORMAT = Format(
@@ -90,7 +90,7 @@ FORMAT = Format(
     ),
     # One port for the logins of all servers, at the top of the file.
     defaults={"mcp_oauth_callback_port": ("mcp_oauth_callback_port",)},
-    # Codex has no types and does not speak SSE.
+    # Codex has no types and does not support SSE.
     untyped_url="http",
     dialect=PLAIN,
     prepare=_prepare,
@@ -98,8 +98,8 @@ FORMAT = Format(
     unreadable=(
         Unreadable(
             user_file(f"{_HOME}/*.config.toml"),
-            "The file is a profile, which Codex reads only when it is asked for, so its servers are left out",
-            "move those that you always want into config.toml",
+            "The file is a profile, which Codex reads only if you name it, so its servers are skipped",
+            "move the ones you always want to config.toml",
             (b"mcp_servers",),
         ),
     ),

@@ -26,7 +26,7 @@ FORMAT = Format(
     types={"local": "stdio", **STANDARD_TYPES},
     suggest_type=True,
     dialect=COPILOT,
-    # Both lists count together.
+    # Both lists apply together.
     off=(
         Switch(user_file(f"{HOME}/settings.json"), ("disabledMcpServers",)),
         Switch(project_file(".github/copilot/settings.json"), ("disabledMcpServers",)),

@@ -30,7 +30,7 @@ _SCRIPTS = (project_file(".crushrc"), project_file("crushrc"), *_movable(*_CONFI
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     # Crush writes the tokens of servers from other layers into its data file.
     if raw and raw.keys() <= {"oauth_token", "oauth_client_id", "oauth_client_secret"}:
-        raise NoServer("is no server: it only holds the login of one", "nothing to do; it is left out")
+        raise NoServer("is not a server: it only has the login of one", "nothing to do; it is skipped")
     return raw
 
 
@@ -66,7 +66,7 @@ FORMAT = Format(
         Unreadable(
             place,
             "The file is a shell script, so the servers that it sets up for Crush cannot be read",
-            "move them into crush.json beside it, under `mcp`",
+            "move them to crush.json beside it, under `mcp`",
             (b"mcp",),
         )
         for place in _SCRIPTS

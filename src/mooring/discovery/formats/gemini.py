@@ -77,7 +77,7 @@ def gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> I
 
 def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "tcp" in raw and not {"command", "url", "httpUrl"} & raw.keys():
-        raise NoServer(f"is no server to connect to: it {NO_SERVER['tcp']}", "nothing to do; it is left out", "tcp")
+        raise NoServer(f"is not a server to connect to: it {NO_SERVER['tcp']}", "nothing to do; it is skipped", "tcp")
     # The deprecated `httpUrl` says both the address and the type, and wins over `url`.
     if raw.get("httpUrl"):
         return {**raw, "url": None, "type": "http"}
@@ -86,7 +86,11 @@ def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def remarks(raw: Mapping[str, Any]) -> Iterable[Remark]:
     if raw.get("authProviderType") not in (None, "dynamic_discovery"):
-        yield "authProviderType", "names a login with Google, which only its tool has", "give it a token in `headers`"
+        yield (
+            "authProviderType",
+            "uses a login with Google, which only its tool supports",
+            "give it a token in `headers`",
+        )
 
 
 FIELDS = {

@@ -35,7 +35,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_variables(envs: Any) -> None:
     forbidden = sorted(name for name in as_mapping(envs) if str(name).upper() in _FORBIDDEN_VARIABLES)
     if forbidden:
-        raise EntryRefused(f"sets {forbidden[0]}, which Goose lets no extension set", "remove it", "envs")
+        raise EntryRefused(f"sets {forbidden[0]}, which Goose does not let extensions set", "remove it", "envs")
 
 
 def _rewrite_socket(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,7 +14,9 @@ _LUA = ("{xdg}/nvim/init.lua", "{xdg}/nvim/lua/*.lua", "{xdg}/nvim/lua/plugins/*
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     # An entry copied from Copilot's files, where `tools` is a filter, stops being a real server in magenta.nvim.
     if isinstance(raw.get("tools"), list):
-        raise NoServer(f"is no server to connect to: it {NO_SERVER['mock']}", "remove `tools` to make it one", "tools")
+        raise NoServer(
+            f"is not a server to connect to: it {NO_SERVER['mock']}", "remove `tools` to make it one", "tools"
+        )
     # A url wins over a command.
     if "url" in raw:
         return {**raw, "command": None}
@@ -39,7 +41,7 @@ FORMAT = Format(
         Unreadable(
             user_file(path),
             "The file sets up magenta.nvim in Lua, so the servers under its `mcpServers` cannot be read",
-            "move them into ~/.magenta/options.json, under `mcpServers`",
+            "move them to ~/.magenta/options.json, under `mcpServers`",
             (b"magenta", b"mcpServers"),
         )
         for path in _LUA

@@ -39,7 +39,7 @@ def _split_line(line: str) -> Mapping[str, Any]:
     try:
         program, *rest = split(line)
     except ValueError:
-        raise EntryRefused("`command` has a quote that does not end", "close it", "command") from None
+        raise EntryRefused("`command` has an unclosed quote", "close it", "command") from None
     return {"command": program, "args": rest}
 
 

@@ -18,7 +18,7 @@ FORMAT = Format(
     name_pattern=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
     untyped_url="http",
     dialect=MOORING,
-    # Both lists count only in the person's own files.
+    # Both lists apply only in the person's own files.
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),
     on=tuple(Switch(place, ("enabledServers",)) for place in _USER),
 )

@@ -56,7 +56,7 @@ _PREFERENCES = tuple(
     for whose in ("", "${USER}/")
 )
 _PLACES = (*_BASE, *_PROJECT, *_PROJECT_FOLDER, *_OVER_PROJECT, *_MANAGED, *_PREFERENCES)
-# For each place, how high its group is, and how a folder's distance counts in it. Of several opencode.json, the nearer
+# For each place, how high its group is, and how a folder's distance ranks in it. Of several opencode.json, the nearer
 # wins; of several .opencode folders, OpenCode lets the farther one win.
 _HEIGHTS = {
     **dict.fromkeys(_BASE, (0, 0)),
@@ -94,7 +94,7 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> 
 
 
 def _read_layers(sheets: tuple[Sheet, ...], context: ScanContext) -> list[_Layer]:
-    """The layers that count, lowest first."""
+    """The layers that apply, lowest first."""
     ordered = sorted(sheets, key=lambda sheet: _height(sheet, context))
     if context.where.env.get("OPENCODE_DISABLE_PROJECT_CONFIG", "").lower() in ("1", "true"):
         ordered = [sheet for sheet in ordered if sheet.place.scope != "project"]
@@ -253,7 +253,7 @@ FORMAT = Format(
         **COMMON,
         **fields(startup="start_timeout", request="call_timeout", denied="tools_deny"),
     },
-    # "remote" may speak either: OpenCode tries http, then sse.
+    # "remote" may be either: OpenCode tries http, then sse.
     types={"local": "stdio", "remote": "auto", "stdio": "stdio", "http": "http", "sse": "sse"},
     dialect=OPENCODE,
     prepare=_prepare,

@@ -1,4 +1,4 @@
-"""Zed: `context_servers` in its settings, times in seconds; an entry that only configures an extension is no server."""
+"""Zed: `context_servers` in its settings, times in seconds; an entry that configures an extension is not a server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,8 @@ from mooring.discovery.values import NoServer
 def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     command = raw.get("command")
     if command is None and "url" not in raw:
-        reason = f"is no server to connect to: it {NO_SERVER['extension']}"
-        raise NoServer(reason, "nothing to do; it is left out", "settings" if "settings" in raw else None)
+        reason = f"is not a server to connect to: it {NO_SERVER['extension']}"
+        raise NoServer(reason, "nothing to do; it is skipped", "settings" if "settings" in raw else None)
     # Older files have the program and its arguments inside `command`.
     if isinstance(command, Mapping):
         return {**raw, "command": command.get("path"), "args": command.get("args"), "env": command.get("env")}

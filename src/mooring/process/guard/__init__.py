@@ -1,4 +1,4 @@
-"""The guard: a small process that starts every child of one host and lets none of them outlive it.
+"""The guard: a small process that starts every child of one host and leaves none of them behind.
 
 It is a program of its own, on the standard library alone, and this folder is all of it. The host runs `boot.py`,
 and `cleanup.py` if its guard dies; the guard process itself begins in `main.py`. It has to start fast, so it is

@@ -29,7 +29,7 @@ class GuardProcess:
 
 
 def start_guard(*, portable: bool = False) -> GuardProcess:
-    """Start a guard and return at once; requests wait in the channel until it is up.
+    """Start a guard and return immediately; requests wait in the channel until it is up.
 
     Raises:
         OSError: this interpreter cannot be started.

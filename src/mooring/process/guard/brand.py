@@ -1,6 +1,6 @@
 """A brand that every process below the guard carries, and that no server can take off: a resource limit.
 
-A server can leave its session and clear its environment, and once the guard is killed, its parent tells nothing either.
+A server can leave its session and clear its environment, and once the guard is killed, its parent says nothing either.
 A hard limit goes on to every descendant, and only root may raise it. Linux has not used RLIMIT_LOCKS
 since version 2.4.25, so its value is free to say of which tree a process is: that of the guard, less the tree's number.
 """

@@ -20,8 +20,8 @@ PATIENCE = 2.0
 def kill_leftovers(guard: "GuardProcess", roots: "Iterable[int]") -> None:
     """Kill what a dead guard has left: all of the roots' groups and sessions, and all that is branded or marked.
 
-    Parents tell nothing any more: what was below the guard was given to another process when it died. The host could
-    ask to be that process, but could not tell such a child from one that the program around it has started itself.
+    Parents no longer help: what was below the guard was given to another process when it died. The host could
+    ask to be that process, but could not distinguish such a child from one that the program itself started.
     """
     sessions = set(roots)
     for pid in sessions:
@@ -56,7 +56,7 @@ def _kill_all(belongs: "Callable[[int], bool]") -> None:
     while found and time.monotonic() < deadline:
         found = False
         for pid in processes():
-            # Each is looked at once: one that forks and exits at once is hit only if few have to be looked at.
+            # Each is checked once: one that forks and exits immediately is hit only if there are few to check.
             if pid in strangers or pid in killed:
                 continue
             if belongs(pid):

@@ -1,4 +1,4 @@
-"""The container behind a `docker run`, which is no descendant of that command and would outlive it.
+"""The container behind a `docker run`, which is not a descendant of that command and would be left behind.
 
 The host has docker write the container's id to a file. Once the command is gone, the guard reads the id and removes
 the container.
@@ -65,7 +65,7 @@ def add_cidfile(argv: list[str], cwd: str) -> tuple[list[str], Container | None]
 
 
 def _is_container_id(text: bytes) -> bool:
-    """Whether docker can have written this: a name would remove whatever container goes by it."""
+    """Whether docker can have written this: a name would remove whatever container has it."""
     return len(text) == 64 and not text.strip(b"0123456789abcdef")
 
 

@@ -54,7 +54,7 @@ class GuardLoop:
                 self._leave()
             self._serve_host()
             only_requests = ready == [0]
-            # Looking at every tree for every request took most of the time when many servers start at once.
+            # Looking at every tree for every request took most of the time when many servers start at the same time.
             if not only_requests or self._timeout() == 0:
                 self._update_trees()
         self._tracker.refresh({})
@@ -127,7 +127,7 @@ class GuardLoop:
         if tree := self._trees.get(number):
             tree.end(patience, grace)
 
-    # --- what becomes of the trees -----------------------------------------------------------------------------
+    # --- what happens to the trees -----------------------------------------------------------------------------
 
     def _update_trees(self) -> None:
         for tree in self._trees.values():

@@ -32,7 +32,7 @@ def main(host: int, mark: str, brand: int, portable: bool) -> None:
 
 
 def _close_inherited_descriptors() -> None:
-    """A pipe of the host that stayed open here would never end for whoever reads it."""
+    """A pipe of the host that stayed open here would never end for its reader."""
     for name in os.listdir("/dev/fd"):
         fd = int(name)
         if fd > 2:

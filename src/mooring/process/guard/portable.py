@@ -17,7 +17,7 @@ class PortableTracker:
     """Knows trees by their process groups alone; see `TreeTracker` for the methods."""
 
     def watch_host(self, host: int) -> None:
-        """Only the end of the stream tells that the host is gone."""
+        """Only the end of the stream shows that the host is gone."""
 
     def prepare(self, number: int) -> None:
         """There is nothing that a process could carry along."""
@@ -42,4 +42,4 @@ class PortableTracker:
         """`exit_status` has done so."""
 
     def kill_unassigned(self) -> None:
-        """There is no process that is known and belongs to no tree."""
+        """Every known process belongs to a tree."""

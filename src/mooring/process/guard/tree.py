@@ -24,7 +24,7 @@ class Tree:
         self.cwd = cwd
         self.container: Container | None = None
         self.is_removal = False
-        """Whether this is no server but the command that removes the container of one."""
+        """Whether this is not a server but the command that removes a server's container."""
         self.status: int | None = None
         """The return code of the root, once it has exited."""
         self.due: float | None = None
@@ -33,7 +33,7 @@ class Tree:
         """The waits and signals that remain, once it is to end; signal 0 means giving up."""
 
     def end(self, patience: float, grace: float) -> None:
-        """Begin to end the tree, or end it sooner than was planned; never later."""
+        """Start to end the tree, or end it sooner than planned; never later."""
         steps = [(patience, signal.SIGTERM), (grace, signal.SIGKILL), (KILL_TIMEOUT, 0)]
         if self.due is not None:
             # Signals that were sent already are not sent again.

@@ -38,7 +38,7 @@ class Launch(Struct, frozen=True):
     cwd: str
     withheld: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    """Values it was given that must not be shown, whoever repeats them."""
+    """Values it was given that must never be shown."""
     omitted: tuple[OmittedEntry, ...] = ()
 
     def redact(self, text: str) -> str:
@@ -122,7 +122,7 @@ def search_path(path: str, home: str) -> str:
     return os.pathsep.join([*known, *extra])
 
 
-# Many servers that start at once look only once; `moment` lets the answer expire.
+# Many servers that start at the same time look only once; `moment` lets the answer expire.
 @lru_cache(8)
 def _existing_folders(home: str, moment: int) -> tuple[str, ...]:
     return tuple(filter(os.path.isdir, _candidate_folders(home)))

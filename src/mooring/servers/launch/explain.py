@@ -1,4 +1,4 @@
-"""What a person should know about the start of their own server: where it starts otherwise than its definition says."""
+"""What a person should know about how their own server starts, if that differs from its definition."""
 
 import os
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun,
 
 
 class StartNote(Struct, frozen=True):
-    """How a server starts otherwise than its definition may lead one to expect, and what to write instead."""
+    """How a server starts differently from what its definition suggests, and what to write instead."""
 
     what: str
     fix: str
@@ -39,7 +39,7 @@ def explain_isolation(approved: Approved, where: Where, path: str) -> StartNote 
     argv = _fill((stdio.command, *stdio.args), approved, where)
     cwd = _fill((stdio.cwd,), approved, where) if stdio.cwd else [""]
     if argv is None or cwd is None:
-        return None  # only its start can tell
+        return None  # only its start can find out
     folder = resolve_path(cwd[0], approved.folder, where.home) if cwd[0] else approved.folder
     if not may_take_from_project(approved, argv, folder):
         return None

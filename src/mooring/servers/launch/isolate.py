@@ -1,8 +1,8 @@
 """A person's own server starts so that its launcher takes neither code nor settings from the project it starts in.
 
-The server itself still finds itself in the project where that is possible: npm and Python are told to leave the folder
+The server itself still finds itself in the project where that is possible: npm and Python leave the folder
 out, and anything else that takes code from its folder starts in an empty one. A project's own server isn't changed:
-whoever approved it approved code of the project.
+approving it means approving the project's code.
 """
 
 import os
@@ -130,7 +130,7 @@ def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, w
 
 def _isolate_python(launch: Launch, run: PythonRun) -> tuple[str, ...]:
     argv = launch.argv
-    # Behind `uv run` or `mise exec`, a name may stand for another interpreter than on our PATH.
+    # Behind `uv run` or `mise exec`, a name may mean another interpreter than on our PATH.
     program = files.which(argv[0], launch.env["PATH"], launch.cwd) if run.at == 0 else None
     version = re.fullmatch(r"python3\.(\d+)t?", os.path.basename(os.path.realpath(program or "")))
     # Interpreters that this one starts inherit -P, unlike the code. Without the version in its name, an interpreter
@@ -188,7 +188,7 @@ def _drop_relative_folders(path: str) -> str:
 
 
 def _make_folder(where: Where, name: str) -> str:
-    """A folder that nobody else can write to, nor move away."""
+    """A folder that nobody else can write to or move away."""
     folder = f"{where.state}/start/{name}"
     for made in (where.state, os.path.dirname(folder), folder):
         files.make_private_folder(made)
@@ -196,7 +196,7 @@ def _make_folder(where: Where, name: str) -> str:
 
 
 def _keep_file(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file unless it is there already. Many hosts may do so at once: it is replaced in one step."""
+    """Write a file unless it exists. Many hosts may do so at the same time, so it is replaced in one step."""
     needed = os.X_OK if mode & 0o100 else os.R_OK
     is_kept = files.read(path) == data and os.access(path, needed)
     if not is_kept:

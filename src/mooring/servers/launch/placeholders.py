@@ -151,7 +151,7 @@ class Placeholders:
             case SecretPart():
                 return self._look_up_secret(part)
             case ForeignPart(text):
-                return Gap(f"holds {safe(text)}, which only {self._tool} can fill in")
+                return Gap(f"contains {safe(text)}, which only {self._tool} can fill in")
             case CommandPart() | InputPart():
                 return self._fetched[part]
 
@@ -252,7 +252,7 @@ def fill_without_fetching(template: Template, where: Where, folder: str) -> Expa
             case KnownPart():
                 return Expanded(_look_up_place(part, where, folder))
             case _:
-                return Gap("holds what only its own tool can fill in")
+                return Gap("contains a placeholder that only its own tool can fill in")
 
     return expand(template, look_up)
 

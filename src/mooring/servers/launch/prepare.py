@@ -108,9 +108,9 @@ def _check_target(approved: Approved, now: str | None) -> None:
     if before is None or now in (before, None, UNRESOLVED):
         return
     if before == UNRESOLVED:
-        raise NotApproved(approved.name, f"stood for nothing when it was approved, and now stands for {now}")
+        raise NotApproved(approved.name, f"led nowhere when it was approved, and now leads to {now}")
     other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
-    raise NotApproved(approved.name, f"now stands for {other} ({before}, now {now})")
+    raise NotApproved(approved.name, f"now leads to {other} ({before}, now {now})")
 
 
 def _check_files(approved: Approved, where: Where) -> None:
@@ -120,7 +120,7 @@ def _check_files(approved: Approved, where: Where) -> None:
     named = find_named_files(approved.config, approved.folder, where)
     if bind_files(named) != approved.files:
         now = describe_bound(named) or "its files no longer set what they did"
-        raise NotApproved(approved.name, f"now loads or reads something else than when it was approved: {now}")
+        raise NotApproved(approved.name, f"now loads or reads something different from when it was approved: {now}")
 
 
 def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
@@ -181,7 +181,7 @@ async def _read_env_file(
     is_bound = fill_without_fetching(template, where, approved.folder) is not None
     refused = is_search_path if is_bound else may_replace_program
     for name in filter(refused, tuple(variables)):
-        reason = "changes what a program loads, so it belongs into env, where an approval shows it"
+        reason = "changes what a program loads, so it belongs in env, where the approval question shows it"
         placeholders.omit(f"envFile.{name}", reason)
         del variables[name]
     return variables
@@ -239,7 +239,7 @@ def _parse_headers(output: str) -> Mapping[str, str] | CommandFailed:
     try:
         return msgspec.json.decode(output, type=dict[str, str])
     except msgspec.DecodeError:
-        return CommandFailed("printed something else than a JSON object of headers and texts")
+        return CommandFailed("did not print a JSON object of header names and texts")
 
 
 def _merge_headers(headers: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """A command line goes in; what comes out says whether its program takes code or settings from the folder it starts in.
 
 `python -m x` runs the `x.py` of its folder, `npx x` the folder's `node_modules/x`, and `bun` whatever the folder's
-`bunfig.toml` preloads. Everything here goes by the words of the command alone: what a repository holds must not decide
+`bunfig.toml` preloads. Only the words of the command matter here: what a repository contains must not decide
 how a command is understood.
 """
 
@@ -19,7 +19,7 @@ class NpxRun(Struct, frozen=True):
     """npm runs a package: it looks in the folder's `node_modules`, and reads the folder's `.npmrc`."""
 
     unfetched: tuple[str, ...] = ()
-    """Packages named without a version and without `--yes`: nobody said that they may be downloaded."""
+    """Packages named without a version and without `--yes`: nobody allowed downloading them."""
 
 
 class PythonRun(Struct, frozen=True):
@@ -49,16 +49,16 @@ class FolderRun(Struct, frozen=True):
 
     program: str
     moves: bool = False
-    """It is told to go to another folder first, so it doesn't matter where it starts."""
+    """It goes to another folder first, so it doesn't matter where it starts."""
 
 
 Runner: TypeAlias = NpxRun | PythonRun | UvxRun | FolderRun
 
 
 def find_runner(argv: Sequence[str], start: int = 0) -> Runner | None:
-    """What the command from that position on is; `None` if it takes nothing from its folder, or is told to by a path.
+    """What the command from that position on is; `None` if it takes nothing from its folder, or only what a path names.
 
-    `./server`, `python server.py` or `npx ./x` name the folder's own files: whoever wrote that meant them.
+    `./server`, `python server.py` or `npx ./x` name the folder's own files on purpose.
     """
     if start >= len(argv) or _is_relative_program(argv[start]):
         return None

@@ -17,7 +17,7 @@ TERM_GRACE = 0.3
 
 
 class Spawner(Protocol):
-    """Starts programs that don't outlive it: a `Guard`."""
+    """Starts programs and leaves none behind: a `Guard`."""
 
     async def spawn(
         self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
@@ -72,7 +72,7 @@ async def _wait_for_output(child: Child) -> str | CommandFailed:
     if status == 0:
         return output.text()
     if status == LOST:
-        raise GuardLost("The guard process died while a command ran.")
+        raise GuardLost("The guard process died while a command was running.")
     return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
 
 

@@ -47,7 +47,7 @@ _STEERING = "|".join(
 def resolve_target(connection: Connection, folder: str, where: Where, path: str) -> str | None:
     """The executable or the origin that would be started or reached now, or `UNRESOLVED`.
 
-    `None` if only its start can tell, because something has to be asked for, run or read. An approval and a start both
+    `None` if only its start can know, because something has to be asked for, run or read. An approval and a start both
     call this, so that they mean the same. `folder` is the project's; `path` is the search path for definitions without
     a PATH of their own.
     """

@@ -36,7 +36,7 @@ class Address(Struct, frozen=True):
 def parse_address(url: str) -> Address:
     """Read a URL: http, https, or `unix:///path/of/socket#/path/of/endpoint`. Raises: ConfigError."""
     if _CONTROL.search(url) or "\t" in url:
-        raise ConfigError("A URL holds a control character.")
+        raise ConfigError("A URL contains a control character.")
     try:
         parts = urlsplit(url.strip())
         # Both are checked only when they are read.
@@ -46,7 +46,9 @@ def parse_address(url: str) -> Address:
     if parts.scheme == "unix":
         return _parse_socket(parts)
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigError("A URL of a server begins with http://, https:// or unix:// and names a host or a socket.")
+        raise ConfigError(
+            "The URL of a server must begin with http://, https:// or unix:// and name a host or a socket."
+        )
     _check_host(host)
     return Address(urlunsplit(parts._replace(fragment="")))
 
@@ -55,10 +57,12 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the same headers. Raises: ConfigError where one could be read as two."""
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
-            raise ConfigError(f"{name!r} cannot be the name of an HTTP header.")
+            raise ConfigError(f"{name!r} is not a valid name of an HTTP header.")
         # Not quoted: it may be a secret.
         if _CONTROL.search(value):
-            raise ConfigError(f"The value of the HTTP header {name} holds a line break or another control character.")
+            raise ConfigError(
+                f"The value of the HTTP header {name} contains a line break or another control character."
+            )
     return dict(headers)
 
 
@@ -74,7 +78,7 @@ def _check_host(host: str) -> None:
     try:
         host.encode("idna")
     except UnicodeError:
-        reason = f"A URL names a host that cannot be one: {host[:70]!r}."
+        reason = f"A URL names an invalid host: {host[:70]!r}."
     else:
         return
     # Raised out here, so that the UnicodeError is not its context.

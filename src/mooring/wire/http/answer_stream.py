@@ -87,7 +87,7 @@ class AnswerStream:
         pause = self._events.reconnect_pause
         due = self._receiver.deadline_of(self._post.key)
         if due is not None and self._loop.time() + pause >= due:
-            raise self._make_died("its stream ended, and it asks to wait longer than there is time")
+            raise self._make_died("its stream ended, and it asks for a longer wait than the deadline allows")
         await asyncio.sleep(pause)
 
     async def _resume(self) -> bool:

@@ -58,7 +58,7 @@ class Body:
             raise self._too_large() from None
         except UnknownEncoding as error:
             self._response.close()
-            raise ProtocolError(self._server, f"its answer is compressed in a way not asked for: {error}") from error
+            raise ProtocolError(self._server, f"its answer has an unexpected compression: {error}") from error
 
     def _too_large(self) -> TooLarge:
         self._response.close()

@@ -125,5 +125,5 @@ def _is_repeatable(post: Post, status: int) -> bool:
 
 def _explain_no_answer(post: Post, response: HttpAnswer) -> str:
     if response.status in _WITHOUT_ANSWER:
-        return f"it took {post.method} for something that needs no answer (HTTP status {response.status})"
-    return f"it answered {post.method} with {response.content_type}, which is no MCP: check the URL"
+        return f"it treated {post.method} as a notification (HTTP status {response.status})"
+    return f"it answered {post.method} with {response.content_type}, which is not MCP: check the URL"

@@ -42,7 +42,7 @@ class Network:
         if "://" not in proxy:
             proxy = f"http://{proxy}"
         if not proxy.startswith(("http://", "https://")):
-            raise ConfigError(f"A proxy must be reached by HTTP, not by {urlsplit(proxy).scheme}.")
+            raise ConfigError(f"A proxy URL must begin with http://, not {urlsplit(proxy).scheme}.")
         return proxy
 
     async def tls(self, options: Options) -> ssl.SSLContext | None:

@@ -56,7 +56,7 @@ class NoticeStream:
             failures = 0 if was_steady else failures + 1
             await asyncio.sleep(events.reconnect_pause)
             events.restart()
-        self._receiver.remark(f"{self._server} kept closing its stream of notices: changes may go unnoticed.")
+        self._receiver.remark(f"{self._server} kept closing its stream of notifications, so changes may go unnoticed.")
 
     async def _read_once(self, events: Events) -> bool:
         """Open the stream and read it until it ends; false if there is no use in opening it again."""

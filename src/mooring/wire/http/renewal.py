@@ -71,7 +71,7 @@ class Renewal:
         session_id = response.headers.get(SESSION_ID, "")
         # The peer above goes on as before, so the new session must speak as the old one did.
         if await self._read_version(response) != self._session.version:
-            raise ProtocolError(self._server, "it speaks another revision than before")
+            raise ProtocolError(self._server, "it now speaks a different revision")
         self._session.begin(session_id)
         for message in self._session.messages_to_repeat():
             response = await self._web.request("POST", self._session.headers, encode(message))

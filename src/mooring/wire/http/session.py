@@ -80,7 +80,9 @@ class HttpSession:
     def _check(self, what: str, value: str) -> str:
         """Refuse what cannot be sent back. The protocol wants visible ASCII; a line break would make aiohttp raise."""
         if not value.isascii() or not value.isprintable():
-            raise ProtocolError(self._server, f"its {what} has characters that no header can hold", stage="handshake")
+            raise ProtocolError(
+                self._server, f"its {what} has characters that are not allowed in a header", stage="handshake"
+            )
         return value
 
     def _update_headers(self) -> None:

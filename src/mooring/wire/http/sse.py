@@ -70,7 +70,7 @@ class SseTransport:
             raise NoStream(make_refusal(self._server, response, await self._web.read_beginning(response)))
         if response.content_type != EVENT_STREAM:
             response.close()
-            reason = f"it answered with {response.content_type}, not with a stream of events"
+            reason = f"it answered with {response.content_type}, not with an event stream"
             raise NoStream(ProtocolError(self._server, reason, stage="connect"))
         try:
             # A third: where it names none, streamable HTTP is tried in the time that is left.
@@ -144,10 +144,10 @@ class SseTransport:
             endpoint = self._web.url.join(URL(data.decode()))
             is_same_origin = endpoint.origin() == self._web.url.origin()
         except ValueError as error:
-            raise ProtocolError(self._server, "the endpoint it names is no URL", stage="connect") from error
+            raise ProtocolError(self._server, "the endpoint it names is not a URL", stage="connect") from error
         if not is_same_origin:
             shown = endpoint.with_user(None).with_query(None)
-            raise ProtocolError(self._server, f"it names an endpoint of another origin, {shown}", stage="connect")
+            raise ProtocolError(self._server, f"it names an endpoint on another origin, {shown}", stage="connect")
         return endpoint
 
     async def _post(self, key: int, body: bytes, ready: "asyncio.Task[None] | None") -> None:

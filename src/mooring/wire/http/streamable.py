@@ -176,7 +176,7 @@ class HttpTransport:
     def _end(self, error: BaseException) -> None:
         if not self._closed:
             self.close()
-            self._receiver.end(Ending(f"it ended its session and began no other: {error}"))
+            self._receiver.end(Ending(f"it ended its session and did not start a new one: {error}"))
 
     async def _part(self) -> None:
         """Let the last notices go out, end the session, close the connections: no longer than a farewell takes."""

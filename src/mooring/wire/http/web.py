@@ -65,7 +65,7 @@ class Web:
                 return response
             response.close()
             url = self._find_target(response, method, url)
-        raise HttpError(self._server, response.status, "it redirects without end")
+        raise HttpError(self._server, response.status, "it redirects endlessly")
 
     def open_body(self, response: HttpAnswer, limit: float | None = None) -> Body:
         """What follows the head, decompressed; at most a line's budget unless `limit` says otherwise."""
@@ -131,7 +131,7 @@ class Web:
             case aiohttp.ClientHttpProxyError():
                 return ConnectError(self._server, _describe_proxy(error.status))
             case aiohttp.ClientResponseError() | HttpProcessingError():
-                reason = f"its answer is no HTTP, or its head is over the budget: {first_line(error.message)}"
+                reason = f"its answer is not valid HTTP, or its headers are too large: {first_line(error.message)}"
                 return ProtocolError(self._server, reason)
             case _:
                 # A POST may have arrived before the connection broke.
@@ -146,11 +146,13 @@ class Web:
             target = url.join(URL(location)).with_fragment(None)
             leaves_origin = target.origin() != url.origin()  # raises for `mailto:` and the like
         except (ValueError, TypeError) as error:
-            raise HttpError(self._server, response.status, "it redirects to no URL") from error
+            raise HttpError(self._server, response.status, "it redirects to something that is not a URL") from error
         shown = target.with_user(None).with_query(None)
         # The headers were meant for this origin: a token must not follow to another.
         if leaves_origin:
-            reason = f"it redirects to another origin, {shown}, which was not followed; use that URL if it is meant"
+            reason = (
+                f"it redirects to another origin, {shown}, which was not followed; use that URL if it is the right one"
+            )
             raise HttpError(self._server, response.status, reason)
         # With the other statuses, HTTP lets a client make a GET of it, without its body.
         if method != "GET" and response.status not in _KEEPS_METHOD:
@@ -177,5 +179,5 @@ def _parse_keep_alive(value: str) -> float:
 
 def _describe_proxy(status: int) -> str:
     if status == 407:
-        return "its proxy wants to know who asks; name the proxy as http://USER:PASSWORD@HOST:PORT"
+        return "its proxy requires a login; write the proxy as http://USER:PASSWORD@HOST:PORT"
     return f"its proxy answered with HTTP status {status}"

@@ -52,7 +52,7 @@ class Inbound:
             self._reply(Refusal(frame.id, Fault(METHOD_NOT_FOUND, f"Method not found: {method}")))
         elif len(self._tasks) >= self._limit or frame.id in self._tasks:
             self._oddities.refused += 1
-            self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at once, or an id twice")))
+            self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at a time, or a duplicate id")))
         else:
             self._begin(frame, responder)
 

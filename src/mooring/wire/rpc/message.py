@@ -20,9 +20,9 @@ _NO_MESSAGE = "an error without a message"
 
 
 # One struct with optional fields for every kind of message: it decodes in one pass. The contents stay raw, so a result
-# is decoded once, by whoever asked for it. `gc=False` is safe because nothing in a frame can refer back to it.
+# is decoded once, by the code that asked for it. `gc=False` is safe because nothing in a frame can refer back to it.
 class Frame(Struct, gc=False):
-    """Any message as it arrived: a reply, a request or a notification, told apart by the fields that are present."""
+    """Any message as it arrived: a reply, a request or a notification, depending on the fields that are present."""
 
     id: Any = UNSET
     method: str | None = None
@@ -109,7 +109,7 @@ def _refuse_infinite(message: object) -> None:
     while waiting:
         match waiting.pop():
             case float() as number if not isfinite(number):
-                raise ValueError(f"{number} is no number that JSON has")
+                raise ValueError(f"{number} is not a JSON number")
             case Struct() as inner:
                 waiting += (getattr(inner, name) for name in inner.__struct_fields__)
             case dict() as inner:
@@ -121,7 +121,7 @@ def _refuse_infinite(message: object) -> None:
 
 
 def normalize_id(echo: object) -> int | None:
-    """The id of ours that an echoed id stands for: `7`, `"7"` and `7.0` mean 7; `true` and `"07"` mean none."""
+    """The id of ours that an echoed id means: `7`, `"7"` and `7.0` mean 7; `true` and `"07"` mean none."""
     match echo:
         case bool():
             return None

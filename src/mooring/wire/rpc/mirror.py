@@ -114,7 +114,7 @@ def _children(path: ArgumentPath | None, schema: Any) -> Iterator[tuple[Argument
 def _values_of(path: ArgumentPath | None, keyword: str, value: Any) -> Iterator[tuple[ArgumentPath | None, Any]]:
     if keyword in _MAPS and isinstance(value, dict):
         # Only a chain of `properties` says where the argument is: under `patternProperties`, `$defs` or a condition,
-        # one schema may stand for many arguments or for none.
+        # one schema may describe many arguments or none.
         yield from _place(path if keyword == "properties" else None, value)
     elif keyword not in _DATA and keyword != _KEY:
         yield None, value
@@ -127,13 +127,13 @@ def _place(parent: ArgumentPath | None, schemas: dict[str, Any]) -> Iterator[tup
 
 def _make_mirror(path: ArgumentPath | None, schema: dict[str, Any]) -> Mirror:
     if not path:
-        raise Flaw(f"{_KEY} stands where no chain of properties leads")
+        raise Flaw(f"{_KEY} is not reached by a chain of properties")
     argument = ".".join(path)
     name = schema[_KEY]
     if not isinstance(name, str) or not re.fullmatch(_TOKEN, name):
         raise Flaw(f"the {_KEY} of its argument {argument} cannot be part of a header's name")
     if schema.get("type") not in _TYPES:
-        raise Flaw(f"its argument {argument} has an {_KEY} but is no string, integer or boolean")
+        raise Flaw(f"its argument {argument} has an {_KEY} but is not a string, integer or boolean")
     return Mirror(path, f"Mcp-Param-{name}")
 
 
@@ -142,4 +142,4 @@ def _refuse_doubles(mirrors: tuple[Mirror, ...]) -> None:
     names = sorted(mirror.name.lower() for mirror in mirrors)
     for name, following in pairwise(names):
         if name == following:
-            raise Flaw(f"two of its arguments want the header {name}")
+            raise Flaw(f"two of its arguments use the header {name}")

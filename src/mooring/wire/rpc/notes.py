@@ -37,7 +37,7 @@ class Window:
 class Notes:
     """Passes notifications to their listeners.
 
-    Changes of a list are merged: the first goes through at once, and all that follow within the interval become one
+    Changes of a list are merged: the first goes through immediately, and all that follow within the interval become one
     at its end. Each costs a new listing, and a server may send a hundred thousand of them.
     """
 
@@ -80,7 +80,7 @@ class Notes:
 
     def _pass_on(self, method: str, params: Raw) -> None:
         if listener := self._listeners.get(method):
-            # Never called from here: a listener that fails must cost neither the reader nor a call.
+            # Never called from here: a listener that fails must not affect the reader or a call.
             self._loop.call_soon(listener, params)
 
     def _merge(self, method: str, params: Raw) -> None:

@@ -1,4 +1,4 @@
-"""What the other side did that it shouldn't have: counted, bounded, and kept for whoever asks why."""
+"""What the other side did that it shouldn't have: counted, bounded, and kept for diagnosis."""
 
 from collections import deque
 
@@ -22,7 +22,7 @@ class Oddities(Struct):
     dropped_notes: int = 0
     dropped_logs: int = 0
     refused: int = 0
-    """Requests from the other side beyond those it may have under way at once."""
+    """Requests from the other side beyond those it may have pending at a time."""
     unsent: int = 0
     """Replies and notices of ours that the other side did not read in time."""
     remarks: list[str] = field(default_factory=list)

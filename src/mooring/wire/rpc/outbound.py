@@ -150,7 +150,7 @@ class Outbound:
         _fail(pending, error)
 
     def abandon(self, pending: PendingRequest, reason: str) -> bool:
-        """Give a request up and tell the other side, without waiting; false if it never saw the request."""
+        """Give up a request and notify the other side, without waiting; false if it never saw the request."""
         key = pending.request.id
         if key in self.waiting:
             del self.waiting[key]
@@ -175,7 +175,7 @@ class Outbound:
     def fail_unreadable(self, claim: Claim) -> None:
         """Fail the request whose answer could not be read."""
         if pending := self._find_claimed(claim):
-            reason = f"its answer to {pending.request.method} is no JSON, or nested too deeply"
+            reason = f"its answer to {pending.request.method} is not JSON, or is nested too deeply"
             self.fail(pending, ProtocolError(self._server, reason, stage=pending.stage))
 
     def find_only(self) -> PendingRequest | None:
@@ -185,7 +185,7 @@ class Outbound:
         return next(pending for pending in self.pending.values() if not pending.standing)
 
     def prolong(self, key: int) -> OnProgress | None:
-        """Start the idle time anew, at a sign of progress; returns whoever asked to hear of it."""
+        """Restart the idle time at a sign of progress; returns the listener for progress."""
         pending = self.pending.get(key)
         if pending is None:
             return None

@@ -227,7 +227,7 @@ class Peer:
                 self._dispatch(frame, body)
         # Nothing else can follow over HTTP: a request that its own body did not answer never will be.
         if pending is not None and key in self._outbound.pending:
-            reason = f"its answer to {pending.request.method} is none"
+            reason = f"its answer to {pending.request.method} has neither a result nor an error"
             self._outbound.fail(pending, ProtocolError(self.server, reason, stage=pending.stage))
 
     def deadline_of(self, key: int) -> float | None:
@@ -345,7 +345,7 @@ class Peer:
         try:
             self._send(message)
         except (TypeError, ValueError, RecursionError) as error:
-            context = {"message": "An answer to a server is no JSON", "exception": error}
+            context = {"message": "An answer to a server is not JSON", "exception": error}
             self._loop.call_exception_handler(context)
             # The other side still waits: some answer is better than none.
             if isinstance(message, Response):

@@ -10,7 +10,7 @@ from mooring.wire.rpc.mirror import Mirror
 from mooring.wire.rpc.unreadable import Claim
 
 Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
-"""What became of a withdrawn request: it never left, the transport ended it, or the other side has to be told."""
+"""What happened to a withdrawn request: it never left, the transport ended it, or the other side has to be notified."""
 
 
 class Receiver(Protocol):
@@ -46,7 +46,7 @@ class Transport(Protocol):
         """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
 
     def start(self, receiver: Receiver) -> None:
-        """Begin to receive."""
+        """Start to receive."""
 
     def send(self, message: Message) -> None:
         """Queue a message without waiting; after the end it is dropped.
@@ -55,10 +55,10 @@ class Transport(Protocol):
         """
 
     def withdraw(self, key: int) -> Withdrawal:
-        """Take back the request with this id, whose answer nobody wants any more."""
+        """Take back the request with this id, whose answer nobody wants anymore."""
 
     def close(self) -> None:
-        """End the connection from this side, at once. `Receiver.end` is not called."""
+        """End the connection from this side immediately. `Receiver.end` is not called."""
 
     async def wait_closed(self) -> None:
         """Wait, after `close`, until nothing is left of the connection; bounded."""

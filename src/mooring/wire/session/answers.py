@@ -137,4 +137,4 @@ def _decode(server: str, about: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:
-        raise ProtocolError(server, f"its answer about {about} has not the shape it must have: {error}") from error
+        raise ProtocolError(server, f"its answer about {about} has the wrong shape: {error}") from error

@@ -32,7 +32,7 @@ class Handshake:
         try:
             hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
         except RpcError as error:
-            reason = f"it refused to begin and said: {error.message} ({error.code})"
+            reason = f"it refused to initialize: {error.message} ({error.code})"
             raise HandshakeError(peer.server, reason) from error
         peer.notify("notifications/initialized")
         return hello
@@ -54,7 +54,7 @@ def _read_hello(server: str, about: str, answer: Raw) -> Hello:
     try:
         hello = read_as(_hello_decoder, answer)
     except DecodeError as error:
-        raise HandshakeError(server, f"its answer to initialize makes no sense: {error}") from error
+        raise HandshakeError(server, f"its answer to initialize is invalid: {error}") from error
     # The server may answer with another revision than it was asked for; the client then decides.
     if hello.protocol_version not in VERSIONS:
         known = ", ".join(VERSIONS)

@@ -115,7 +115,7 @@ async def fetch_all(kind: Listable[T], fetch: Fetch, server: str, limits: Limits
         if not cursor or collected.full:
             return collected.listing(collected.full)
         if cursor in seen:
-            return collected.listing(f"The list stops where {server} gave a page a second time.")
+            return collected.listing(f"The list stops because {server} sent a page twice.")
         seen.add(cursor)
     return collected.listing(f"The list stops after {limits.pages:,} pages.")
 
@@ -143,8 +143,8 @@ class _Collector(Generic[T]):
             self._shared = page.shared and not known_private
 
     def add(self, server: str, raw: Raw) -> None:
-        """Take the entries of a page. Raises: ProtocolError if they are no list."""
-        # All at once is several times as fast; only a page with a bad entry is read entry by entry.
+        """Take the entries of a page. Raises: ProtocolError if they are not a list."""
+        # Decoding all together is several times as fast; only a page with a bad entry is read entry by entry.
         try:
             for item in read_as(self._kind.all, raw):
                 self._take(item)
@@ -157,7 +157,7 @@ class _Collector(Generic[T]):
     def listing_after(self, error: RpcError | TimedOut | ProtocolError, *, first: bool) -> Listing[T]:
         """What there is although a page failed. Raises: the error, if that was the first page."""
         if not first:
-            return self.listing(f"The list is not whole: {error}")
+            return self.listing(f"The list is incomplete: {error}")
         if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
             return Listing()
         raise error
@@ -166,7 +166,7 @@ class _Collector(Generic[T]):
         try:
             entries = read_as(_entries, raw)
         except DecodeError as error:
-            raise ProtocolError(server, f"its {self._kind.key} are no list: {error}", stage="list") from error
+            raise ProtocolError(server, f"its {self._kind.key} are not a list: {error}", stage="list") from error
         for entry in entries:
             self._take_raw(entry)
 
@@ -190,7 +190,7 @@ class _Collector(Generic[T]):
     def _take_again(self, name: str, item: T) -> None:
         # The same entry twice, on two pages perhaps, does no harm as long as both say the same.
         if self._items[name] != item:
-            self._reject(name, "it is listed twice, and not the same")
+            self._reject(name, "it is listed twice, with different definitions")
 
     def _reject(self, name: str, reason: str) -> None:
         if len(self._rejected) < self._limit:
@@ -205,7 +205,7 @@ def _read_page(server: str, raw: Raw) -> _Page:
         scope = read(parts.get("cacheScope", ABSENT))
     except DecodeError as error:
         raise ProtocolError(server, f"its list cannot be read: {error}", stage="list") from error
-    # A hint of the wrong type is worth no error: the page counts without it.
+    # A hint of the wrong type is not worth an error: it is dropped.
     page = _Page(parts)
     if isinstance(cursor, str):
         page.cursor = cursor

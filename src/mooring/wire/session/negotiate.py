@@ -1,4 +1,4 @@
-"""Detects which era of the protocol a server speaks, within one deadline, however the server reacts to the question.
+"""Detects which era of the protocol a server speaks, within one deadline, however the server reacts.
 
 ============================================  ===============================================================
 what the server does with `server/discover`   what follows

@@ -115,7 +115,7 @@ class _Attempt:
         try:
             return await self.sse()
         except NoStream:
-            # It speaks neither; what it answered to the newer transport is the better explanation.
+            # It supports neither; what it answered to the newer transport is the better explanation.
             raise refusal from None
 
     async def sse_or_http(self, known: EraName | None) -> Session:

@@ -139,7 +139,7 @@ class Stateless:
         return await self._peer.request("server/discover", params, answers.keep_raw, until=until, stage="handshake")
 
     async def _discover_again(self, error: RpcError, until: float) -> Raw:
-        """If the server names the revisions it supports, go by them; any other error is no sign of this era."""
+        """If the server names the revisions it supports, use them; any other error is not a sign of this era."""
         supported = error.data.get("supported") if isinstance(error.data, dict) else None
         if error.code != UNSUPPORTED_VERSION or not isinstance(supported, list):
             raise NotStateless from error
@@ -151,7 +151,7 @@ class Stateless:
         if any(version in supported for version in OLD_VERSIONS):
             raise NotStateless from error
         named = ", ".join(str(version)[:20] for version in supported[:10])
-        reason = f"it speaks only MCP {named}, none of which is known here; update one of the two"
+        reason = f"it speaks only MCP {named}, none of which Mooring supports; update one of the two"
         raise HandshakeError(self._peer.server, reason) from error
 
     async def _ask(
@@ -173,7 +173,7 @@ class Stateless:
             method = "server/discover"
         if within.total is not None:
             until = min(until, asyncio.get_running_loop().time() + within.total)
-        # The total covers all rounds together, so it becomes a moment; silence is allowed anew in each.
+        # The total covers all rounds together, so it becomes a moment; silence is allowed again in each.
         within = Timeout(within.idle, None)
         raw = await self._once(method, params, within, until, stage, on_progress)
         if _type_of(raw) != "complete":
@@ -227,7 +227,7 @@ class Stateless:
                 case "input_required" if method in _MAY_NEED_INPUT:
                     asked = _decode(self._peer.server, _input_required, raw)
                 case other:
-                    reason = f"its answer to {method} is of a kind that is not known here: {other[:50]!r}"
+                    reason = f"its answer to {method} is of an unknown kind: {other[:50]!r}"
                     raise ProtocolError(self._peer.server, reason, stage=stage)
             more: dict[str, Any] = {}
             if asked.request_state is not ABSENT:
@@ -236,7 +236,7 @@ class Stateless:
                 pause = _STATE_PAUSE
                 more["inputResponses"] = await self._gather_input(asked.input_requests, method, until)
             else:
-                # It only wants the state back; without a pause the rounds would be used up at once.
+                # It only wants the state back; without a pause the rounds would be used up immediately.
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _STATE_PAUSE_CAP)
             raw = await self._once(method, {**params, **more}, within, until, stage, on_progress)
@@ -248,7 +248,7 @@ class Stateless:
     async def _gather_input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
         """Answer what the server asks of this side, one after the other: a person may have to be asked."""
         if len(requests) > self._peer.limits.inbound:
-            raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at once")
+            raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at a time")
         began = asyncio.get_running_loop().time()
         deadline = None if until == inf else until
         try:
@@ -302,7 +302,7 @@ def _read_hello(raw: Raw) -> Hello:
 
 
 def _server_info(raw: Raw) -> Implementation:
-    """What the server calls itself: only for display, so an unreadable answer is no error."""
+    """What the server calls itself: only for display, so an unreadable answer is not an error."""
     try:
         parts = read_as(_meta, raw)
         meta = read_as(_meta, parts.get("_meta", _EMPTY))
@@ -316,11 +316,11 @@ def _type_of(raw: Raw) -> str:
     try:
         return _result_type.decode(raw).result_type
     except (DecodeError, UnicodeDecodeError, RecursionError):
-        return "complete"  # whoever reads the answer next says what is wrong with it
+        return "complete"  # the next reader of the answer reports what is wrong with it
 
 
 def _decode(server: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:
-        raise ProtocolError(server, f"what it asks for makes no sense: {error}") from error
+        raise ProtocolError(server, f"its request is invalid: {error}") from error

@@ -22,11 +22,11 @@ _PAUSE: Final = 1.0
 """How many seconds to wait before a broken subscription is opened again; twice as long after each failure."""
 _PAUSE_CAP: Final = 60.0
 _STEADY: Final = 10.0
-"""A subscription that lasted this many seconds counts as no failure when it ends."""
+"""A subscription that lasted this many seconds has not failed when it ends."""
 
 
 class Subscription:
-    """The subscription of one connection. Nothing is requested until somebody wants to hear of changes."""
+    """The subscription of one connection. Nothing is requested until somebody listens for changes."""
 
     def __init__(self, client: Client, add_meta: AddMeta) -> None:
         self._client = client
@@ -128,12 +128,12 @@ class Subscription:
                 await self._wait_for_end()
             except RpcError as error:
                 # It understood and refused: asking again would change nothing.
-                self._peer.remark(f"{self._peer.server} will not tell of changes: {error.message}")
+                self._peer.remark(f"{self._peer.server} does not report changes: {error.message}")
                 return
             except ServerError:
                 pass  # it broke; try again below
             if failures == self._peer.limits.resumes:
-                self._peer.remark(f"{self._peer.server} kept ending its subscription: changes may go unnoticed.")
+                self._peer.remark(f"{self._peer.server} kept ending its subscription, so changes may go unnoticed.")
                 return
             was_steady = loop.time() - began > _STEADY
             failures = 0 if was_steady else failures + 1

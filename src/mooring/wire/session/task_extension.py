@@ -55,7 +55,7 @@ class TaskExtension:
         self._polls = Polls()
 
     def on_status(self, params: Raw) -> None:
-        """The server reports the state of a task: whoever waits for the task polls it at once."""
+        """The server reports the state of a task: the call that waits for the task polls it immediately."""
         try:
             task = read_as(_task, params)
         except DecodeError:
@@ -116,11 +116,11 @@ def _final_result(server: str, task: _Task) -> Raw:
         case "cancelled":
             raise RpcError(server, CANCELLED, task.status_message or "The task was cancelled")
         case _:
-            raise ProtocolError(server, f"its task ended as {task.status[:50]!r}, with nothing to show for it")
+            raise ProtocolError(server, f"its task ended as {task.status[:50]!r}, without a result")
 
 
 def _read(server: str, raw: Raw) -> _Task:
     try:
         return read_as(_task, raw)
     except DecodeError as error:
-        raise ProtocolError(server, f"what it says of a task makes no sense: {error}") from error
+        raise ProtocolError(server, f"its description of a task is invalid: {error}") from error

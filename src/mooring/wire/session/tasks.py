@@ -51,7 +51,7 @@ class Tasks:
         self._polls = Polls()
 
     def on_status(self, params: Raw) -> None:
-        """The server reports the state of a task: whoever waits for the task polls it at once."""
+        """The server reports the state of a task: the call that waits for the task polls it immediately."""
         try:
             task = read_as(_task, params)
         except DecodeError:
@@ -100,7 +100,7 @@ class Polls:
         finally:
             timer.cancel()
             same_id.remove(sleeper)
-            # By then another call may have begun a new list under the same id.
+            # By then another call may have started a new list under the same id.
             if not same_id and self._sleepers.get(task_id) is same_id:
                 del self._sleepers[task_id]
 
@@ -131,7 +131,7 @@ def _failed_result(task: Task) -> Raw:
 
     Tasks of the Python SDK's experiment can fail without a result; it was once taken for an empty success.
     """
-    text = task.status_message or "the task failed, and does not say why"
+    text = task.status_message or "the task failed and did not say why"
     return Raw(encode({"content": [{"type": "text", "text": text}], "isError": True}))
 
 
@@ -139,4 +139,4 @@ def _read(server: str, decoder: Decoder[Any], raw: Raw) -> Any:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:
-        raise ProtocolError(server, f"what it says of a task makes no sense: {error}") from error
+        raise ProtocolError(server, f"its description of a task is invalid: {error}") from error

@@ -1,6 +1,6 @@
 """A server behind two pipes: one message a line, read in bounded lines, written once per turn of the loop.
 
-What becomes of odd input, here and in the peer; `tests/wire/test_stdio.py` tries each row on a real process:
+What happens to odd input, here and in the peer; `tests/wire/test_stdio.py` tries each row on a real process:
 
 =====================================  ======================================================================
 what the server does                   what happens
@@ -47,7 +47,7 @@ from mooring.wire.stdio.lines import Lines
 _READ = 64 * 1024
 """Larger reads cost more than they save: the buffer of 256 KiB comes from mmap, 11 µs a read instead of 0.7."""
 _WRITE = 64 * 1024
-"""What a pipe on Linux holds: more would not be taken at once, and could no longer be withdrawn."""
+"""The capacity of a pipe on Linux: more would not be taken in one write, and could no longer be withdrawn."""
 _DRAIN = 256
 """How often a pipe is read once its process is gone: what that process started may go on writing for ever."""
 
@@ -101,7 +101,7 @@ class StdioTransport:
 
     def send(self, message: Message) -> None:
         line = encode(message) + b"\n"
-        # One call after another: nothing is under way that could join this line, so it is written at once, and a turn
+        # One call after another: nothing is pending that could join this line, so it is written immediately, and a turn
         # of the loop is saved. Of many calls in one turn the first goes out like this; the others share one write.
         if self._heard_since_write and not (self._queue or self._rest or self._input_closed):
             self._heard_since_write = False
@@ -128,7 +128,7 @@ class StdioTransport:
         return "unsent"
 
     def close(self) -> None:
-        """Close both pipes: the server sees the end of its input, after what can still be written at once."""
+        """Close both pipes: the server sees the end of its input, after what can still be written immediately."""
         if self._closed:
             return
         # A notice that a call is cancelled may have been queued in this very turn of the loop.
@@ -143,7 +143,7 @@ class StdioTransport:
             self._farewell.cancel()
 
     async def wait_closed(self) -> None:
-        """Return at once: pipes close without waiting."""
+        """Return immediately: pipes close without waiting."""
 
     def _refuse(self, size: int) -> None:
         """Raise Clogged, unless nothing is ahead of the line: then its size alone is over the limit."""
@@ -243,14 +243,14 @@ class StdioTransport:
     def _begin_farewell(self, cause: str) -> None:
         """The server closed a pipe. If its process is about to exit, its exit code and last lines are worth a wait."""
         if self._watch is None:
-            # Not at once: `send` may be what noticed, and a receiver is never called from within it.
+            # Not immediately: `send` may be what noticed, and a receiver is never called from within it.
             self._loop.call_soon(self._end, Ending(cause))
         elif self._farewell is None:
-            lives = Ending(f"{cause}, but its process lives on")
+            lives = Ending(f"{cause}, but its process is still running")
             self._farewell = self._loop.call_later(self._limits.farewell, self._end, lives)
 
     async def _watch_process(self, ended: Callable[[], Awaitable[Ending]]) -> None:
-        ending = Ending("its process was lost sight of")
+        ending = Ending("its process could not be tracked")
         try:
             ending = await ended()
         finally:
