@@ -26,9 +26,9 @@ Data goes to stdout, everything else to stderr. Every command that reads somethi
 place. `-H 'NAME: VALUE'` adds a header to `--url`. `-e NAME` passes one of your variables on to the server, and
 `-e NAME=VALUE` sets one. `--timeout S` covers everything from the start of the server to the result.
 
-**Servers that fail.** A server that fails never stops the others. It is reported on stderr
-(`Warning: MCP startup error: …`), and changes the exit code only if you named it or its definition says
-`"required": true`.
+**Servers that fail.** A server that fails never stops the others. One line on stderr reports all that failed
+(`Warning: MCP startup error: …`); `-v` prints a line for each, `-q` none. A failure changes the exit code only if you
+named the server or its definition says `"required": true`.
 
 **Permissions.** A call that you type is allowed unless a rule denies it: a rule in your settings, the project's or the
 machine's, or `--deny RULE`. See [permissions.md](permissions.md).
