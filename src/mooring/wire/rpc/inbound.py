@@ -56,6 +56,10 @@ class Inbound:
         else:
             self._begin(frame, responder)
 
+    def is_answering(self) -> bool:
+        """Whether the other side waits for an answer."""
+        return bool(self._tasks)
+
     def cancel(self, key: RequestId) -> None:
         """Stop a request that the other side took back: no answer is sent."""
         if task := self._tasks.pop(key, None):

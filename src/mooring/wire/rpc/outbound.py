@@ -60,7 +60,15 @@ class PendingRequest(Struct):
 class Outbound:
     """The requests under way on one connection, and those that wait for their turn."""
 
-    def __init__(self, transport: Transport, server: str, limits: Limits, oddities: Oddities) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        server: str,
+        limits: Limits,
+        oddities: Oddities,
+        is_answering: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_answering` says whether the other side waits for an answer of ours."""
         self.pending: dict[int, PendingRequest] = {}
         """Sent and not answered yet, by id."""
         self.waiting: OrderedDict[int, PendingRequest] = OrderedDict()
@@ -68,6 +76,7 @@ class Outbound:
         self._server = server
         self._limits = limits
         self._oddities = oddities
+        self._is_answering = is_answering
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._limit = inf if limits.in_flight is None else limits.in_flight
@@ -260,7 +269,11 @@ class Outbound:
         now = self._loop.time()
         expired = [pending for pending in self._unsettled() if pending.due <= now]
         for pending in expired:
-            self._expire(pending)
+            if pending.idle is not None and now < pending.until and self._is_answering():
+                # It is silent because it asked something: a person who fills in a form takes more than a minute.
+                pending.due = min(pending.until, now + pending.idle)
+            else:
+                self._expire(pending)
         due = min((pending.due for pending in self._unsettled()), default=inf)
         if due < inf:
             self._set_sweep(max(due, now + _SWEEP))

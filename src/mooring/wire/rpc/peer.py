@@ -100,8 +100,8 @@ class Peer:
         self._transport = transport
         self._followed: dict[int, OnProgress] = {}
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
-        self._outbound = Outbound(transport, server, limits, self.oddities)
         self._inbound = Inbound(answers, self._reply, limits, self.oddities)
+        self._outbound = Outbound(transport, server, limits, self.oddities, self._inbound.is_answering)
         self._notes = Notes(notes, limits, self.oddities)
         transport.start(self)
 
