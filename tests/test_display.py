@@ -23,7 +23,17 @@ from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Outcome
 from mooring.core.problem import Problem
-from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
+from mooring.core.question import (
+    Approval,
+    ChangedTool,
+    ChangedTools,
+    Form,
+    MissingValue,
+    Permission,
+    Question,
+    Sampling,
+    Visit,
+)
 from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
 from mooring.core.tool import Hints
@@ -74,6 +84,8 @@ QUESTIONS: list[Question] = [
     Visit(EVIL, EVIL, f"https://{EVIL}", "1"),
     MissingValue(EVIL, EVIL, EVIL, options=(EVIL,)),
     Permission(EVIL, EVIL, {EVIL: EVIL}, EVIL, EVIL, EVIL, Hints(read_only_hint=True)),
+    Approval(EVIL, (("runs", "sh"),), ""),
+    ChangedTools(EVIL, (ChangedTool(EVIL, "new", f"+{EVIL}"),)),
 ]
 
 

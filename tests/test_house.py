@@ -11,7 +11,7 @@ from mooring import errors
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
         "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied",
-        "FileError", "Guard", "GuardLost", "HandshakeError", "HeldBack", "Host", "HttpError", "Inventory", "Limits",
+        "FileError", "Guard", "GuardLost", "HandshakeError", "HeldBack", "Host", "HttpError", "InputMissing", "Inventory", "Limits",
         "Loaded", "MooringError", "NeedsLogin", "NotApproved", "Outcome", "ParseError", "Problem", "Progress",
         "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session",
         "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",

@@ -16,6 +16,7 @@ MooringError
 │   └── HeldBack         a tool that differs from what the user approved
 └── ServerError          a server, or the connection to it, failed
     ├── Unresolved       its definition leads to nothing that could be started
+    │   └── InputMissing  it needs a value that only the person can give
     ├── Suspended        it kept failing and is not tried again for now
     ├── SpawnError       its program could not be started
     ├── GuardLost        the process that keeps the servers' processes is gone, and so are they
@@ -169,6 +170,7 @@ class NotApproved(Denied):
         self.hint = f"To look and decide: mooring mcp approve {server}"
         super().__init__(f"{server} {reason}. {self.hint}")
         self.server = server
+        self.reason = reason
 
 
 class HeldBack(Denied):
@@ -221,6 +223,16 @@ class Unresolved(ServerError):
     def __init__(self, server: str, where: str, reason: str) -> None:
         super().__init__(server, f"{server} cannot be started: {where} {reason}.", stage="spawn")
         self.where = where
+
+
+class InputMissing(Unresolved):
+    """The definition asks for an input that nobody has given yet; `input` is its id."""
+
+    def __init__(self, server: str, input: str) -> None:
+        super().__init__(server, f"${{input:{input}}}", "has no value yet")
+        advice = f"To be asked for it, run in a terminal: mooring mcp test {server}"
+        self.args = (f"{server} needs a value for {input!r}, which only you can give. {advice}",)
+        self.input = input
 
 
 class Suspended(ServerError):

@@ -15,10 +15,10 @@ from typing import Any
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.core.glob import Glob
 from mooring.core.where import Viewpoint, Where
 from mooring.errors import MooringError
+from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.values import MAX_FOREIGN, MAX_TEXT

@@ -6,10 +6,23 @@ from typing import Any
 import pytest
 
 from mooring.chat.field import read_fields
+from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
-from mooring.chat.plain.terminal import Ended, Interrupted
-from mooring.core.question import Allow, Answer, MissingValue, No, Permission, Question, Sampling, Visit, Yes
+from mooring.core.question import (
+    Allow,
+    Answer,
+    Approval,
+    ChangedTool,
+    ChangedTools,
+    MissingValue,
+    No,
+    Permission,
+    Question,
+    Sampling,
+    Visit,
+    Yes,
+)
 
 
 class Typist:
@@ -214,3 +227,63 @@ def test_an_odd_schema_is_no_error(schema: dict[str, Any]) -> None:
         assert field.prompt
         assert list(field.lines) == []
         field.value("x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("email", ["ada@example.com", "root@localhost"], ["notmail", "a b@c", "@x", "a@"]),
+        ("uri", ["https://example.com/a?b", "urn:isbn:1", "mailto:a@b"], ["example.com", "https://", "a b:c", "://x"]),
+        ("date", ["2026-02-28", "2024-02-29"], ["2026-02-29", "28.2.2026", "20260228", "2026-2-8"]),
+        (
+            "date-time",
+            ["2026-01-31T09:30:00Z", "2026-01-31T09:30:00.5+01:00"],
+            ["2026-01-31", "2026-01-31 09:30", "2026-01-31T09:30:00", "2026-01-31T25:00:00Z"],
+        ),
+    ],
+)
+async def test_a_format_is_labeled_and_checked(kind: str, good: list[str], bad: list[str]) -> None:
+    for text in good:
+        made, said = await filled({"x": {"type": "string", "format": kind}}, *bad, text)
+        assert made == {"x": text}
+        assert said.count("x must be a") == len(bad)
+        assert " such as " in said.splitlines()[0]
+
+
+async def test_a_format_is_checked_in_json_too() -> None:
+    made, said = await filled(
+        {"x": {"type": "string", "format": "email"}, "y": {"type": "string"}}, '{"x": "no", "y": "z"}', "a@b"
+    )
+    assert made == {"x": "a@b", "y": "z"}
+    assert "x must be an email address" in said
+
+
+async def test_enter_sends_the_default_that_is_shown() -> None:
+    properties = {
+        "n": {"type": "integer", "default": 42},
+        "path": {"type": "string", "default": "."},
+        "on": {"type": "boolean", "default": False},
+        "tags": {"type": "array", "items": {"type": "string"}, "default": ["a"]},
+        "five": {"type": ["string", "integer"], "default": "5"},
+        "empty": {"type": "string", "default": ""},
+        "none": {"type": "string"},
+    }
+    sent = {"n": 42, "path": ".", "on": False, "tags": ["a"], "five": "5", "empty": ""}
+    assert (await filled(properties, "", "", "", "", "", "", ""))[0] == sent
+    assert (await filled(properties, "1", "."))[0] == {**sent, "n": 1}, "the rest takes its defaults too"
+
+
+async def test_a_default_that_its_own_schema_refuses_is_not_offered() -> None:
+    made, said = await filled({"x": {"type": "string", "format": "email", "default": "nobody"}}, "")
+    assert made == {}
+    assert "nobody" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("y", Yes()), ("YES", Yes()), ("", No()), ("n", No()), ("a", No()), ("s", No())]
+)
+@pytest.mark.parametrize(
+    "question", [Approval("s", (("runs", "sh"),), ""), ChangedTools("s", (ChangedTool("t", "new", "+x"),))]
+)
+async def test_only_a_plain_yes_approves(question: Question, line: str, expected: Answer) -> None:
+    assert (await answer(question, line))[0] == expected

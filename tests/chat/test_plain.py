@@ -16,9 +16,10 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
 ]
 
-WHICH, CALL_IT, READY = "Enter for none: ", "because …: ", "\n> "
+WHICH, CALL_IT, READY = "Enter for none: ", 'because …"): ', "\n> "
 
 
+ASKER = str(Path(__file__).parents[1] / "cli" / "asker.py")
 SETTINGS = "home/.config/mooring/settings.json"
 
 
@@ -143,11 +144,11 @@ def test_what_a_server_asks_is_put_to_the_person(home: Home, keys: str, said: st
 
 
 def test_a_question_that_its_server_takes_back_is_gone(home: Home) -> None:
-    home.configure(demo={**DEMO, "timeout": 2000})
-    with Person(home, "chat", "--allow", "demo.*") as person:
-        person.answers((READY, "/call demo.ask question='Still there?'"), ("n to decline: ", ""))
-        person.sees("answer (text, required): ")
-        person.sees("MCP error: ")
+    home.configure(demo=DEMO, asker={"command": sys.executable, "args": ["-S", ASKER]})
+    with Person(home, "chat", "--allow", "*.*") as person:
+        person.answers((READY, "/call asker.impatient"), ("n to decline: ", ""))
+        person.sees("required): ")
+        person.sees("never mind")
         person.answers((READY, "/call demo.echo text='it goes on'"))
         person.sees("Output:\nit goes on")
         person.sees(READY)
@@ -175,7 +176,7 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
     home.configure(demo=DEMO, actor=actor.entry, off={"command": "no-such-program", "disabled": True})
     home.write("project/.mcp.json", {"mcpServers": {"theirs": {"type": "http", "url": "https://their.example/mcp"}}})
     with Person(home) as person:
-        assert "theirs: waits for approval · `mooring mcp approve theirs`" in greeted(person, "actor: failed")
+        assert "theirs: waits for approval · `/approve theirs`" in greeted(person, "actor: failed")
         person.answers((READY, "/mcp"))
         shown = person.sees("\n\nUse `/mcp enable <name>` or `/mcp disable <name>` to toggle.")
         assert "MCP Servers\n\n" in shown
@@ -227,13 +228,13 @@ def test_tools_that_are_held_back_are_named_at_the_start_and_with_their_server(h
         person.answers((READY, "/call actor.x"), ("Output:\nx", ""))
         leave(person)
     actor.tell(tools=["x"], describe={"x": "evil"})
-    says = "1 tool held back, not being what was approved; to look: mooring mcp pins actor, "
+    says = "1 tool held back, not being what was approved; `/pins actor` shows them"
     with Person(home, "chat", "--allow", "*") as person:
         person.answers((READY, "/mcp reload actor"))
         person.sees(says)
         leave(person)
     with Person(home) as person:
-        person.sees(f"actor: {says}to let them be called: mooring mcp pins --approve actor")
+        person.sees(f"actor: {says}")
         person.sees(READY)
         leave(person)
 
@@ -299,11 +300,12 @@ def test_an_input_that_is_secret_is_asked_for_and_never_shown(home: Home) -> Non
     entry = {"type": "stdio", "command": command[0], "args": command[1:], "env": {"TOKEN": "${input:token}"}}
     inputs = [{"type": "promptString", "id": "token", "description": "Your token", "password": True}]
     home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
-    home.write(SETTINGS, {"startWindow": 100})  # what a server needs to know is asked once it is over
     with Person(home) as person:
+        person.sees("vault: needs input (token) · asked for when you use it")
+        person.answers((READY, "/mcp reload vault"))
         person.sees("vault needs a value for token")
         person.answers(("token: ", "hush-hush"))
-        person.sees("vault: failed")
+        person.sees("exit code 1")
         leave(person)
         assert "hush-hush" not in person.raw
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chat.terminal import Person
 from mooring.actions.call import call
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup, run_on_host
@@ -25,6 +26,7 @@ from support import DEMO, Home
 MOORING = str(Path(sys.executable).with_name("mooring"))
 ASK = {"permissions": [{"tool": "mcp__demo__echo", "action": "ask"}]}
 PLAIN = CommandPermissions()
+QUESTION = 'Call it? [y]es once · [a]lways · [n]o (or "no, because …"): '
 MANAGED, OWN = "system/etc/mooring/settings.json", "home/.config/mooring/settings.json"
 
 
@@ -41,7 +43,7 @@ async def type_call(home: Home, ask: Ask | None = None, permissions: CommandPerm
         return await call(host, "demo.echo", lambda *_: {"text": "x"}, Silent(), deadline)
 
     home.configure(demo=DEMO)
-    setup = Setup(request=home.request(), ask_permission=ask, permissions=permissions)
+    setup = Setup(request=home.request(), ask=ask, permissions=permissions)
     return await run_on_host(setup, work, named="demo.echo")
 
 
@@ -113,15 +115,14 @@ class Session:
         return bool(data)
 
 
-@pytest.mark.parametrize(("answer", "called"), [("y", True), ("Yes", True), ("n", False), ("", False), ("x", False)])
-def test_the_person_at_the_terminal_is_asked_and_anything_but_a_yes_is_a_no(
-    home: Home, answer: str, called: bool
-) -> None:
-    session = Session(home, "--demo", "call", "--permission-mode", "ask", "demo.echo", "text=heard")
-    session.wait_for("Call it? [y]es or [n]o: ")
-    session.type(f"{answer}\n")
-    assert (session.end() == 0) == called
-    assert ("Not called." in session.screen) != called
+@pytest.mark.parametrize(
+    ("answer", "called"), [("y", True), ("Yes", True), ("n", False), ("no, because I say so", False), ("\x04", False)]
+)
+def test_the_person_at_the_terminal_is_asked_until_the_answer_is_one(home: Home, answer: str, called: bool) -> None:
+    with Person(home, "--demo", "call", "--permission-mode", "ask", "demo.echo", "text=heard") as person:
+        person.answers((QUESTION, ""), (QUESTION, "s"), (QUESTION, answer))
+        assert (person.ended() == 0) == called
+        assert ("Not called" in person.shown) != called
     log = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in log] == ["ok" if called else "denied"]
 
@@ -129,7 +130,7 @@ def test_the_person_at_the_terminal_is_asked_and_anything_but_a_yes_is_a_no(
 def test_what_was_typed_before_the_question_is_no_answer(home: Home) -> None:
     session = Session(home, "--demo", "call", "--permission-mode", "ask", "demo.echo", "text=heard")
     session.type("y\ny\n")
-    session.wait_for("Call it? [y]es or [n]o: ")
+    session.wait_for(QUESTION)
     session.type("n\n")
     assert session.end() != 0
     assert "Not called." in session.screen
@@ -137,6 +138,6 @@ def test_what_was_typed_before_the_question_is_no_answer(home: Home) -> None:
 
 def test_ctrl_c_ends_the_wait_for_an_answer(home: Home) -> None:
     session = Session(home, "--demo", "call", "--permission-mode", "ask", "demo.echo", "text=heard")
-    session.wait_for("Call it? [y]es or [n]o: ")
+    session.wait_for(QUESTION)
     session._program.send_signal(2)
     assert session.end() != 0

@@ -10,10 +10,10 @@ import pytest
 from test_host import Actor, pid
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.core.event import Event, ToolsChanged, Troubled
-from mooring.core.question import Allow, Answer, No, Permission, Question
+from mooring.core.question import Allow, Answer, ChangedTools, No, Permission, Question
 from mooring.host.host import Host
+from mooring.inventory.approval import decide, list_questions
 from support import Home
 
 
@@ -40,10 +40,9 @@ class Person:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.asked: list[Permission] = []
+        self.asked: list[Question] = []
 
     async def __call__(self, question: Question) -> Answer:
-        assert isinstance(question, Permission)
         self.asked.append(question)
         return self.answer
 
@@ -96,6 +95,7 @@ async def test_the_question_says_what_would_be_called_and_which_rule_would_silen
         await host.call("actor.count", {"of": "secret-text"})
         await host.call("actor.count")
     asked = person.asked[0]
+    assert isinstance(asked, Permission)
     assert (asked.server, asked.tool, asked.arguments) == ("actor", "count", {"of": "secret-text"})
     assert "mcp.json" in asked.origin
     assert json.loads(asked.rule) == {"tool": asked_rule(asked), "action": "allow"}
@@ -207,7 +207,7 @@ async def test_what_a_question_was_about_is_pinned_and_not_what_the_server_made_
         with pytest.raises(mooring.HeldBack):
             await host.call("actor.helper")
     assert "helper" not in actor.done("answers")
-    assert len(person.asked) == 1
+    assert [type(question) for question in person.asked] == [Permission, ChangedTools, ChangedTools]
 
 
 async def test_polling_pins_what_its_question_was_about_too(home: Home, actor: Actor) -> None:

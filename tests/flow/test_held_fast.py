@@ -8,8 +8,8 @@ import pytest
 from test_host import opened, until
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.core.question import Answer, Question
+from mooring.inventory.approval import decide, list_questions
 from support import DEMO, Actor, Home
 
 

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.limits import Limits
 from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host.host import Host
+from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.changes import POLL_SECONDS, SETTLE_SECONDS
 from support import Actor, Home, Pauses
 

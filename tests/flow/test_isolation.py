@@ -3,7 +3,7 @@
 import sys
 
 import mooring
-from mooring.actions.approve import decide, list_questions
+from mooring.inventory.approval import decide, list_questions
 from support import Home
 
 SERVER = """

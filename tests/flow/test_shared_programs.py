@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.actions.pins import approve_tools, list_pinned
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig
 from mooring.core.question import Allow, Answer, Permission, Question
 from mooring.core.template import literal
 from mooring.host.host import Host
+from mooring.inventory.approval import decide, list_questions
 from support import Actor, Cli, Home
 
 

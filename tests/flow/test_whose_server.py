@@ -8,8 +8,8 @@ import pytest
 from test_gatekeeping import Actor, Person, log, opened, settings
 
 import mooring
-from mooring.actions.approve import decide, list_questions
 from mooring.core.question import Allow
+from mooring.inventory.approval import decide, list_questions
 from support import Home
 
 ALLOW = {"tool": "mcp__github__*", "action": "allow"}

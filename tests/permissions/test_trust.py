@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions.approve import UNCHECKED, decide, list_questions, list_undecided
 from mooring.core.where import here
 from mooring.display.text import problem_line
 from mooring.errors import ConfigError, FileError, UnknownServer
+from mooring.inventory.approval import UNCHECKED, decide, list_questions, list_undecided
 from mooring.permissions import trust
 from support import Home
 

@@ -27,10 +27,11 @@ from mooring.core.template import Part, Template, TextPart, VariablePart, litera
 from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
-from mooring.errors import NotApproved, Unresolved
+from mooring.errors import InputMissing, NotApproved, Unresolved
 from mooring.servers.launch.dotenv import parse_dotenv
 from mooring.servers.launch.expand import Expanded, KeptPlaceholder, expand
-from mooring.servers.launch.prepare import OmittedEntry
+from mooring.servers.launch.inputs import ask_inputs
+from mooring.servers.launch.prepare import Launch, LaunchContext, OmittedEntry
 from support import Home
 
 
@@ -198,11 +199,16 @@ class Person:
         return Yes(self.answers[question.id]) if question.id in self.answers else No()
 
 
+async def asked_and_started(approved: Approved, given: LaunchContext, person: Person) -> Launch:
+    await ask_inputs(approved, given.secrets, person)
+    return await started(approved, given)
+
+
 async def test_a_person_is_asked_for_each_input_once_and_what_is_secret_counts_as_such(home: Home) -> None:
     person = Person(key="canary-typed", size="small")
-    given = context(home, ask=person)
+    given = context(home)
     approved = defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS)
-    made, again = await started(approved, given), await started(approved, given)
+    made, again = [await asked_and_started(approved, given, person) for _ in range(2)]
     assert made.argv == again.argv == ("x", "small")
     assert made.env["KEY"] == "<canary-typed>"
     assert "canary-typed" in made.secrets
@@ -213,32 +219,39 @@ async def test_a_person_is_asked_for_each_input_once_and_what_is_secret_counts_a
     ]
 
 
-@pytest.mark.parametrize("person", [None, Person()])
-async def test_without_an_answer_a_default_counts_and_without_one_the_start_stops(
-    home: Home, person: Person | None
-) -> None:
+async def test_without_an_answer_a_default_is_used_and_without_one_the_start_stops(home: Home) -> None:
     entry = {"command": "x", "args": ["${input:size}"]}
-    made = await started(defined(home, VSCODE, entry, key="servers", inputs=INPUTS), context(home, ask=person))
+    made = await started(defined(home, VSCODE, entry, key="servers", inputs=INPUTS), context(home))
     assert made.argv == ("x", "medium")
-    with pytest.raises(Unresolved, match=r"env\.KEY asks for the input 'key', .*(terminal|again)"):
-        await started(defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS), context(home, ask=person))
+    with pytest.raises(InputMissing, match=r"x needs a value for 'key'.*terminal: mooring mcp test x"):
+        await started(defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS), context(home))
+
+
+async def test_no_command_runs_for_a_server_that_lacks_an_input(home: Home) -> None:
+    approved = defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS)
+    helper = Stdio(
+        literal("x"), env={"A": parse_template("!touch ran", dialects.MOORING, "env"), **approved.config.connection.env}
+    )  # type: ignore[union-attr]
+    with pytest.raises(InputMissing):
+        await started(replace(approved, config=replace(approved.config, connection=helper)), context(home))
+    assert not (home.project / "ran").exists()
 
 
 async def test_a_person_who_refused_is_asked_again_at_the_next_start(home: Home) -> None:
     person = Person()
-    given = context(home, ask=person)
+    given = context(home)
     approved = defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS)
-    with pytest.raises(Unresolved):
-        await started(approved, given)
+    with pytest.raises(InputMissing):
+        await asked_and_started(approved, given, person)
     person.answers["key"] = "canary-typed"
-    assert (await started(approved, given)).env["KEY"] == "<canary-typed>"
+    assert (await asked_and_started(approved, given, person)).env["KEY"] == "<canary-typed>"
 
 
 async def test_whatever_came_from_a_secret_place_is_struck_out_whatever_its_name(home: Home) -> None:
     inputs = [{"id": "plain", "type": "promptString"}, {"id": "size", "type": "pickString", "options": ["small"]}]
     entry = {"command": "x", "env": {"PLAIN": "${input:plain}", "SIZE": "${input:size}", "WHERE": "written-down"}}
     approved = defined(home, VSCODE, entry, key="servers", inputs=inputs)
-    made = await started(approved, context(home, ask=Person(plain="canary-typed", size="small")))
+    made = await asked_and_started(approved, context(home), Person(plain="canary-typed", size="small"))
     assert made.redact("canary-typed small written-down") == "••• small written-down"
 
 
@@ -307,7 +320,7 @@ async def test_an_env_file_that_only_the_start_can_find_changes_nothing_of_what_
     home.write("project/.env", "LD_PRELOAD=./e.so\nNODE_OPTIONS=-r ./e.js\nMODE=fast\n")
     inputs = [{"id": "file", "type": "promptString"}]
     approved = defined(home, VSCODE, {"command": "x", "envFile": "${input:file}"}, key="servers", inputs=inputs)
-    made = await started(approved, context(home, ask=Person(file=".env")))
+    made = await asked_and_started(approved, context(home), Person(file=".env"))
     assert made.env["MODE"] == "fast"
     assert not {"LD_PRELOAD", "NODE_OPTIONS"} & set(made.env)
     assert [omission.where for omission in made.omitted] == ["envFile.LD_PRELOAD", "envFile.NODE_OPTIONS"]

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
-from mooring.actions.approve import list_questions
 from mooring.core.approved import Approved
 from mooring.core.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
+from mooring.inventory.approval import list_questions
 from mooring.process.programs import Guard
 from mooring.servers.dial import dial
 from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
@@ -567,4 +567,4 @@ async def test_each_line_of_a_servers_standard_error_is_handed_on_without_its_se
 
 def test_a_host_begins_without_any_secret(home: Home) -> None:
     given = LaunchContext(home.where, context(home).guard, Secrets())
-    assert (given.ask, dict(given.env), given.seconds) == (None, {}, 10.0)
+    assert (dict(given.env), given.seconds) == ({}, 10.0)

@@ -32,7 +32,7 @@ async def call(
         entry = await find_tool(host, name, deadline, watcher.on_guess)
         entry, arguments = await _fill_in(host, entry, rest, fill, deadline)
         # Connected before the call, so that the watcher can tell a slow start from a slow tool.
-        await host.server(entry.server).session(deadline.until)
+        await (await host.admit(entry.server)).session(deadline.until)
         watcher.on_connected()
         return await host.call(entry, arguments, timeout=deadline.call_timeout, on_progress=watcher.on_progress)
 

@@ -5,7 +5,6 @@ from time import time
 
 from msgspec import Struct
 
-from mooring.actions.approve import list_undecided
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.known import Programs
 from mooring.core.config import ServerConfig, Stdio
@@ -15,6 +14,7 @@ from mooring.display.text import advise_on_held_back, describe_held_back, quote_
 from mooring.errors import FileError
 from mooring.files import check_writable
 from mooring.inventory.admit import admit
+from mooring.inventory.approval import list_undecided
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.permissions.rule import find_idle_denies

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.actions.list import Row, RowSource, describe_source, describe_winner, finite_seconds, written_text
-from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, list_templates
-from mooring.core.template import InputPart, Template, effect_of_unset, find_unset, is_bare_name
+from mooring.actions.list import Row, describe_winner, finite_seconds
+from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, list_inputs, list_templates
+from mooring.core.template import Template, effect_of_unset, find_unset, is_bare_name, written_text
 from mooring.display.text import mask
-from mooring.inventory.load import Inventory
+from mooring.inventory.load import Inventory, RowSource, describe_source
 
 
 class MissingVariable(Struct, frozen=True):
@@ -127,7 +127,7 @@ def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, 
         "lifecycle": config.lifecycle,
         "auto_approve": config.auto_approve,
         "missing": find_missing_variables(config, env),
-        "inputs": _list_inputs(config.connection),
+        "inputs": tuple(dict.fromkeys(part.id for part in list_inputs(config.connection))),
     }
 
 
@@ -146,11 +146,3 @@ def _describe_connection(connection: Connection) -> dict[str, object]:
 
 def _mask(values: Mapping[str, Template]) -> dict[str, str]:
     return {name: mask(value) for name, value in values.items()}
-
-
-def _list_inputs(connection: Connection) -> tuple[str, ...]:
-    """The ids of what the person would be asked for, each once, in the order of the definition."""
-    found: dict[str, None] = {}
-    for _, template in list_templates(connection):
-        found |= {part.id: None for part in template.parts if isinstance(part, InputPart)}
-    return tuple(found)

@@ -53,7 +53,9 @@ def _list_startable(inventory: Inventory) -> Iterator[Approved]:
 
 def _add_known(row: Row, approved: Approved, remembered: Remembered, programs: "Programs") -> Row:
     config = approved.config
-    status, error = _find_trouble(config, approved.folder, remembered, programs)
+    trouble, error = _find_trouble(config, approved.folder, remembered, programs)
+    # Without any trouble it stays what its definition makes it: idle, or waiting for an input.
+    status = row.status if trouble == "idle" else trouble
     tools = None if remembered.tools is None else count_offered(config, remembered.tools)
     return replace(row, status=status, error=error, tools=tools)
 

@@ -7,23 +7,15 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from mooring.core.approved import Standing, is_in_force
-from mooring.core.config import Broken, Connection, Http, Origin, ServerConfig, Stdio, Transport
+from mooring.core.approved import UNDECIDED, Standing, is_in_force
+from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, Transport, list_inputs
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_arguments, hide_in_url
 from mooring.core.status_word import StatusWord
 from mooring.core.template import Template
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
-from mooring.inventory.load import Inventory
-
-
-class RowSource(Struct, frozen=True):
-    """Where a definition was written."""
-
-    tool: str
-    scope: str
-    path: str | None
+from mooring.inventory.load import Inventory, RowSource, describe_source
 
 
 class Shadow(Struct, frozen=True):
@@ -78,10 +70,6 @@ class ServerListing(Struct, frozen=True):
     problems: tuple[Problem, ...]
     waiting: tuple[str, ...] = ()
     """The project's servers that nobody has decided about as they are now."""
-
-
-UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
-"""A project's definition waits for a decision; a rejected one does not, until it changes."""
 
 
 def list_servers(inventory: Inventory, *, all: bool = False) -> ServerListing:
@@ -162,11 +150,6 @@ def _make_row(definition: RankedDefinition, standing: Standing, **rest: Any) -> 
     )
 
 
-def describe_source(origin: Origin) -> RowSource:
-    """Where a definition was written, without the keys that lead to it."""
-    return RowSource(origin.tool, origin.scope, origin.path)
-
-
 def split_target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, ...], str | None]:
     """Command, arguments and address as written, without the secrets in them."""
     if isinstance(config, Broken):
@@ -199,12 +182,10 @@ def _find_status(config: ServerConfig | Broken, standing: Standing) -> StatusWor
         return "failed"
     if standing == "rejected":
         return "rejected"
-    return "idle" if is_in_force(standing) else "unapproved"
-
-
-def written_text(template: Template | None) -> str | None:
-    """An optional string of a definition, as written."""
-    return None if template is None else template.text
+    if not is_in_force(standing):
+        return "unapproved"
+    needs_input = any(part.default is None for part in list_inputs(config.connection))
+    return "needs-input" if needs_input else "idle"
 
 
 def finite_seconds(seconds: float | None) -> float | None:

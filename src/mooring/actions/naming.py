@@ -15,15 +15,12 @@ HOUR: Final = 3600.0
 
 
 def split_target(host: Host, first: str, words: Sequence[str]) -> tuple[str | Pair, tuple[str, ...]]:
-    """The tool that the first word or two name, and the words after it.
-
-    Raises: as `Host.find_name` if the first word is a server that cannot be used.
-    """
+    """The tool that the first word or two name, and the words after it."""
     rest = tuple(words)
     if not rest or not _may_name_tool(rest[0]):
         return first, rest
     try:
-        return (host.find_name(first), rest[0]), rest[1:]
+        return (host.find_configured_name(first), rest[0]), rest[1:]
     except UnknownServer:
         return first, rest
 

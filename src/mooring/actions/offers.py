@@ -12,7 +12,7 @@ from mooring.actions.opening import LATELY
 from mooring.core.near import nearest
 from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
-from mooring.errors import ConfigError, MooringError
+from mooring.errors import ConfigError, InputMissing, MooringError
 from mooring.host.host import Host
 from mooring.servers.items import Item
 from mooring.servers.server import Server
@@ -38,13 +38,14 @@ async def list_offered(host: Host, what: What, deadline: Deadline, name: str | N
     """
     if name is None:
         return await _list_all(host, what, deadline)
-    server = host.server(name)
+    server = await host.admit(name)
     return Offered(tuple(await _ask(host, what, server.name, deadline)))
 
 
 async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> Reading:
     """The content of a resource. Raises: as `Host.server`, and ServerError."""
-    async with deadline.enforce(name, uri):
+    server = await host.admit(name)
+    async with deadline.enforce(server.name, uri):
         return await host.read(name, uri)
 
 
@@ -56,6 +57,7 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
         UnknownServer, ServerDisabled, NotApproved, ServerError: as `Host.prompt`.
     """
     arguments = parse_pairs(words)
+    await host.admit(server)
     async with deadline.enforce(server, name):
         known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
         owner = host.server(server).name
@@ -68,7 +70,7 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
 
 async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
     # A server that failed moments ago would take the whole deadline again; it is reported with that failure instead.
-    failed: dict[str, MooringError] = {**host.lately_failed(LATELY)}
+    failed: dict[str, MooringError] = {**host.lately_failed(LATELY), **_find_lacking(host)}
     asked = [name for name in _list_own_names(host) if name not in failed and _may_have(host.servers[name], what)]
     answers = await asyncio.gather(*(_try_ask(host, what, name, deadline) for name in asked))
     found: list[Item] = []
@@ -78,6 +80,12 @@ async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
         else:
             found += answer
     return Offered(tuple(found), {name: str(error) for name, error in sorted(failed.items())})
+
+
+def _find_lacking(host: Host) -> dict[str, MooringError]:
+    """The servers that would have to ask the person for a value: nobody named them, so nobody is asked."""
+    lacking = {name: host.servers[name].pending_inputs for name in _list_own_names(host)}
+    return {name: InputMissing(name, inputs[0]) for name, inputs in lacking.items() if inputs}
 
 
 def _list_own_names(host: Host) -> list[str]:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mooring import files
@@ -19,7 +19,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.near import nearest
 from mooring.core.problem import Problem
-from mooring.core.question import Ask
+from mooring.core.question import Ask, Question
 from mooring.core.status import Unapproved
 from mooring.core.template import Template, literal
 from mooring.core.where import Viewpoint
@@ -79,8 +79,10 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Seconds for everything, from start to result."""
     guard: Guard | None = None
     permissions: CommandPermissions = CommandPermissions()
-    ask_permission: Ask | None = None
-    """Asks the person about a call, if somebody is there; for a typed call only the machine's settings want that."""
+    ask: Ask | None = None
+    """Puts questions to the person, if somebody is there."""
+    unanswered: list[Question] = field(default_factory=list)
+    """What servers asked while nobody was there."""
     warn: Callable[[str, str], None] = _ignore_lack
     """Called with a server and a sentence on the value it has to start without."""
     tell: Callable[[Problem], None] = _ignore_problem
@@ -119,7 +121,8 @@ async def run_on_host(
         policy=setup.permissions.mode or "allow",
         rules=setup.permissions.rules,
         bypass_reason=BYPASSED if setup.permissions.mode else "you typed it",
-        ask_permission=setup.ask_permission,
+        ask=setup.ask,
+        on_unanswered=setup.unanswered.append,
         guard=setup.guard,
         # What is configured nowhere leaves nothing in the catalog on disk.
         remember=adhoc is None,

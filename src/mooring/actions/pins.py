@@ -5,20 +5,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.question import ChangedTool
 from mooring.core.where import Where
-from mooring.display.text import problem_line
+from mooring.display.text import count_noun, problem_line
+from mooring.host.consent import list_changed_tools
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools
-
-
-class HeldTool(Struct, frozen=True):
-    """One tool that is held back, and what is different about it; the server's own words."""
-
-    tool: str
-    kind: str
-    """`new` or `changed`."""
-    diff: str
 
 
 class PinnedServer(Struct, frozen=True, kw_only=True):
@@ -29,7 +22,7 @@ class PinnedServer(Struct, frozen=True, kw_only=True):
     at: str | None = None
     off: bool = False
     """Pinning is turned off: whatever the server lists may be called."""
-    held: tuple[HeldTool, ...] = ()
+    held: tuple[ChangedTool, ...] = ()
     problem: str | None = None
     """Why the record of what was approved cannot be used."""
 
@@ -58,20 +51,23 @@ def approve_tools(host: Host, server: str) -> tuple[str, ...]:
     return tuple(sorted(held.names))
 
 
+def describe_pin(row: PinnedServer) -> str:
+    """When the tools of a server were approved, and how many."""
+    if row.off:
+        return f"pinning is off since {row.at}; whatever it lists may be called"
+    if row.at is None:
+        return f"{count_noun(row.tools, 'tool')}, none approved yet"
+    return f"{count_noun(row.tools, 'tool')}, approved {row.at}"
+
+
 def _describe_pin(host: Host, name: str, where: Where, held: Mapping[str, HeldTools]) -> PinnedServer:
     key = pins.make_key(host.approved(name))
     pin, problem = pins.load(where, key) if key is not None else (None, None)
     row = PinnedServer(
         server=name,
-        held=_describe_held(held.get(name, HeldTools())),
+        held=list_changed_tools(held.get(name, HeldTools())),
         problem=problem_line(problem, where.home) if problem else None,
     )
     if pin is None:
         return row
     return replace(row, tools=len(pin.tools), at=pin.at or None, off=pin.off)
-
-
-def _describe_held(held: HeldTools) -> tuple[HeldTool, ...]:
-    changed = [HeldTool(change.tool, "changed", change.diff) for change in held.changed]
-    new = [HeldTool(change.tool, "new", change.diff) for change in held.new]
-    return (*changed, *new)

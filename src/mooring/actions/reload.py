@@ -47,7 +47,7 @@ async def reload(host: Host, deadline: Deadline, name: str | None = None) -> Rel
         ServerError: it could be, and failed; without a name, that is in its change.
     """
     # By their own names: an alias leads to the same server, which is reloaded once.
-    chosen = [host.server(name)] if name else host.servers.values()
+    chosen = [await host.admit(name)] if name else host.servers.values()
     servers = {server.name: server for server in chosen}
     before = {each: _known_tools(server) for each, server in servers.items()}
     for each in servers:

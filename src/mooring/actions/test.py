@@ -69,7 +69,7 @@ async def test(
     config = host.definition(name)
     if isinstance(config, ServerConfig):
         show(Step("definition", True, perf_counter() - began, _describe_definition(config, where.home)))
-    server = host.server(name)
+    server = await host.admit(name)
     show(Step("approval", True, 0.0, _describe_approval(server.approved)))
     async with deadline.enforce(server.name, "to being tried"):
         return await _try(server, show, where, deadline.seconds)

@@ -69,7 +69,7 @@ async def list_tools(
         errors = await _connect_all(host, deadline, refresh)
         listing = _describe_all(host, errors)
     else:
-        server = host.server(name)
+        server = await host.admit(name)
         await connect_server(host, deadline, name, refresh=refresh)
         listing = _describe_one(host, server)
     return listing if search is None else await _search(host, listing, search)

@@ -2,12 +2,11 @@
 
 from msgspec import Struct
 
-from mooring.actions.list import RowSource, describe_source
 from mooring.core.approved import Standing
 from mooring.core.config import Broken
 from mooring.discovery.choose import explain
 from mooring.discovery.scan import RankedDefinition
-from mooring.inventory.load import Inventory
+from mooring.inventory.load import Inventory, RowSource, describe_source
 
 
 class Candidate(Struct, frozen=True, rename="camel"):

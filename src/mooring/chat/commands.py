@@ -78,7 +78,7 @@ def list_completions(conversation: Conversation) -> list[str]:
     tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]
     for server in conversation.status:
-        found += [f"/{name} {server}" for name in ("mcp", "resources", "prompts", "read")]
+        found += [f"/{name} {server}" for name in ("mcp", "approve", "pins", "resources", "prompts", "read")]
         found += [f"/mcp {verb} {server}" for verb in _VERBS]
     found += [f"/prompt {name}" for name in conversation.list_known_prompts()]
     found += [f"/call {tool}" for tool in tools]
@@ -144,6 +144,39 @@ def _find_server(chat: CommandFace, name: str) -> str:
     except UnknownServer as error:
         guess = f"Did you mean {' or '.join(error.near)}? " if error.near else ""
     raise ConfigError(f"MCP server '{name}' not found. {guess}Run /mcp to see available servers.")
+
+
+# --- what was approved -----------------------------------------------------------------------------------------------
+
+
+async def _approve(chat: CommandFace, name: str) -> None:
+    names = (_find_server(chat, name),) if name else await chat.conversation.list_unapproved()
+    if not names:
+        chat.say("No server of this project waits for approval.")
+    for server in names:
+        if await chat.conversation.approve_server(server):
+            tools = len(chat.conversation.host.tools_by_server.get(server, ()))
+            chat.say(f"Approved: {safe(server)} · {count_noun(tools, 'tool')}")
+        else:
+            chat.say(f"Not approved: {safe(server)}")
+
+
+async def _pins(chat: CommandFace, name: str) -> None:
+    # Loaded here: few chats look at pins.
+    from mooring.actions.pins import describe_pin, list_pinned
+
+    host, where = chat.conversation.host, chat.conversation.viewpoint.where
+    rows = list_pinned(host, where, _find_server(chat, name) if name else None)
+    if not rows:
+        chat.say("No tools are pinned yet: that happens with a server's first allowed call.")
+    for row in rows:
+        chat.say(f"{safe(row.server)}: {describe_pin(row)}")
+        if row.problem:
+            chat.say(f"  {row.problem}")
+        if row.held:
+            agreed = await chat.conversation.approve_tools(row.server)
+            names = safe(", ".join(tool.tool for tool in row.held))
+            chat.say(f"{'Approved' if agreed else 'Not approved'}: {names}")
 
 
 # --- tools and resources -------------------------------------------------------------------------------------------
@@ -309,6 +342,8 @@ async def _quit(chat: CommandFace, _: str) -> None:
 
 COMMANDS: Mapping[str, SlashCommand] = {
     "mcp": SlashCommand(_mcp, "/mcp [NAME]", "servers and their status; also reload [NAME], enable NAME, disable NAME"),
+    "approve": SlashCommand(_approve, "/approve [NAME]", "what the project would start; you decide whether it may"),
+    "pins": SlashCommand(_pins, "/pins [NAME]", "tools as you approved them; you decide about those that changed"),
     "tools": SlashCommand(_tools, "/tools [WORDS]", "all tools, or those that match"),
     "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),
     "resources": SlashCommand(_resources, "/resources [SERVER]", "what can be read"),

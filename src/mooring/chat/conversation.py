@@ -198,6 +198,36 @@ class Conversation:
         if errors:
             raise next(iter(errors.values()))
 
+    async def list_unapproved(self) -> tuple[str, ...]:
+        """The project's servers that nobody has decided about as they are now."""
+        # Loaded here: few chats approve anything.
+        from mooring.inventory.approval import list_undecided
+        from mooring.inventory.load import load
+
+        inventory = await asyncio.to_thread(load, self.viewpoint)
+        return tuple(definition.name for definition in list_undecided(inventory))
+
+    async def approve_server(self, server: str) -> bool:
+        """Ask about a project's server, and connect it if it is approved; whether it was.
+
+        Raises: as `Host.ask_about_server`; why it cannot be reached.
+        """
+        self._expects_reload = True
+        if not await self.host.ask_about_server(server):
+            self._expects_reload = False
+            return False
+        errors = await self.host.ready(servers=[server])
+        self._refresh_tools()
+        for error in errors.values():
+            raise error
+        return True
+
+    async def approve_tools(self, server: str) -> bool:
+        """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""
+        agreed = await self.host.ask_about_tools(server)
+        self._refresh_tools()
+        return agreed
+
     async def switch(self, server: str, on: bool) -> None:
         """Enable or disable a server until the chat ends. Raises: why it cannot be started."""
         if on:

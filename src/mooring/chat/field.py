@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
+from mooring.chat.format import TextFormat, find_format
 from mooring.core.tool import Tool
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
@@ -48,9 +49,12 @@ class FormField(Struct, frozen=True):
     several: bool = False
     """The value is a list of choices, not one of them."""
     default: str | None = None
+    """What Enter means, as it would be typed; `default_value` is what it sends."""
     secret: bool = False
     inside: str = ""
     """The keys of the object, or of each object in a list."""
+    default_value: Any = None
+    format: TextFormat | None = None
 
     @property
     def numbered(self) -> bool:
@@ -61,6 +65,8 @@ class FormField(Struct, frozen=True):
     @property
     def kind(self) -> str:
         """What may be typed, in words."""
+        if self.format is not None:
+            return f"{self.format.label} such as {self.format.example}"
         if not self.choices:
             return _describe_types(self.types)
         return "some of these" if self.several else "one of these"
@@ -69,7 +75,7 @@ class FormField(Struct, frozen=True):
     def prompt(self) -> str:
         """What is shown before the place to type."""
         if self.default is not None:
-            enter = f"Enter for {safe(self.default)}"
+            enter = f"Enter for {safe(self.default) or 'an empty text'}"
         else:
             enter = "required" if self.required else "Enter skips"
         return f"{safe(self.name)} ({self.kind}, {enter}): "
@@ -95,6 +101,12 @@ class FormField(Struct, frozen=True):
         if self.types <= {"string", "null"}:
             return "" if text == '""' else text
         return self._parse(text)
+
+    def find_fault(self, value: Any) -> str:
+        """What is wrong with the format of a value; empty if nothing is."""
+        if self.format is None or not isinstance(value, str) or self.format.fits(value):
+            return ""
+        return f"{self.name} must be {self.format.label} such as {self.format.example}, not {value!r}."
 
     def _choose_several(self, text: str) -> Any:
         parsed = _parse_json(text)
@@ -203,6 +215,8 @@ def _build_field(shape: Shape, name: str, required: bool) -> FormField:
         _as_typed(schema.get("default")),
         schema.get("format") == "password" or schema.get("writeOnly") is True,
         describe_inside(shape, (name,), _describe_types_at),
+        schema.get("default"),
+        None if choices or several else find_format(schema.get("format")),
     )
 
 

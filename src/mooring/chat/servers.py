@@ -12,13 +12,13 @@ from mooring.core.status import (
     Failed,
     Idle,
     NeedsAuth,
+    NeedsInput,
     RejectedServer,
     Status,
     Unapproved,
 )
 from mooring.core.status_word import StatusWord
 from mooring.display.text import (
-    advise_on_held_back,
     count_noun,
     describe_held_back,
     quote_argument,
@@ -97,7 +97,7 @@ def _describe_offer(host: Host, server: Server) -> Iterator[str]:
     yield f"  tools: {', '.join(tools) or 'none that are known'}"
     held = host.held().get(server.name)
     if held is not None:
-        yield f"  {describe_held_back(len(held.names))}; {advise_on_held_back(server.name)}"
+        yield f"  {describe_held_back(len(held.names))}; `/pins {quote_argument(server.name)}` shows them"
 
 
 def choose_symbol(status: Status) -> str:
@@ -110,6 +110,7 @@ _SYMBOLS: Mapping[StatusWord, str] = {
     "pending": "◌",
     "idle": "◷",
     "needs-auth": "!",
+    "needs-input": "!",
     "unapproved": "?",
     "rejected": "○",
     "disabled": "○",
@@ -131,10 +132,13 @@ def describe_status(name: str, status: Status, server: Server | None, tools: int
             return f"{offer} · connects on first use"
         case NeedsAuth(error):
             return f"needs login · {safe(error)}"
+        case NeedsInput(inputs):
+            names = safe(", ".join(inputs))
+            return f"needs input ({names}) · asked for when you use it; `/mcp reload {quote_argument(name)}` asks now"
         case RejectedServer():
-            return f"rejected · `mooring mcp approve {quote_argument(name)}` shows it again"
+            return f"rejected · `/approve {quote_argument(name)}` shows it again"
         case Unapproved():
-            return f"waits for approval · `mooring mcp approve {quote_argument(name)}` shows what it would start"
+            return f"waits for approval · `/approve {quote_argument(name)}` shows what it would start"
         case Disabled(by):
             return f"disabled ({safe(by)}) · `/mcp enable {safe(name)}` turns it on for this session"
         case Failed(error, stopped):

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import Globals, HintedUsageError
-from mooring.cli.question import find_permission_asker
+from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem
+from mooring.core.question import Form, Question, Visit
 from mooring.display.text import count_noun, problem_line, quote_argument, safe
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from mooring.servers.connect import is_server_url
@@ -80,7 +81,7 @@ def make_configured_setup(options: Globals, timeout: float | None) -> Setup:
         request=options.request(),
         timeout=timeout,
         guard=take_guard(options),
-        ask_permission=find_permission_asker(),
+        ask=find_asker(options),
         warn=LackWarnings(options),
         tell=_make_problem_printer(options),
     )
@@ -93,12 +94,32 @@ def run_with_host(
     named: str | None = None,
     start_required: bool = False,
 ) -> T:
-    """Open a host, run the work on it, close it. Raises: what the work raises."""
+    """Open a host, run the work on it, close it.
+
+    Raises: what the work raises; Denied if the server that was named asked something that nobody could answer.
+    """
     # A command that concerns all servers says in one line what some of them have to start without.
     if isinstance(setup.warn, LackWarnings) and named is None:
         with setup.warn.collected():
             return asyncio.run(run_on_host(setup, work, start_required=start_required))
-    return asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
+    try:
+        result = asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
+    except ServerError as error:
+        if setup.unanswered:
+            raise Denied(f"{error} {_describe_unanswered(setup.unanswered[0])}") from None
+        raise
+    if named and setup.unanswered:
+        raise Denied(_describe_unanswered(setup.unanswered[0]))
+    return result
+
+
+def _describe_unanswered(question: Question) -> str:
+    match question:
+        case Form(message=message) | Visit(message=message):
+            asked = f"asked {message!r}"
+        case _:
+            asked = "wanted a model to write something"
+    return f"{question.server} {asked}, and there is no terminal to answer in. Run the same command in one."
 
 
 def take_guard(options: Globals) -> Guard | None:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
@@ -12,7 +13,7 @@ import msgspec
 
 from mooring.core.near import nearest
 from mooring.core.where import Viewpoint, here
-from mooring.display.text import columns, safe, short_path
+from mooring.display.text import columns, short_path
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Globals(msgspec.Struct):
     verbose: bool = False
     begun: Any = None
     """The guard that was started ahead for the servers of this command."""
+    pause_progress: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Takes the line that shows progress away while a person is asked something."""
 
     def inventory(self, *, remember: bool = True) -> "Inventory":
         """Read the configuration; without `remember`, nothing is written."""
@@ -226,11 +229,6 @@ def summarize(item: _Described) -> str:
 def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
     """Where a definition was written, in words."""
     return f"{tool}, {scope}: {describe_path(path, home)}"
-
-
-def describe_trust(mention: str) -> str:
-    """Where another tool lets a project's server start, and what that means here."""
-    return f"{safe(mention)} trusts this folder or this server; that alone approves nothing here"
 
 
 def describe_path(path: str | None, home: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError
 from mooring.core.near import nearest
 from mooring.display.text import safe
-from mooring.errors import MOST_NAMED, Denied, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
+from mooring.errors import MOST_NAMED, Denied, InputMissing, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
 
 
 class CommandFailure(Struct, frozen=True):
@@ -71,6 +71,8 @@ def exit_code(error: MooringError) -> int:
             return TIMEOUT
         case NeedsLogin():
             return LOGIN
+        case InputMissing():
+            return DENIED
         case ServerError():
             return UNHEALTHY
         case Denied():

@@ -1,40 +1,112 @@
-"""Questions that a command puts to the person at the terminal: may this call be made?"""
+"""Questions that a command puts to the person at the terminal, the same ones as in the chat."""
 
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import are_terminals
-from mooring.core.question import Allow, Answer, Ask, No, Permission, Question
+from mooring.cli.base import Globals, are_terminals
+from mooring.core.question import Answer, Question
 
-_MOST = 1024
+if TYPE_CHECKING:
+    from mooring.chat.plain.dialog import Style
+    from mooring.chat.plain.questions import Questions
+
+_STYLES: Mapping[str, Callable[[str], str]] = {
+    "bold": partial(click.style, bold=True),
+    "dim": partial(click.style, dim=True),
+    **{color: partial(click.style, fg=color) for color in ("red", "green", "yellow", "cyan")},
+}
+_MOST = 65536
 """Bytes of an answer that are read; a terminal gives whole lines."""
 
 
-def find_permission_asker() -> Ask | None:
-    """What asks the person for permission; `None` where nobody would see the question or could answer it."""
+def find_asker(options: Globals) -> "CommandAsker | None":
+    """What asks the person; `None` where nobody would see a question or could answer it."""
     can_ask = sys.platform != "win32" and are_terminals(sys.stdin, sys.stderr)
-    return _ask_permission if can_ask else None
+    return CommandAsker(options) if can_ask else None
 
 
-async def _ask_permission(question: Question) -> Answer:
-    if not isinstance(question, Permission):
-        return No(how="cancel")
-    # Loaded here: few calls are asked about.
-    from mooring.chat.plain.typed_ahead import discard_typed_ahead
-    from mooring.display.lines import describe_question
+class CommandAsker:
+    """Puts each question to the person, once what shows progress is out of the way."""
 
-    first, *rest = describe_question(question)
-    # The ticker may have drawn a line here.
-    click.echo(f"\r\x1b[K{click.style(first, bold=True)}", err=True, color=True)
-    for line in rest:
-        click.echo(line, err=True)
-    discard_typed_ahead()
-    click.echo("Call it? [y]es or [n]o: ", nl=False, err=True)
-    typed = await _read_line()
-    return Allow("once") if typed.strip().casefold() in ("y", "yes") else No()
+    def __init__(self, options: Globals) -> None:
+        self._options = options
+        self._questions: Questions | None = None
+
+    async def __call__(self, question: Question) -> Answer:
+        if self._questions is None:
+            from mooring.chat.plain.questions import Questions  # few commands ask anything
+
+            self._questions = Questions(CommandTerminal(), project=self._options.project, session=False)
+        with self._options.pause_progress():
+            return await self._questions(question)
+
+
+class CommandTerminal:
+    """The terminal of one command: questions go to stderr, answers come from stdin."""
+
+    is_reading = False
+
+    def __init__(self) -> None:
+        self.dialog = asyncio.Lock()
+
+    async def read_line(
+        self,
+        prompt: str,
+        *,
+        secret: bool = False,
+        complete: Sequence[str] = (),
+        keep: bool = False,
+        fresh: bool = False,
+    ) -> str:
+        """See `DialogTerminal`; a command keeps no history, and completes nothing."""
+        from mooring.chat.plain.dialog import Ended
+        from mooring.chat.plain.typed_ahead import discard_typed_ahead
+
+        with _hide_typing() if secret else _keep_typing():
+            if fresh:
+                discard_typed_ahead()
+            click.echo(prompt, nl=False, err=True)
+            typed = await _read_line()
+        if not typed:
+            click.echo(err=True)
+            raise Ended
+        return typed.rstrip("\r\n")
+
+    def say(self, text: str = "") -> None:
+        click.echo(text, err=True)
+
+    def style(self, text: str, *styles: "Style") -> str:
+        for style in styles:
+            text = _STYLES[style](text)
+        return text
+
+
+@contextmanager
+def _keep_typing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _hide_typing() -> Iterator[None]:
+    """Show nothing of what is typed, and end the line that the terminal does not end by itself."""
+    import termios  # Windows has none, and nobody is asked there
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, hidden)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        click.echo(err=True)
 
 
 async def _read_line() -> str:

@@ -1,7 +1,8 @@
 """Shows progress on stderr while a command waits for servers."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import get_terminal_size
 from threading import Timer
 from typing import Self
@@ -27,6 +28,8 @@ class Ticker:
         self._quiet = options.quiet
         self._live = sys.stderr.isatty() and not options.quiet
         self._drawn = False
+        self._paused = False
+        options.pause_progress = self.pause
         self._starting = Timer(PATIENCE, self._draw, [f"starting {server} …"])
 
     def __enter__(self) -> Self:
@@ -43,6 +46,16 @@ class Ticker:
         if self._drawn:
             self._draw("")
         self._drawn = False
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Draw nothing meanwhile: a person reads and types on that line."""
+        self.clear()
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     def warn(self, text: str) -> None:
         """Print a warning on a line of its own."""
@@ -80,6 +93,8 @@ class Ticker:
             self._draw(f"connecting {', '.join(names)} …" if names else "")
 
     def _draw(self, text: str) -> None:
+        if self._paused:
+            return
         self._drawn = True
         # Cut to the terminal's width: a line that wraps could not be cleared.
         width = get_terminal_size(2)[0] or 80

@@ -119,14 +119,14 @@ def _show(request: _ToolsRequest, search: str | None) -> int:
 
 
 def _find_target(host: Host, words: tuple[str, ...]) -> str | Pair | None:
-    """The tool that is meant; `None` if the words name no tool. Raises: as `Host.find_name`."""
+    """The tool that is meant; `None` if the words name no tool. Raises: UnknownServer."""
     if not words:
         return None
     target, _ = split_target(host, words[0], words[1:])
     if not isinstance(target, str):
         return target
     try:
-        host.find_name(target)
+        host.find_configured_name(target)
     except UnknownServer:
         return target
     return None

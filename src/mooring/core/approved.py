@@ -9,6 +9,9 @@ from mooring.core.config import ServerConfig
 Standing: TypeAlias = Literal["own", "approved", "rejected", "changed", "unseen"]
 """The user's own definition, or a project's: approved, rejected, changed since it was approved, or not yet judged."""
 
+UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
+"""A project's definition waits for a decision; a rejected one does not, until it changes."""
+
 
 class Approved(Struct, frozen=True):
     """The person's own definition, a project's that they approved, or one that a program passed in.

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.core.problem import Problem
-from mooring.core.template import Template
+from mooring.core.template import InputPart, Template
 
 Scope: TypeAlias = Literal["cli", "managed", "project", "user"]
 Transport: TypeAlias = Literal["stdio", "http", "sse", "auto"]
@@ -84,6 +84,14 @@ def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iter
                 yield "headersHelper", remote.headers_helper
     if oauth and oauth.client_secret:
         yield "oauth.clientSecret", oauth.client_secret
+
+
+def list_inputs(connection: Connection, oauth: "OAuth | None" = None) -> tuple[InputPart, ...]:
+    """What the person is asked for when the server is used, each once, in the order of the definition."""
+    found: dict[InputPart, None] = {}
+    for _, template in list_templates(connection, oauth):
+        found |= {part: None for part in template.all_parts if isinstance(part, InputPart)}
+    return tuple(found)
 
 
 class OAuth(Struct, frozen=True):

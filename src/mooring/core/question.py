@@ -71,11 +71,43 @@ class Permission(Struct, frozen=True, tag=True):
     """The server came with the project, so that "always" means in this project, whatever the answer says."""
 
 
-Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission
+class Approval(Struct, frozen=True, tag=True):
+    """A server that came with the project is about to be used, and nobody has approved its definition.
+
+    `Yes` approves it for this project, until its definition changes; nothing else does.
+    """
+
+    server: str
+    rows: tuple[tuple[str, str], ...]
+    """All that its definition says and would do, each with a label. The texts are safe to show, and must not be cut."""
+    digest: str
+    """Of everything that is shown."""
+
+
+class ChangedTool(Struct, frozen=True):
+    """A tool that is not what was approved. The name and the diff are the server's words: make them safe."""
+
+    tool: str
+    kind: Literal["new", "changed"]
+    diff: str
+    """What is different, line by line; all of it if the tool is new."""
+
+
+class ChangedTools(Struct, frozen=True, tag=True):
+    """Tools of a server changed, or are new, since they were approved. `Yes` approves them as they are shown."""
+
+    server: str
+    tools: tuple[ChangedTool, ...]
+
+
+Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission | Approval | ChangedTools
 
 
 class Yes(Struct, frozen=True, tag=True):
-    """Go on; `content` is the model's message, the form's values, or the text for the placeholder."""
+    """Go on; `content` is the model's message, the form's values, or the text for the placeholder.
+
+    For a project's server, or for tools that changed, it approves what was shown.
+    """
 
     content: Any = None
 

@@ -61,6 +61,13 @@ class NeedsAuth(Struct, frozen=True, tag=True):
     error: str
 
 
+class NeedsInput(Struct, frozen=True, tag=True):
+    """Not started: its definition asks for values, which the person is asked for when the server is used."""
+
+    word: ClassVar[StatusWord] = "needs-input"
+    inputs: tuple[str, ...]
+
+
 class Failed(Struct, frozen=True, tag=True):
     """Unavailable; `stopped` if it kept failing and is no longer retried on its own."""
 
@@ -69,7 +76,9 @@ class Failed(Struct, frozen=True, tag=True):
     stopped: bool = False
 
 
-Status: TypeAlias = Disabled | Unapproved | RejectedServer | Idle | Connecting | Connected | NeedsAuth | Failed
+Status: TypeAlias = (
+    Disabled | Unapproved | RejectedServer | Idle | Connecting | Connected | NeedsAuth | NeedsInput | Failed
+)
 
 
 def status_word(status: Status) -> StatusWord:
@@ -83,5 +92,5 @@ def status_error(status: Status) -> str | None:
     match status:
         case Connecting(error=message) | NeedsAuth(error=message) | Failed(error=message):
             return message
-        case Disabled() | Unapproved() | RejectedServer() | Idle() | Connected():
+        case Disabled() | Unapproved() | RejectedServer() | Idle() | Connected() | NeedsInput():
             return None

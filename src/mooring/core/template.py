@@ -196,3 +196,8 @@ def _is_behind_origin(template: Template, variable: VariablePart) -> bool:
 def literal(text: str) -> Template:
     """The template that means exactly its text."""
     return Template(text, (TextPart(text),))
+
+
+def written_text(template: Template | None) -> str | None:
+    """An optional string of a definition, as written."""
+    return None if template is None else template.text

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -21,11 +21,11 @@ from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Excerpt, Outcome, Part
 from mooring.core.problem import Problem
-from mooring.core.question import Form, MissingValue, Permission, Question, Sampling, Visit
+from mooring.core.question import Approval, ChangedTools, Form, MissingValue, Permission, Question, Sampling, Visit
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
-from mooring.display.text import count_noun, describe_base64_size, problem_line, safe, safe_text
+from mooring.display.text import columns, count_noun, describe_base64_size, problem_line, safe, safe_text
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
@@ -239,6 +239,18 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return _describe_missing_value(question)
         case Permission():
             return _describe_permission(question)
+        case Approval(server, rows):
+            return (f"{safe(server)}, asked for by this project", *columns([(f"  {row[0]}", row[1]) for row in rows]))
+        case ChangedTools():
+            return tuple(_describe_changed_tools(question))
+
+
+def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
+    yield f"{safe(question.server)} has {count_noun(len(question.tools), 'tool')} held back:"
+    for tool in question.tools:
+        kind = "changed since you approved it" if tool.kind == "changed" else "new since you approved its server"
+        yield f"  {safe(tool.tool)} is {kind}:"
+        yield from (f"    {safe(line)}" for line in tool.diff.splitlines())
 
 
 def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:

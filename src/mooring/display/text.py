@@ -149,6 +149,11 @@ def advise_on_held_back(server: str) -> str:
     return f"to look: mooring mcp pins {name}, to let them be called: mooring mcp pins --approve {name}"
 
 
+def describe_trust(mention: str) -> str:
+    """Where another tool lets a project's server start, and what that means here."""
+    return f"{safe(mention)} trusts this folder or this server; that alone approves nothing here"
+
+
 def problem_line(problem: Problem, home: str = "") -> str:
     """What is wrong, where, and what to do about it, in one line."""
     place = short_path(problem.path, home) if problem.path else "command line"

@@ -14,6 +14,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
+from mooring.host.consent import Consent
 from mooring.host.conversation import ConversationHost
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
@@ -73,6 +74,7 @@ class Assembly:
                 network=settings["network"],
             ),
             ask=options.ask,
+            on_unanswered=options.on_unanswered,
             guard=options.guard,
         )
         project = admitted.root if options.request.project else None
@@ -80,7 +82,7 @@ class Assembly:
             where,
             settings,
             project,
-            ask=options.ask or options.ask_permission,
+            ask=options.ask,
             mode=options.mode,
             session_rules=options.rules,
             bypass_reason=options.bypass_reason,
@@ -89,6 +91,7 @@ class Assembly:
         cache = Cache(where) if options.remember else None
         self.fleet = Fleet(self.shared, cache, self._on_retire)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
+        self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
         self.own = self.converse(self.permissions.own)
         """The program itself, outside of any conversation with a model."""
         self.calls = self.own.calls
@@ -122,7 +125,7 @@ class Assembly:
 
     def converse(self, permissions: ConversationPermissions, timeout: Timeout | None = None) -> ConversationHost:
         """The host for one more conversation; `timeout` is for calls that name none."""
-        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, timeout)
+        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, self.consent, timeout)
         self._conversations.add(conversation)
         return conversation
 
@@ -163,6 +166,9 @@ class Assembly:
     async def reload(self) -> None:
         """Read the configuration and fetch every secret again."""
         self.shared.secrets.forget()
+        await self._reread()
+
+    async def _reread(self) -> None:
         self._apply(await self._read())
 
     async def _follow_files(self) -> None:

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
-from mooring.errors import Closed, HeldBack, TimedOut
+from mooring.errors import Closed, TimedOut
+from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
@@ -43,8 +44,9 @@ class _Route(Struct, frozen=True):
 class Calls:
     """The calls of one conversation. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: ConversationPermissions) -> None:
+    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, consent: Consent) -> None:
         self._lookup = lookup
+        self._consent = consent
         self._permissions = permissions
         self._record = permissions.audit.add
         self._pinned: set[tuple[Server, str]] = set()
@@ -95,14 +97,8 @@ class Calls:
     async def _find_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
-        """See `_find_known_route`; a tool that is held back may have been approved by another program meanwhile."""
-        try:
-            return await self._find_known_route(name, arguments, limit, approved)
-        except HeldBack:
-            if not await self._permissions.pins.reread():
-                raise
-            self._lookup.invalidate()
-        return await self._find_known_route(name, arguments, limit, approved)
+        """See `_find_known_route`; the person is asked about what is not approved yet."""
+        return await self._consent.retry(lambda: self._find_known_route(name, arguments, limit, approved))
 
     async def _find_known_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool

@@ -11,6 +11,7 @@ from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Res
 from mooring.core.tool import Hints, Pair
 from mooring.errors import ConfigError
 from mooring.host.calls import Calls
+from mooring.host.consent import Consent
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.requests import POLL, SUBSCRIBE, Requests
@@ -36,10 +37,12 @@ class ConversationHost:
         watches: Watches,
         feed: Feed,
         permissions: ConversationPermissions,
+        consent: Consent,
         timeout: Timeout | None = None,
     ) -> None:
-        """`timeout` is for calls that name none."""
-        self.calls = Calls(lookup, permissions)
+        """`consent` is the host's: what it approves holds for all. `timeout` is for calls that name none."""
+        self.calls = Calls(lookup, permissions, consent)
+        self._consent = consent
         self._requests = Requests(lookup, permissions, self.calls)
         self._lookup = lookup
         self._watches = watches
@@ -85,6 +88,9 @@ class ConversationHost:
         return await self.calls.call_own_tool(tool, arguments, work, also, hints, approved)
 
     async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
+        return await self._consent.retry(lambda: self._find(name, within, trusted))
+
+    async def _find(self, name: str | Pair, within: float, trusted: float) -> CatalogEntry:
         until = asyncio.get_running_loop().time() + within
         entry = await self._lookup.find(name, until, trusted)
         self._lookup.find_owner(entry)

@@ -123,12 +123,13 @@ class Host:
         """Connect every server whose tools are unknown (with `refresh`, every server); return the errors by server.
 
         Waits `within` seconds at most; by default, as long as each server may take. A server that is late goes on
-        connecting in the background. A failure that is less than `trusted` seconds old, here or in another process, is
+        connecting in the background. A server that is named is being used: the person is asked for what it lacks. A
+        failure that is less than `trusted` seconds old, here or in another process, is
         believed: that server is not tried again.
         """
         fleet = self._parts.fleet
         if servers is not None:
-            named = {self.server(name) for name in servers}
+            named = {await self.admit(name) for name in servers}
             return await fleet.ready(named, within, refresh=refresh, trusted=trusted)
         errors = await fleet.ready(fleet.servers.values(), within, refresh=refresh, trusted=trusted)
         return dict(sorted({**self._parts.lookup.unusable, **errors}.items()))
@@ -172,6 +173,14 @@ class Host:
         """
         return await self._parts.own.find(name, within, trusted=trusted)
 
+    async def admit(self, name: str) -> Server:
+        """The server of that name, which is about to be used: the person is asked for the approval and the inputs
+        that it lacks. Raises: as `server`.
+        """
+        server = await self._parts.consent.retry(lambda: self._parts.lookup.find_approved_server(name))
+        await server.ask_inputs()
+        return server
+
     def server(self, name: str) -> Server:
         """The server of that name, ignoring case.
 
@@ -182,6 +191,10 @@ class Host:
     def find_name(self, name: str) -> str:
         """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
         return self._parts.lookup.find_name(name)
+
+    def find_configured_name(self, name: str) -> str:
+        """The same for any server, even one that may not be started. Raises: UnknownServer."""
+        return self._parts.lookup.find_configured_name(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, ignoring case, even if it may not be started.
@@ -195,14 +208,20 @@ class Host:
 
         Raises: for one, as `server`; Denied; ServerError.
         """
+        if server is not None:
+            await self.admit(server)
         return await self._parts.own.resources(server)
 
     async def templates(self, server: str | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
+        if server is not None:
+            await self.admit(server)
         return await self._parts.own.templates(server)
 
     async def prompts(self, server: str | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
+        if server is not None:
+            await self.admit(server)
         return await self._parts.own.prompts(server)
 
     async def read(
@@ -215,16 +234,19 @@ class Host:
 
         Raises: as `server`; Denied; ServerError.
         """
+        await self.admit(server)
         return await self._parts.own.read(server, uri, linked=linked, on_start=on_start)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
+        await self.admit(server)
         return await self._parts.own.prompt(server, name, arguments)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
         """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
+        await self.admit(server)
         return await self._parts.own.complete(server, ref, argument, value, context)
 
     # --- for a conversation ----------------------------------------------------------------------------------------
@@ -303,6 +325,20 @@ class Host:
             for name, server in self.servers.items()
         }
         return {name: held for name, held in found.items() if held}
+
+    async def ask_about_server(self, server: str) -> bool:
+        """Ask the person whether a project's server may be started, even if they rejected it; whether it may be now.
+
+        Raises: UnknownServer; ConfigError if it needs no approval, or cannot be used; FileError.
+        """
+        return await self._parts.consent.ask_about_server(server, anew=True)
+
+    async def ask_about_tools(self, server: str) -> bool:
+        """Ask the person about the tools of a server that are held back; whether all of them may be called now.
+
+        Raises: as `server`; FileError.
+        """
+        return await self._parts.consent.ask_about_tools(self.find_name(server))
 
     def approved(self, server: str) -> Approved:
         """What was approved under a name. Raises: as `server`."""

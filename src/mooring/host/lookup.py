@@ -184,6 +184,16 @@ class Lookup:
         """
         return self._servers[self._own_name(self.find_name(name))]
 
+    async def find_approved_server(self, name: str) -> Server:
+        """The same, if what it stands for is still what was approved. Raises: as `server`."""
+        server = self.server(name)
+        server.check_approval()
+        return server
+
+    def find_configured_name(self, name: str) -> str:
+        """The configured name that is meant, even of a server that may not be started. Raises: UnknownServer."""
+        return self.catalog.server(name)
+
     def find_name(self, name: str) -> str:
         """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
         known = self.catalog.server(name)

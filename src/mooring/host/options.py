@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.core.clock import Sleep
 from mooring.core.limits import Limits
-from mooring.core.question import Ask
+from mooring.core.question import Ask, Question
 from mooring.core.where import Viewpoint
 from mooring.inventory.admit import Admitted, GivenServers
 from mooring.permissions.verdict import BYPASSED, Mode, Rule
@@ -24,6 +24,10 @@ def find_mode(policy: Policy | None) -> Mode | None:
 
 def _keep(admitted: Admitted) -> Admitted:
     return admitted
+
+
+def _ignore_question(question: Question) -> None:
+    return
 
 
 def _ignore_warning(server: str, lack: str) -> None:
@@ -42,8 +46,6 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     reload: bool = False
     remember: bool = True
     rules: tuple[Rule, ...] = ()
-    ask_permission: Ask | None = None
-    """Asks about calls alone, where `ask` is missing: servers are not told that somebody could answer their own."""
     bypass_reason: str = BYPASSED
     """What the audit log says of a call that was allowed because nobody is asked."""
     sleep: Sleep = asyncio.sleep
@@ -51,6 +53,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     """Changes the configuration each time it was read, before it takes effect."""
     warn: Callable[[str, str], None] = _ignore_warning
     """Called with a server and what it has to start without."""
+    on_unanswered: Callable[[Question], None] = _ignore_question
+    """Called with what a server asked if there is no `ask`."""
 
     @property
     def mode(self) -> Mode | None:

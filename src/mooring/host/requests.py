@@ -122,7 +122,9 @@ class Requests:
         """
         if name is not None:
             return await self._list_of(name, kind, fetch)
-        requests = [self._list_of(each, kind, fetch) for each in self._lookup.own_names]
+        # A list of everything asks nobody for the inputs of a server that they did not name.
+        names = [each for each in self._lookup.own_names if not self._lookup.server(each).pending_inputs]
+        requests = [self._list_of(each, kind, fetch) for each in names]
         found: list[Item] = []
         for outcome in await asyncio.gather(*requests, return_exceptions=True):
             if isinstance(outcome, MooringError):

@@ -62,6 +62,14 @@ class Inventory(Struct, frozen=True):
         return self.approvals.find_adopted(self.root, definition.config)
 
 
+class RowSource(Struct, frozen=True):
+    """Where a definition was written."""
+
+    tool: str
+    scope: str
+    path: str | None
+
+
 def discover(cwd: str | None = None) -> Inventory:
     """Everything configured for a folder (the current one by default), on this machine, for this person.
 
@@ -250,6 +258,11 @@ def _is_adoptable(config: ServerConfig) -> bool:
 
 def _is_text_or_variables(template: Template) -> bool:
     return all(isinstance(part, TextPart | VariablePart) for part in template.parts)
+
+
+def describe_source(origin: Origin) -> RowSource:
+    """Where a definition was written, without the keys that lead to it."""
+    return RowSource(origin.tool, origin.scope, origin.path)
 
 
 def utc_timestamp() -> str:

@@ -17,6 +17,7 @@ def make_client(
     folder: str,
     ask: Ask | None,
     *,
+    on_unanswered: Callable[[Question], None] = lambda question: None,
     on_change: Callable[[ListName], None] | None = None,
     on_update: Callable[[str], None] | None = None,
     on_log: Callable[[LogMessage], None] | None = None,
@@ -24,9 +25,10 @@ def make_client(
     """This side of a connection.
 
     Every client declares the same capabilities, whether or not there is anyone to ask. Servers offer other tools to
-    clients with other capabilities: what the command line had pinned, the chat would refuse.
+    clients with other capabilities: what the command line had pinned, the chat would refuse. `on_unanswered` gets
+    what the server asked if there is nobody.
     """
-    ask = ask or _refuse
+    ask = ask or _make_refuser(on_unanswered)
     return Client(
         roots=lambda: [Root.of(folder)],
         sample=_make_sampler(server, ask),
@@ -38,9 +40,13 @@ def make_client(
     )
 
 
-async def _refuse(question: Question) -> Answer:
-    """Answer for somebody who isn't there: nobody refused, so that a server may go on without."""
-    return No("Nobody can be asked here.", how="cancel")
+def _make_refuser(on_unanswered: Callable[[Question], None]) -> Ask:
+    async def refuse(question: Question) -> Answer:
+        """Answer for somebody who isn't there: nobody refused, so that a server may go on without."""
+        on_unanswered(question)
+        return No("Nobody can be asked here.", how="cancel")
+
+    return refuse
 
 
 def _make_sampler(server: str, ask: Ask) -> Respond:

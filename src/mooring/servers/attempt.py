@@ -127,7 +127,6 @@ def make_launch_context(shared: Shared) -> LaunchContext:
     return LaunchContext(
         where=shared.defaults.where,
         guard=shared.guard,
-        ask=shared.ask,
         secrets=shared.secrets,
         env=shared.defaults.env,
     )

@@ -21,7 +21,7 @@ from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
 from mooring.core.secret import redact, redact_error
-from mooring.core.status import Status
+from mooring.core.status import Idle, NeedsInput, Status
 from mooring.core.tool import Tool
 from mooring.errors import (
     Closed,
@@ -39,7 +39,8 @@ from mooring.errors import (
 )
 from mooring.servers.asking import make_client
 from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
-from mooring.servers.launch.prepare import Endpoint, Launch, prepare
+from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
+from mooring.servers.launch.prepare import Endpoint, Launch, check_approval, prepare
 from mooring.servers.offering import Offering
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
@@ -97,7 +98,21 @@ class Server:
 
     @property
     def status(self) -> Status:
-        return self._supervisor.status
+        return self._refine_status(self._supervisor.status)
+
+    @property
+    def pending_inputs(self) -> tuple[str, ...]:
+        """What its use would ask the person for; if nobody can be asked, what it cannot be started without."""
+        if self.is_connected:
+            return ()
+        find = find_missing_inputs if self._shared.ask is None else find_unanswered_inputs
+        return tuple(part.id for part in find(self.approved, self._shared.secrets))
+
+    def _refine_status(self, status: Status) -> Status:
+        if not isinstance(status, Idle):
+            return status
+        missing = find_missing_inputs(self.approved, self._shared.secrets)
+        return NeedsInput(tuple(part.id for part in missing)) if missing else status
 
     @property
     def is_connected(self) -> bool:
@@ -139,12 +154,28 @@ class Server:
         """Connect in the background unless that is under way; the future resolves once the server is connected."""
         return self._supervisor.start()
 
+    def check_approval(self) -> None:
+        """Raises: NotApproved if what would be started or reached is no longer what was approved."""
+        if not self.is_connected:
+            check_approval(self.approved, self._shared.defaults.where, self._shared.defaults.env)
+
+    async def ask_inputs(self) -> None:
+        """Ask the person for what its definition leaves to them; nothing if it was answered, or nobody is there."""
+        if self._shared.ask is not None and not self.is_connected:
+            await ask_inputs(self.approved, self._shared.secrets, self._shared.ask)
+
     async def session(self, until: float = inf) -> Session:
         """Return the session, connecting if need be, by a moment of the loop's clock.
 
+        Whoever wants it uses the server, so the person is asked for its inputs first; their time is not counted.
+
         Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
-        return await self._supervisor.wait(until)
+        if (session := self._supervisor.session) is not None:
+            return session
+        began = self._loop.time()
+        await self.ask_inputs()
+        return await self._supervisor.wait(until + self._loop.time() - began)
 
     def keep_connected(self, on_update: Callable[[str], None]) -> Callable[[], None]:
         """Stay connected, and pass on which resources changed, until the returned function is called."""
@@ -177,6 +208,7 @@ class Server:
 
         Raises: as `attempt.open_session`.
         """
+        await self.ask_inputs()
         ready = await prepare(self.approved, make_launch_context(self._shared))
         self._remember_secrets(ready)
         on_ready(ready)
@@ -248,6 +280,7 @@ class Server:
         verify: Callable[[], object] | None,
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
+        await self.ask_inputs()
         until = inf if timeout.total is None else self._loop.time() + timeout.total
         session = await self.session(min(until, self._connect_deadline(connect_timeout)))
         # The call was let through by what the catalog remembered; the server may list another tool by now.
@@ -307,9 +340,12 @@ class Server:
         return isinstance(error, ConnectError)
 
     async def refresh(self) -> None:
-        """Have the server list its tools again, connecting if need be. Raises: what `session` raises."""
+        """Have the server list its tools again, connecting if need be; nobody is asked for anything.
+
+        Raises: what `session` raises.
+        """
         if self._supervisor.session is None:
-            await self.session()  # every new session lists the tools
+            await self._supervisor.wait()  # every new session lists the tools
         else:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
 
@@ -375,7 +411,7 @@ class Server:
         await self.offering.catch_up(session)
 
     def on_status(self, status: Status) -> None:
-        self._shared.owner.emit(StatusChanged(self.name, status))
+        self._shared.owner.emit(StatusChanged(self.name, self._refine_status(status)))
 
     def on_log(self, message: LogMessage) -> None:
         self._shared.note(self.name, message, self._secrets)
@@ -391,6 +427,7 @@ class Server:
             self.name,
             self.approved.folder,
             self._shared.ask,
+            on_unanswered=self._shared.on_unanswered,
             on_change=self._on_list_changed,
             on_update=self._on_resource_updated,
             on_log=self.on_log,

@@ -11,7 +11,7 @@ from mooring.core.event import Event, Logged
 from mooring.core.failure import Failure
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
-from mooring.core.question import Ask
+from mooring.core.question import Ask, Question
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact
 from mooring.core.where import Where
@@ -73,11 +73,18 @@ class Shared:
     """One per host, made when it opens."""
 
     def __init__(
-        self, owner: ServerOwner, defaults: ServerDefaults, *, ask: Ask | None = None, guard: Guard | None = None
+        self,
+        owner: ServerOwner,
+        defaults: ServerDefaults,
+        *,
+        ask: Ask | None = None,
+        on_unanswered: Callable[[Question], None] = lambda question: None,
+        guard: Guard | None = None,
     ) -> None:
         self.owner = owner
         self.defaults = defaults
         self.ask = ask
+        self.on_unanswered = on_unanswered
         self.secrets = Secrets()
         self._guard = guard
         self._network: Network | None = None

@@ -29,11 +29,12 @@ from mooring.core.config import ServerConfig
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
-from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, Status, Unapproved
+from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, NeedsInput, Status, Unapproved
 from mooring.errors import (
     Closed,
     GuardLost,
     HttpError,
+    InputMissing,
     MooringError,
     NeedsLogin,
     NotApproved,
@@ -235,7 +236,9 @@ class Supervisor:
             self.error = error
             if not connected:
                 self._server.on_failed(error)
-            if not isinstance(error, GuardLost) and not self._may_retry(connected):
+            # Neither is a failure of the server: nothing of it was started, or nothing of it ended it.
+            is_ours = isinstance(error, GuardLost | InputMissing)
+            if not is_ours and not self._may_retry(connected):
                 self._suspend()
                 return
             seconds = self._decide_pause(attempt, error)
@@ -469,6 +472,8 @@ def _status_after(error: MooringError) -> Status:
             return NeedsAuth(str(error))
         case NotApproved():
             return Unapproved("changed")
+        case InputMissing():
+            return NeedsInput((error.input,))
         case _:
             return Failed(str(error))
 

@@ -9,9 +9,10 @@ from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
 from mooring.chat.field import parse_position
+from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
-from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
+from mooring.chat.plain.terminal import Terminal
 from mooring.chat.servers import describe_status
 from mooring.core.call import (
     CallChanged,
@@ -25,7 +26,7 @@ from mooring.core.call import (
 )
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
-from mooring.core.status import NeedsAuth, Unapproved
+from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.turn import Backend
 from mooring.core.where import Viewpoint
 from mooring.display.lines import (
@@ -37,16 +38,16 @@ from mooring.display.lines import (
 )
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import (
-    advise_on_held_back,
     count_noun,
     describe_held_back,
     fit_columns,
     problem_line,
+    quote_argument,
     safe,
     safe_text,
     shorten_description,
 )
-from mooring.errors import MooringError, ServerDisabled, UnknownTool
+from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 from mooring.tools.results.outcome import BYTES_PER_TOKEN
@@ -107,10 +108,11 @@ class Chat:
     def _greet_with_trouble(self) -> None:
         host = self.conversation.host
         for name, status in host.status().items():
-            if name in self.conversation.missing or isinstance(status, NeedsAuth | Unapproved):
+            if name in self.conversation.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
-            self.notice(f"{safe(name)}: {describe_held_back(len(held.names))}; {advise_on_held_back(name)}")
+            advice = f"`/pins {quote_argument(name)}` shows them"
+            self.notice(f"{safe(name)}: {describe_held_back(len(held.names))}; {advice}")
         for problem in find_idle_denies(host, self.conversation.permissions.rules):
             self.notice(safe(f"{problem.message}; {problem.hint}"))
         for problem in host.problems:
@@ -280,6 +282,10 @@ def _describe_error(error: MooringError) -> str:
         return f'Server "{error.server}" is disabled. Run /mcp enable {error.server} first.'
     if isinstance(error, UnknownTool) and not error.near and not error.reason:
         return f"There is no tool {error.tool!r}. /tools lists all of them."
+    if isinstance(error, NotApproved):
+        return f"{error.server} {error.reason}. To look and decide: /approve {error.server}"
+    if isinstance(error, HeldBack):
+        return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return str(error)
 
 

@@ -1,34 +1,36 @@
 """A form filled in at the terminal, one field after another, each checked against its schema as it is typed."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from mooring.chat.field import FormField, build_field_form, build_form, make_whole_field, read_fields
-from mooring.chat.plain.terminal import Terminal
+from mooring.chat.plain.dialog import DialogTerminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
 from mooring.tools.arguments.written import loads
 
 REST = "."
-"""Skips all the optional fields that are left."""
+"""Takes the defaults of all the optional fields that are left, and skips those that have none."""
 
 
 class FormDialog:
     """Asks for the values of one form. `owner` is the server that wants them."""
 
-    def __init__(self, terminal: Terminal, owner: str, name: str, schema: Mapping[str, Any]) -> None:
+    def __init__(self, terminal: DialogTerminal, owner: str, name: str, schema: Mapping[str, Any]) -> None:
         self._terminal = terminal
         self._owner = owner
         self._schema = schema
         self._form = build_form(name, schema)
-        self._fields = read_fields(schema)
         self._values: dict[str, Any] = {}
+        self._fields = [self._drop_bad_default(field) for field in read_fields(schema)]
 
     async def fill(self) -> dict[str, Any]:
         """The values, which fit the schema. Raises: Interrupted, Ended."""
         optional = [field for field in self._fields if not field.required]
         if len(optional) > 1:
-            self._hint(f"Enter skips one, {REST} the rest of them; JSON works too.")
+            self._hint(f"Enter takes a default or skips, {REST} does so for the rest; JSON works too.")
         await self._ask_all(self._fields)
         # Values that are fine one by one may not fit together: then what is wrong is asked for again.
         while (wrong := self._find_misfit()) is not None:
@@ -37,43 +39,63 @@ class FormDialog:
         return self._values
 
     async def _ask_all(self, fields: list[FormField]) -> None:
-        for field in fields:
+        for position, field in enumerate(fields):
             for line in field.lines:
                 self._hint(line)
-            if not await self._ask(field):
-                return
+            match await self._ask(field):
+                case "all":
+                    return
+                case "rest":
+                    self._take_defaults(fields[position:])
+                    return
+                case "one":
+                    pass
 
-    async def _ask(self, field: FormField) -> bool:
-        """Ask until the answer fits or the field is skipped; says whether to go on with the next field."""
+    async def _ask(self, field: FormField) -> Literal["one", "rest", "all"]:
+        """Ask until the answer fits or the field is skipped; says how much of the form that settled."""
         while True:
-            text = await self._read(field)
+            typed = await self._terminal.read_line(f"  {field.prompt}", secret=field.secret)
+            text = typed.strip()
             if self._take_all(field, text):
-                return False
-            is_skipped = not field.required and text in ("", REST)
-            if is_skipped:
-                return text != REST
+                return "all"
+            if text == REST and not field.required:
+                return "rest"
+            may_be_empty = not field.required or field.default is not None
+            if not text and may_be_empty:
+                self._take_defaults([field])
+                return "one"
             if not text:
                 self._insist(field)
             elif self._take(field, field.value(text)):
-                return True
+                return "one"
 
-    async def _read(self, field: FormField) -> str:
-        typed = await self._terminal.read_line(f"  {field.prompt}", secret=field.secret)
-        text = typed.strip()
-        # Enter leaves an optional field out, and its server fills in the default.
-        if not text and field.required:
-            return field.default or ""
-        return text
+    def _take_defaults(self, fields: list[FormField]) -> None:
+        """Keep the defaults: the person saw them, so they are sent, and not left to the server."""
+        for field in fields:
+            if field.default is not None:
+                self._values[field.name] = field.default_value
 
     def _take(self, field: FormField, value: Any) -> bool:
         """Keep the value of a field if it fits."""
-        try:
-            build_field_form(self._schema, field.name).check(self._owner, {field.name: value})
-        except BadArguments as error:
-            self._complain(error)
+        fault = self._find_fault(field, value)
+        if fault:
+            self._complain(fault)
             return False
         self._values[field.name] = value
         return True
+
+    def _find_fault(self, field: FormField, value: Any) -> str:
+        try:
+            build_field_form(self._schema, field.name).check(self._owner, {field.name: value})
+        except BadArguments as error:
+            return error.reason
+        return field.find_fault(value)
+
+    def _drop_bad_default(self, field: FormField) -> FormField:
+        # A default that its own schema refuses could never be sent.
+        if field.default is None or not self._find_fault(field, field.default_value):
+            return field
+        return replace(field, default=None)
 
     def _take_all(self, field: FormField, text: str) -> bool:
         """Keep all values at once, if they were typed as a JSON object where none is asked for."""
@@ -90,10 +112,16 @@ class FormDialog:
 
     def _find_misfit(self) -> str | None:
         """The field that is wrong, empty if it is the whole; `None` if all is well."""
+        for field in self._fields:
+            fault = field.find_fault(self._values.get(field.name))
+            if fault:
+                self._complain(fault)
+                del self._values[field.name]
+                return field.name
         try:
             self._form.check(self._owner, self._values)
         except BadArguments as error:
-            self._complain(error)
+            self._complain(error.reason)
             # A path into a field, such as `when.day` or `files[0]`.
             name = error.parameter.partition(".")[0].partition("[")[0]
             self._values.pop(name, None)
@@ -109,8 +137,8 @@ class FormDialog:
         empty = ' (an empty text is "")' if "string" in field.types else ""
         self._hint(f"{safe(field.name)} is required{empty}; Ctrl+C leaves.")
 
-    def _complain(self, error: BadArguments) -> None:
-        self._terminal.say(self._terminal.style(f"  {safe(error.reason)}", "yellow"))
+    def _complain(self, fault: str) -> None:
+        self._terminal.say(self._terminal.style(f"  {safe(fault)}", "yellow"))
 
     def _hint(self, text: str) -> None:
         self._terminal.say(self._terminal.style(f"  {text}", "dim"))

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mooring.chat.field import parse_position
+from mooring.chat.plain.dialog import DialogTerminal, Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
-from mooring.chat.plain.terminal import Ended, Interrupted, Terminal
 from mooring.core.question import (
     Allow,
     Answer,
     AnswerScope,
+    Approval,
+    ChangedTools,
     Form,
     MissingValue,
     No,
@@ -23,7 +25,7 @@ from mooring.core.question import (
 from mooring.display.lines import describe_question
 from mooring.display.text import safe, safe_text
 
-_SCOPES: Mapping[AnswerScope, str] = {"once": "[o]nce", "session": "[s]ession", "always": "[a]lways"}
+_SCOPES: Mapping[AnswerScope, str] = {"once": "[y]es once", "session": "[s]ession", "always": "[a]lways"}
 _SCOPE_WORDS: Mapping[str, AnswerScope] = {
     "o": "once",
     "once": "once",
@@ -40,11 +42,16 @@ _NO_BECAUSE = r"(?i)no?\b[\s,.:;-]+(?:because\s+)?(\S.*)"
 
 
 class Questions:
-    """Asks one question at a time. Ctrl+C dismisses any of them, and what was typed before answers none."""
+    """Asks one question at a time. Ctrl+C dismisses any of them, and what was typed before answers none.
 
-    def __init__(self, terminal: Terminal, *, project: bool = True) -> None:
+    With `project`, "always" may be about the project alone. Without `session`, as for a single command, there is
+    nothing that an answer could last for but the one call and always.
+    """
+
+    def __init__(self, terminal: DialogTerminal, *, project: bool = True, session: bool = True) -> None:
         self._terminal = terminal
         self._project = project
+        self._session = session
 
     async def __call__(self, question: Question) -> Answer:
         if self._terminal.is_reading:
@@ -74,13 +81,24 @@ class Questions:
                 return await self._ask_sampling(question)
             case MissingValue():
                 return await self._ask_value(question)
+            case Approval():
+                return await self._ask_approval("Let it be started?")
+            case ChangedTools(tools=tools):
+                these = "it" if len(tools) == 1 else "them"
+                return await self._ask_approval(f"Let {these} be called as shown?")
+
+    async def _ask_approval(self, prompt: str) -> Answer:
+        # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved.
+        typed = await self._read(f"{prompt} [y/N]: ")
+        return Yes() if typed.casefold() in ("y", "yes") else No()
 
     # --- may it be called? ----------------------------------------------------------------------------------------
 
     async def _ask_permission(self, question: Permission) -> Answer:
-        scopes = " ".join(_SCOPES[scope] for scope in question.scopes)
+        scopes = [scope for scope in question.scopes if self._session or scope != "session"]
+        offered = " · ".join(_SCOPES[scope] for scope in scopes)
         while True:
-            typed = await self._read(f"Call it? {scopes} [n]o, or no, because …: ")
+            typed = await self._read(f'Call it? {offered} · [n]o (or "no, because …"): ')
             if typed.casefold() in ("n", "no"):
                 return await self._refuse(typed)
             because = re.match(_NO_BECAUSE, typed)
@@ -90,7 +108,7 @@ class Questions:
             if scope == "once":
                 return Allow("once")
             # A longer answer than the question offers is no answer.
-            if scope is not None and scope in question.scopes:
+            if scope is not None and scope in scopes:
                 return await self._allow(scope, question.project_only)
             self._say("One of these letters, please.")
 

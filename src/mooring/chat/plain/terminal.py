@@ -19,12 +19,11 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
 from types import FrameType, ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from mooring.chat.plain.dialog import Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
 from mooring.display.text import cut_end
-
-Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)
@@ -34,14 +33,6 @@ _RETRY = 0.05
 """Seconds until the main thread is woken again, as long as it has not reacted."""
 
 _CLEAR_LINE = "\r\x1b[K"
-
-
-class Interrupted(Exception):
-    """Ctrl+C instead of a line."""
-
-
-class Ended(Exception):
-    """Ctrl+D instead of a line: there will be no more."""
 
 
 class _LineRequest:

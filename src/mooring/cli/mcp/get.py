@@ -12,13 +12,12 @@ from mooring.cli.base import (
     complete_server,
     describe_origin,
     describe_path,
-    describe_trust,
     get_globals,
     print_columns,
     print_json,
 )
 from mooring.core.units import MIB
-from mooring.display.text import quote_command, safe, short_path
+from mooring.display.text import describe_trust, quote_command, safe, short_path
 
 
 @click.command("get", cls=Command)

@@ -3,9 +3,11 @@
 import click
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.pins import HeldTool, PinnedServer, approve_tools, list_pinned
+from mooring.actions.pins import PinnedServer, approve_tools, describe_pin, list_pinned
 from mooring.cli.adhoc import make_configured_setup, run_with_host
 from mooring.cli.base import Command, complete_server, get_globals, print_json
+from mooring.core.question import ChangedTools
+from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
 from mooring.host.host import Host
 
@@ -31,8 +33,11 @@ def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | No
         if server is not None and off is not None:
             host.switch_pinning(host.find_name(server), off=off)
         rows = list_pinned(host, where, server)
-        if not agreed or server is None:
+        if server is None:
             return rows
+        if not agreed:
+            may_ask = off is None and not options.json and rows[0].held
+            return list_pinned(host, where, server) if may_ask and await host.ask_about_tools(server) else rows
         # What is being approved is shown first; stdout gets the rows as they are afterwards.
         _print_rows(rows, err=True)
         approved = approve_tools(host, server)
@@ -57,21 +62,12 @@ def _print_row(row: PinnedServer, err: bool) -> None:
     click.echo(f"{safe(row.server)}: {_describe_state(row)}", err=err)
     if row.problem:
         click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
-    for held in row.held:
-        _print_held(held, err)
-    if row.held:
-        click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+    if not row.held:
+        return
+    for line in describe_question(ChangedTools(row.server, row.held))[1:]:
+        click.echo(line, err=err)
+    click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
 
 
 def _describe_state(row: PinnedServer) -> str:
-    if row.off:
-        return f"pinning is off since {row.at}; whatever it lists may be called (--on pins its tools again)"
-    if row.at is None:
-        return f"{row.tools} tools, none approved yet"
-    return f"{row.tools} tools, approved {row.at}"
-
-
-def _print_held(held: HeldTool, err: bool) -> None:
-    click.echo(click.style(f"  {safe(held.tool)} is {held.kind}, and held back:", fg="yellow"), err=err)
-    for line in held.diff.splitlines():
-        click.echo(f"    {safe(line)}", err=err)
+    return f"{describe_pin(row)} (--on pins its tools again)" if row.off else describe_pin(row)

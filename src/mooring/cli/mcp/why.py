@@ -3,8 +3,8 @@
 import click
 
 from mooring.actions.why import Candidate, explain_choice
-from mooring.cli.base import Command, complete_server, describe_origin, describe_trust, get_globals, print_json
-from mooring.display.text import safe
+from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json
+from mooring.display.text import describe_trust, safe
 
 
 @click.command("why", cls=Command)

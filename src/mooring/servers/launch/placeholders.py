@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from itertools import starmap
 from typing import NoReturn
 
 from msgspec.structs import replace
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.core.question import Ask, MissingValue, Yes
 from mooring.core.secret import is_secret
 from mooring.core.template import (
     CommandPart,
@@ -32,6 +30,7 @@ from mooring.display.text import safe
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
+from mooring.servers.launch.inputs import find_input
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed
 from mooring.servers.launch.stores import find_stored_secret
@@ -53,27 +52,25 @@ class Placeholders:
         where: Where,
         *,
         secrets: Secrets,
-        ask: Ask | None,
         run: Callable[[str], Awaitable[str | CommandFailed]],
     ) -> None:
         self._approved = approved
         self._where = where
         self._shared_secrets = secrets
-        self._ask = ask
         self._run = run
         self._fetched: dict[Part, PartValue] = {}
         self.secrets: list[str] = []
         self.omitted: list[OmittedEntry] = []
 
     async def fetch(self, templates: Iterable[Template]) -> None:
-        """Run the commands and ask the questions that these templates need, all at the same time."""
-        wanted: dict[CommandPart | InputPart, Template] = {}
+        """Run the commands that these templates need, all at the same time."""
+        wanted: dict[CommandPart, Template] = {}
         for template in templates:
             for part in template.parts:
-                if isinstance(part, CommandPart | InputPart) and part not in self._fetched:
-                    wanted[part] = template
+                if isinstance(part, CommandPart) and part not in self._fetched:
+                    wanted[part] = Template(template.text.removeprefix("!"), part.line)
         if wanted:
-            values = await asyncio.gather(*starmap(self._fetch, wanted.items()))
+            values = await asyncio.gather(*map(self._fetch_output, wanted.values()))
             self._fetched.update(zip(wanted, values, strict=True))
 
     async def fill(self, key: str, template: Template) -> str:
@@ -91,7 +88,7 @@ class Placeholders:
         """The text of a template, or `None` and a record in `omitted` if a placeholder in it has no value.
 
         Raises:
-            Unresolved: its dialect says that this stops the start, or only the person could have given the value.
+            Unresolved: its dialect says that this stops the start.
         """
         filled = await self._expand(_apply_slot(key, template))
         if isinstance(filled, Expanded):
@@ -152,8 +149,19 @@ class Placeholders:
                 return self._look_up_secret(part)
             case ForeignPart(text):
                 return Gap(f"contains {safe(text)}, which only {self._tool} can fill in")
-            case CommandPart() | InputPart():
+            case InputPart():
+                return self._look_up_input(part)
+            case CommandPart():
                 return self._fetched[part]
+
+    def _look_up_input(self, part: InputPart) -> Expanded | Gap:
+        value = find_input(self._approved, part, self._shared_secrets)
+        if value is None:
+            return Gap(f"needs the input {safe(part.id)!r}, which was not given", stops=True)
+        # A default and the options are in a file that others may read as well. Anything else may be a password, even
+        # if nobody marked it as one.
+        is_public = not part.secret and (value == part.default or value in part.options)
+        return Expanded(value, () if is_public else (value,))
 
     def _look_up_secret(self, secret: SecretPart) -> Expanded | Gap:
         given = self._where.env.get(secret.name) if secret.variable else None
@@ -177,13 +185,6 @@ class Placeholders:
 
     # --- values that have to be fetched ---------------------------------------------------------------------
 
-    async def _fetch(self, part: CommandPart | InputPart, template: Template) -> PartValue:
-        match part:
-            case CommandPart(line):
-                return await self._fetch_output(Template(template.text.removeprefix("!"), line))
-            case InputPart():
-                return await self._fetch_input(part)
-
     async def _fetch_output(self, template: Template) -> Expanded | Gap:
         line = await self._expand(template)
         if isinstance(line, Gap):
@@ -199,32 +200,6 @@ class Placeholders:
         if isinstance(output, CommandFailed):
             return Gap(f"comes from a command that {output.how}")
         return output
-
-    async def _fetch_input(self, part: InputPart) -> Expanded | Gap:
-        value = await self._ask_person(part)
-        if isinstance(value, Gap):
-            if part.default is None:
-                return value
-            value = part.default
-        # A default and the options are in a file that others may read as well. Anything else may be a password, even
-        # if nobody marked it as one.
-        is_public = not part.secret and (value == part.default or value in part.options)
-        return Expanded(value, () if is_public else (value,))
-
-    async def _ask_person(self, part: InputPart) -> str | Gap:
-        if self._ask is None:
-            return _input_gap(part, "and nobody can be asked here: run mooring in a terminal")
-        ask = self._ask
-        key = ("input", self._approved.config.origin.path, part)
-        return await self._shared_secrets.fetch_once(key, lambda: self._put_question(part, ask))
-
-    async def _put_question(self, part: InputPart, ask: Ask) -> str | Gap:
-        question = MissingValue(self._approved.name, part.id, part.description, part.default, part.secret, part.options)
-        match await ask(question):
-            case Yes(str(text)):
-                return text
-            case _:
-                return _input_gap(part, "which was not given: start it again to be asked again")
 
 
 def _apply_slot(key: str, template: Template) -> Template:
@@ -305,8 +280,3 @@ def _look_up_place(known: KnownPart, where: Where, folder: str) -> str:
             return where.home
         case "separator":
             return "\\" if where.platform == "win32" else "/"
-
-
-def _input_gap(part: InputPart, but: str) -> Gap:
-    # Only the person could have given the value, so it stops the start.
-    return Gap(f"asks for the input {safe(part.id)!r}, {but}", stops=True)

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Stdio
-from mooring.core.question import Ask
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
-from mooring.errors import NotApproved, Unresolved
+from mooring.errors import InputMissing, NotApproved, Unresolved
 from mooring.servers.launch import shell
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
+from mooring.servers.launch.inputs import find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
 from mooring.servers.launch.secrets import Secrets
@@ -38,7 +38,6 @@ class LaunchContext(Struct, frozen=True):
     where: Where
     guard: Spawner
     secrets: Secrets
-    ask: Ask | None = None
     env: Mapping[str, str] = {}
     """What the person's settings add to the environment of everything that is started."""
     seconds: float = shell.COMMAND_TIMEOUT
@@ -78,7 +77,8 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
 
     Raises:
         NotApproved: its command is another program now, or its URL leads elsewhere.
-        Unresolved: a placeholder in its definition has no value.
+        InputMissing: it needs a value that only the person can give, and did not.
+        Unresolved: another placeholder in its definition has no value.
         GuardLost: the guard died, or was closed.
     """
     folder = approved.folder
@@ -86,19 +86,27 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
         approved,
         context.where,
         secrets=context.secrets,
-        ask=context.ask,
         run=lambda line: _run_command(line, context, folder),
     )
     # First of all: no secret is fetched for a program that nobody approved.
-    if approved.target is not None:
-        _check_target(approved, resolve_target(approved.config.connection, folder, context.where, context.path))
-    if not approved.own:
-        _check_files(approved, context.where)
+    check_approval(approved, context.where, context.env)
+    # Before any command runs for it: without an input there will be no server.
+    for part in find_missing_inputs(approved, context.secrets):
+        raise InputMissing(approved.name, part.id)
     match approved.config.connection:
         case Stdio() as stdio:
             return await _prepare_program(approved, stdio, context, placeholders)
         case Http() as http:
             return await _prepare_endpoint(approved, http, context, placeholders)
+
+
+def check_approval(approved: Approved, where: Where, env: Mapping[str, str]) -> None:
+    """See whether a definition still stands for what was approved; `env` is what settings add. Raises: NotApproved."""
+    if approved.target is not None:
+        path = default_search_path(where, env)
+        _check_target(approved, resolve_target(approved.config.connection, approved.folder, where, path))
+    if not approved.own:
+        _check_files(approved, where)
 
 
 def _check_target(approved: Approved, now: str | None) -> None:

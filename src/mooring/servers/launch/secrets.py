@@ -36,6 +36,10 @@ class Secrets:
             if not shared.waiters:
                 self._end(key, shared)
 
+    def get(self, key: Hashable) -> str | None:
+        """A value that was fetched before."""
+        return self._values.get(key)
+
     def forget(self) -> None:
         """Fetch every value again when it is next wanted."""
         self._values.clear()

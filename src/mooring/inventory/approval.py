@@ -9,19 +9,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.effects import Effect, list_effects
-from mooring.actions.list import UNDECIDED, RowSource, describe_source, written_text
-from mooring.core.approved import Standing
+from mooring.core.approved import UNDECIDED, Standing
 from mooring.core.config import Connection, Http, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
 from mooring.core.secret import HIDDEN, hide_in_url, shorten_token
-from mooring.core.template import Template
+from mooring.core.template import Template, written_text
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import reveal_commands
 from mooring.errors import ConfigError, NotApproved
-from mooring.inventory.load import Inventory, utc_timestamp
+from mooring.inventory.effects import Effect, list_effects
+from mooring.inventory.load import Inventory, RowSource, describe_source, utc_timestamp
 from mooring.permissions import trust
 from mooring.permissions.rule import parse_pair
 from mooring.servers.launch.environment import default_search_path
@@ -147,7 +146,7 @@ def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinitio
     definition = next((each for each in _list_definitions(choice) if inventory.standing(each) != "own"), None)
     if definition is None:
         path = choice.definition.origin.path or "the command line"
-        raise ConfigError(f"{choice.name} stands in your own configuration ({path}); it needs no approval.")
+        raise ConfigError(f"{choice.name} is in your own configuration ({path}), so it needs no approval.")
     if not isinstance(definition.config, ServerConfig):
         problem = definition.config.problem
         raise ConfigError(f"{choice.name} cannot be approved: it {problem.message} ({problem.path}).")

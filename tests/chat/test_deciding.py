@@ -1,0 +1,177 @@
+"""What a person decides inside the chat: which servers of the project may start, which tools that changed may be called,
+and what a server is told that only they know. Each decision takes effect in the running conversation."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat.terminal import Person
+from support import DEMO, Actor, Home
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
+]
+
+READY, START, CHANGED = "\n> ", "Let it be started? [y/N]: ", "Let it be called as shown? [y/N]: "
+ASKER = {"command": sys.executable, "args": ["-S", str(Path(__file__).parents[1] / "cli" / "asker.py")]}
+
+
+@pytest.fixture
+def home(home: Home) -> Home:
+    """A home whose servers are waited for, however long a busy machine takes to start them."""
+    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
+    return home
+
+
+def propose(home: Home, **servers: Any) -> None:
+    home.write("project/.mcp.json", {"mcpServers": servers})
+
+
+def leave(person: Person) -> None:
+    person.types("/quit")
+    assert person.ended() == 0, person.shown
+    assert "Traceback" not in person.raw
+    assert person.left() == []
+
+
+# --- servers of the project -------------------------------------------------------------------------------------------
+
+
+def test_a_server_of_the_project_is_approved_inside_the_chat_and_its_tools_are_there(home: Home) -> None:
+    propose(home, linear={**DEMO, "env": {"MODE": "${MODE:-fast}"}})
+    with Person(home, "chat", "--allow", "linear.*") as person:
+        person.sees("linear: waits for approval · `/approve linear`")
+        person.answers((READY, "/approve"))
+        question = person.sees(START)
+        for part in ("linear, asked for by this project", "mooring.demo", "MODE=${MODE:-fast}", "is not checked"):
+            assert part in question
+        person.types("y")
+        person.sees("Approved: linear · 7 tools")
+        person.answers((READY, "/call linear.add a=40 b=2"))
+        person.sees('{"sum": 42}')
+        person.answers((READY, "/approve"))
+        person.sees("No server of this project waits for approval.")
+        person.sees(READY)
+        leave(person)
+    with Person(home) as person:
+        assert "approval" not in person.sees(READY)
+        leave(person)
+
+
+def test_a_no_leaves_it_as_it_is_and_names_the_command_of_the_chat(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    propose(home, linear=actor.entry)
+    with Person(home) as person:
+        person.answers((READY, "/approve linear"), (START, "n"))
+        person.sees("Not approved: linear")
+        person.answers((READY, "/call linear.whoami"), (START, "n"))
+        person.sees("linear comes from the project and is not approved. To look and decide: /approve linear")
+        person.answers((READY, "/approve nobody"), ("not found", ""), (READY, ""))
+        leave(person)
+    assert actor.done("starts") == []
+
+
+def test_a_tool_of_a_server_that_is_not_approved_asks_for_the_approval_first(home: Home) -> None:
+    propose(home, linear=DEMO)
+    with Person(home, "chat", "--allow", "linear.*") as person:
+        person.answers((READY, "linear.add"), (START, "y"))
+        person.answers(("a (number, required): ", "40"), ("b (number, required): ", "2"))
+        person.sees('{"sum": 42}')
+        person.sees(READY)
+        leave(person)
+
+
+def test_ones_own_server_needs_no_approval(home: Home) -> None:
+    home.configure(demo=DEMO)
+    with Person(home) as person:
+        person.answers((READY, "/approve demo"))
+        person.sees("so it needs no approval")
+        person.sees(READY)
+        leave(person)
+
+
+# --- tools that changed -----------------------------------------------------------------------------------------------
+
+
+def pin_and_change(home: Home, actor: Actor) -> None:
+    """Have the tools of a server pinned by a first call, and change one of them."""
+    home.configure(actor=actor.entry)
+    with Person(home, "call", "actor.x") as person:
+        assert person.ended() == 0
+    actor.tell(tools=["x"], describe={"x": "Different."})
+
+
+def test_changed_tools_are_decided_about_inside_the_chat(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"], describe={"x": "Harmless."})
+    pin_and_change(home, actor)
+    with Person(home, "chat", "--allow", "actor.*") as person:
+        person.answers((READY, "/mcp reload actor"))
+        person.sees("1 tool held back, not being what was approved; `/pins actor` shows them")
+        person.answers((READY, "/pins"), (CHANGED, "n"))
+        person.sees("Not approved: x")
+        person.answers((READY, "/pins actor"))
+        question = person.sees(CHANGED)
+        for part in ("x is changed since you approved it", "-description: Harmless.", "+description: Different."):
+            assert part in question
+        person.types("y")
+        person.sees("Approved: x")
+        person.answers((READY, "/call actor.x"))
+        person.sees("Output:\nx")
+        person.answers((READY, "/pins actor"))
+        person.sees("actor: 9 tools, approved")
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_call_of_a_changed_tool_asks_about_it(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"], describe={"x": "Harmless."})
+    pin_and_change(home, actor)
+    with Person(home, "chat", "--allow", "actor.*") as person:
+        person.answers((READY, "/mcp reload actor"), (READY, "/call actor.x"), (CHANGED, "n"))
+        person.sees("actor's tool 'x' is held back. To look and decide: /pins actor")
+        person.answers((READY, "/call actor.x"), (CHANGED, "y"))
+        person.sees("Output:\nx")
+        person.sees(READY)
+        leave(person)
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_before_a_server_is_used_and_no_typed_command_becomes_a_password(home: Home) -> None:
+    inputs = [{"type": "promptString", "id": "tok", "description": "Your token", "password": True}]
+    entry = {"type": "stdio", **ASKER, "env": {"TOKEN": "${input:tok}"}}
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    home.configure(demo=DEMO)
+    with Person(home, "chat", "--allow", "*.*") as person:
+        person.types("/mcp")  # typed before the chat is there: a command, and nothing else
+        assert "tok: " not in person.sees("MCP Servers")
+        person.sees("! vault (stdio) · needs input (tok) · asked for when you use it")
+        person.answers((READY, "/resources"), (READY, "/call vault.token"))
+        person.types("/mcp", "/quit")  # typed before the question, and gone
+        assert "vault needs a value for tok\nYour token" in person.sees("tok: ")
+        person.types("hush")
+        person.sees("backwards: hsuh")
+        person.answers((READY, "/mcp"))
+        person.sees("vault (stdio) · connected · 4 tools")
+        person.sees(READY)
+        leave(person)
+        assert "hush" not in person.raw
+
+
+def test_an_input_that_is_not_given_is_asked_for_at_the_next_use(home: Home) -> None:
+    entry = {"type": "stdio", **ASKER, "env": {"TOKEN": "${input:tok}"}}
+    inputs = [{"type": "promptString", "id": "tok"}]
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    with Person(home, "chat", "--allow", "*.*") as person:
+        person.answers((READY, "/call vault.token"), ("tok: ", ""))
+        person.sees("vault needs a value for 'tok'")
+        person.answers((READY, "/mcp vault"))
+        person.sees("! vault · needs input (tok)")
+        person.answers((READY, "/call vault.token"), ("tok: ", "given"))
+        person.sees("backwards: nevig")
+        person.sees(READY)
+        leave(person)

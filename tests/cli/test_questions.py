@@ -1,0 +1,305 @@
+"""On a terminal every command asks where asking is needed; without one it says what to run, and exits 4 or 3."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat.terminal import MOORING, Person
+from support import DEMO, Actor, Cli, Home
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
+
+ASKER = {"command": sys.executable, "args": ["-S", str(Path(__file__).with_name("asker.py"))]}
+START, CHANGED = "Let it be started? [y/N]: ", "Let it be called as shown? [y/N]: "
+
+
+def propose(home: Home, **servers: Any) -> None:
+    """Servers that came with the project."""
+    home.write("project/.mcp.json", {"mcpServers": servers})
+
+
+def ask_for_token(home: Home, **part: Any) -> None:
+    """A server of VS Code's file that needs an input."""
+    inputs = [{"type": "promptString", "id": "tok", "description": "Your token", "password": True, **part}]
+    entry = {"type": "stdio", **ASKER, "env": {"TOKEN": "${input:tok}"}}
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+
+
+def run(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command without a terminal."""
+    return subprocess.run(
+        [MOORING, *words], cwd=home.cwd, env=home.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+
+
+# --- approvals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "then"),
+    [
+        (["tools", "linear"], "add(a: number, b: number)"),
+        (["mcp", "test", "linear"], "✓ approval"),
+        (["call", "linear.add", "a=40", "b=2"], '{"sum": 42}'),
+        (["call", "linear", "add", "a=40", "b=2"], '{"sum": 42}'),
+        (["tools", "linear.add"], "linear.add"),
+        (["resources", "linear"], "demo://"),
+    ],
+)
+def test_a_command_on_a_projects_server_asks_the_whole_question_and_goes_on(
+    home: Home, words: list[str], then: str
+) -> None:
+    propose(home, linear={**DEMO, "env": {"MODE": "${MODE:-fast}"}})
+    with Person(home, *words) as person:
+        question = person.sees(START)
+        assert "linear, asked for by this project" in question
+        for part in ("runs", "-I -m mooring.demo", "which is", "MODE=${MODE:-fast}", "defined in", "is not checked"):
+            assert part in question
+        person.types("y")
+        person.sees(then)
+        assert person.ended() == 0, person.shown
+    assert run(home, *words).returncode == 0, "the approval is on record"
+
+
+@pytest.mark.parametrize(
+    "words", [["tools", "linear"], ["mcp", "test", "linear"], ["call", "linear.add", "a=1", "b=1"]]
+)
+def test_a_no_starts_nothing_and_asks_once(home: Home, tmp_path: Path, words: list[str]) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    propose(home, linear=actor.entry)
+    with Person(home, *words) as person:
+        person.types("y", "y")  # typed before the question, so it answers nothing
+        person.answers((START, ""))
+        assert person.ended() == 4
+        assert person.shown.count(START) == 1
+        assert "mooring mcp approve linear" in person.shown
+    assert actor.done("starts") == []
+
+
+def test_a_program_that_is_another_one_now_is_asked_about_again(home: Home, tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "tool").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (folder / "tool").chmod(0o755)
+    propose(home, linear={**ASKER, "command": "${WHERE}/tool"})
+    with Person(home, "tools", "linear", WHERE=str(first)) as person:
+        person.answers((START, "y"))
+        assert person.ended() == 0
+    with Person(home, "mcp", "test", "linear", WHERE=str(second)) as person:
+        assert str(second) in person.sees(START)
+        person.types("y")
+        assert person.ended() == 0
+
+
+def test_a_server_that_was_rejected_is_not_asked_about_again(home: Home) -> None:
+    propose(home, linear=DEMO)
+    assert run(home, "mcp", "reject", "linear").returncode == 0
+    with Person(home, "tools", "linear") as person:
+        assert person.ended() == 4
+        assert "was rejected for this project" in person.shown
+
+
+@pytest.mark.parametrize(
+    "words", [["tools", "linear"], ["mcp", "test", "linear"], ["call", "linear.add", "a=1", "b=1"]]
+)
+def test_without_a_terminal_the_approval_names_its_command(cli: Cli, words: list[str]) -> None:
+    propose(cli.home, linear=DEMO)
+    result = cli(*words)
+    assert (result.code, "mooring mcp approve linear" in result.err) == (4, True)
+
+
+def test_a_listing_of_everything_asks_nobody(home: Home) -> None:
+    propose(home, linear=DEMO)
+    ask_for_token(home)
+    with Person(home, "tools") as person:
+        assert person.ended() == 0
+        assert START not in person.shown
+        assert "tok: " not in person.shown
+
+
+# --- tools that changed ---------------------------------------------------------------------------------------------
+
+
+def test_a_changed_tool_is_shown_approved_and_called(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"], describe={"x": "Harmless."})
+    home.configure(actor=actor.entry)
+    assert run(home, "call", "actor.x").stdout == "x\n"
+    actor.tell(tools=["x"], describe={"x": "Different."})
+    assert run(home, "call", "actor.x").returncode == 4
+    with Person(home, "call", "actor.x") as person:
+        person.answers((CHANGED, "n"))
+        assert person.ended() == 4
+    with Person(home, "call", "actor.x") as person:
+        question = person.sees(CHANGED)
+        assert "x is changed since you approved it:" in question
+        assert "-description: Harmless." in question
+        assert "+description: Different." in question
+        person.types("y")
+        person.sees("x\n")
+        assert person.ended() == 0
+    assert run(home, "call", "actor.x").returncode == 0
+
+
+def test_the_command_for_pins_asks_about_what_is_held_back(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    home.configure(actor=actor.entry)
+    assert run(home, "call", "actor.whoami").returncode == 0
+    actor.tell(tools=["x"])
+    run(home, "tools", "actor", "--refresh")
+    assert "mooring mcp pins --approve actor" in run(home, "mcp", "pins", "actor").stdout
+    with Person(home, "mcp", "pins", "actor") as person:
+        assert "x is new since you approved its server:" in person.sees(CHANGED)
+        person.types("y")
+        person.sees("actor: 9 tools, approved")
+        assert person.ended() == 0
+
+
+# --- inputs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "then"),
+    [
+        (["tools", "vault"], "token()"),
+        (["mcp", "test", "vault"], "✓ values"),
+        (["call", "vault.token"], "backwards: hsuh"),
+    ],
+)
+def test_an_input_is_asked_for_when_its_server_is_used_and_never_shown(home: Home, words: list[str], then: str) -> None:
+    ask_for_token(home)
+    with Person(home, *words) as person:
+        person.types("typed ahead")
+        assert "vault needs a value for tok\nYour token" in person.sees("tok: ")
+        person.types("hush")
+        person.sees(then)
+        assert person.ended() == 0, person.shown
+        assert "hush" not in person.raw
+
+
+def test_an_input_that_is_no_password_is_seen_while_it_is_typed(home: Home) -> None:
+    ask_for_token(home, password=False, default="eu")
+    with Person(home, "call", "vault.token") as person:
+        person.answers(("tok [eu]: ", ""))
+        person.sees("backwards: ue")
+        assert person.ended() == 0
+
+
+def test_after_an_input_that_is_hidden_the_terminal_shows_what_is_typed(home: Home) -> None:
+    ask_for_token(home)
+    import termios
+
+    with Person(home, "call", "vault.token") as person:
+        person.sees("tok: ")
+        assert not termios.tcgetattr(person._master)[3] & termios.ECHO
+        person.presses("\x03")
+        assert person.ended() == 130
+        assert termios.tcgetattr(person._master)[3] & termios.ECHO
+
+
+@pytest.mark.parametrize("words", [["tools", "vault"], ["mcp", "test", "vault"], ["call", "vault.token"]])
+def test_without_a_terminal_an_input_says_what_to_run(cli: Cli, words: list[str]) -> None:
+    ask_for_token(cli.home)
+    result = cli(*words)
+    assert result.code == 4
+    assert "vault needs a value for 'tok'" in result.err
+    assert "run in a terminal: mooring mcp test vault" in result.err
+
+
+def test_a_server_that_lacks_an_input_needs_input(cli: Cli) -> None:
+    ask_for_token(cli.home)
+    assert cli("tools").code == 0
+    [row] = cli("mcp", "list", "--json").data["servers"]
+    assert row["status"] == "needs-input", "a listing of all tools does not make it a failure"
+    assert "needs input" in cli("mcp", "list").out
+    ask_for_token(cli.home, default="eu")
+    [row] = cli("mcp", "list", "--json").data["servers"]
+    assert row["status"] == "idle", "it can be started without an answer"
+
+
+# --- what servers ask -----------------------------------------------------------------------------------------------
+
+
+def test_a_form_in_a_call_sends_the_defaults_that_it_shows_and_checks_formats(home: Home) -> None:
+    home.configure(asker=ASKER)
+    with Person(home, "call", "asker.form") as person:
+        person.sees("asker asks:\nWho are you?")
+        person.answers(("n to decline: ", ""))
+        email = "email (an email address such as ada@example.com, required): "
+        person.answers((email, "notmail"))
+        assert "email must be an email address such as ada@example.com, not 'notmail'." in person.sees(email)
+        person.types("ada@example.com")
+        person.answers(("when (a date such as 2026-01-31, Enter skips): ", "31.1."))
+        person.sees("when must be a date")
+        person.answers(("Enter skips): ", "2026-01-31"), ("Enter for 42): ", ""), ("Enter for blue): ", ""))
+        person.answers(("note (text, Enter skips): ", ""))
+        person.sees('{"action"')
+        assert person.ended() == 0
+        sent = json.loads(person.shown[person.shown.index('{"action"') :])
+    content = {"email": "ada@example.com", "when": "2026-01-31", "count": 42, "color": "blue"}
+    assert sent == {"action": "accept", "content": content}
+
+
+def test_a_model_that_a_server_wants_is_the_person(home: Home) -> None:
+    home.configure(asker=ASKER)
+    with Person(home, "call", "asker.write") as person:
+        person.sees("user: Write a line.")
+        person.answers(("Enter alone refuses.\n  ", "A line."))
+        assert '"text": "A line."' in person.sees("endTurn")
+        assert person.ended() == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"), [("form", "asker asked 'Who are you?'"), ("write", "asker wanted a model to write something")]
+)
+def test_without_a_terminal_what_a_server_asks_is_named(home: Home, tool: str, said: str) -> None:
+    home.configure(asker=ASKER)
+    result = run(home, "call", f"asker.{tool}")
+    assert result.returncode == 4
+    assert f"{said}, and there is no terminal to answer in. Run the same command in one." in result.stderr
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_for_good_is_kept(home: Home) -> None:
+    words = ("call", "--permission-mode", "ask", "demo.add", "a=1", "b=1")
+    home.configure(demo=DEMO)
+    with Person(home, *words) as person:
+        person.answers(('because …"): ', "a"), ("in this [p]roject? ", "e"))
+        assert person.ended() == 0
+    with Person(home, *words) as person:
+        assert person.ended() == 0
+        assert "Call it?" not in person.shown
+
+
+def test_without_a_terminal_a_call_that_must_be_asked_about_says_what_would_allow_it(home: Home) -> None:
+    home.configure(demo=DEMO)
+    result = run(home, "call", "--permission-mode", "ask", "demo.add", "a=1", "b=1")
+    assert (result.returncode, "settings.json" in result.stderr) == (4, True)
+
+
+def test_the_line_that_shows_progress_never_draws_over_a_question(home: Home) -> None:
+    ask_for_token(home)
+    with Person(home, "call", "vault.token") as person:
+        person.sees("tok: ")
+        with pytest.raises(AssertionError, match=r"was not shown|ended without"):
+            person.sees("starting", seconds=1.5)
+        person.types("x")
+        person.sees("backwards: x")
+        assert person.ended() == 0
+
+
+def test_a_person_may_take_longer_to_answer_than_a_server_may_be_silent(home: Home) -> None:
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"asker": {**ASKER, "timeout": 1000}}})
+    with Person(home, "call", "asker.write") as person:
+        person.sees("Enter alone refuses.\n  ")
+        with pytest.raises(AssertionError):
+            person.sees("within", seconds=2.5)
+        person.types("A line.")
+        person.sees("endTurn")
+        assert person.ended() == 0
