@@ -15,7 +15,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Loaded", "MooringError", "NeedsLogin", "NotApproved", "Outcome", "ParseError", "Problem", "Progress",
         "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session",
         "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",
-        "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open",
+        "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open", "tool",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 

@@ -419,7 +419,7 @@ def test_a_server_that_was_rejected_is_no_longer_asked_about_when_a_chat_begins(
     home.write("project/.mcp.json", {"mcpServers": {"no": {"command": "sh"}}})
     subprocess.run([MOORING, "mcp", "reject", "no"], cwd=home.cwd, env=home.env, check=True, capture_output=True)
     with Person(home, "chat") as person:
-        assert "waits for approval" not in person.sees("You are the model")
+        assert "waits for approval" not in person.sees("No model connected")
         person.types("/mcp")
         person.sees("rejected")
         leave(person)

@@ -67,8 +67,8 @@ def test_a_server_that_is_tried_ad_hoc_is_helped_on_in_its_own_terms_and_leaves_
     assert (slow.code, "It may need longer: try with --timeout." in slow.err) == (5, True)
     assert cli("mcp", "test", "--server", "sleep 60", "demo", "more").code == 2
     assert cli("mcp", "test").code == 2
+    assert not (cli.home.home / ".cache").exists()
     given = [sys.executable, "-S", "-c", "import os, sys; sys.exit('has ' + os.environ.get('MINE', 'none'))"]
     cli.home.configure(x={"command": given[0], "args": given[1:]})
     assert "has yes" in cli("mcp", "test", "x", "-e", "MINE=yes").err
     assert "has none" in cli("mcp", "test", "x").err
-    assert not (cli.home.home / ".cache").exists()

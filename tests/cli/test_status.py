@@ -171,7 +171,7 @@ async def test_an_unset_variable_is_the_first_cause_that_is_named_for_a_refusal(
         cli.home.configure(github=entry)
         done = await beside(cli, *words)
     assert done.code == 3
-    assert "NO_TOKEN is not set. github asks for a login." in done.err
+    assert "NO_TOKEN is not set. github requires a login." in done.err
     assert "Give it a token" not in done.err
     assert "✓ values" not in done.out
     assert {"Authorization" in heard.headers for heard in site.heard} == {False}
@@ -318,7 +318,7 @@ def test_watching_a_resource_that_does_not_exist_ends_with_what_there_is(more: l
 
 
 def test_empty_lists_say_that_they_are_empty(cli: Cli, actor: Actor) -> None:
-    assert cli("resources").err == "No server offers resources.\n"
+    assert cli("resources").err == "No server offers any resources.\n"
     assert cli("mcp", "reload").err == "No server can be started here; see: mooring mcp list\n"
     cli.home.configure(actor=actor.entry)
     assert cli("prompts", "actor").err == "actor offers no prompts.\n"
