@@ -150,8 +150,10 @@ def test_nothing_is_asked_before_a_server_is_used_and_no_typed_command_becomes_a
         person.types("/mcp")  # typed before the chat is there: a command, and nothing else
         assert "tok: " not in person.sees("MCP Servers")
         person.sees("! vault (stdio) · needs input (tok) · asked for when you use it")
-        person.answers((READY, "/resources"), (READY, "/call vault.token"))
-        person.types("/mcp", "/quit")  # typed before the question, and gone
+        person.answers((READY, "/resources"))
+        person.sees(READY)
+        # In one go, so that the last two are certainly typed before the question: they are gone.
+        person.presses("/call vault.token\r/mcp\r/quit\r")
         assert "vault needs a value for tok\nYour token" in person.sees("tok: ")
         person.types("hush")
         person.sees("backwards: hsuh")
