@@ -42,6 +42,14 @@ def test_a_server_works_in_the_same_folder_whoever_starts_it_and_however_often(h
         assert {*called, *chatted} == {folder.as_uri()}
 
 
+def test_nobody_opens_everything_by_standing_in_the_home_folder_or_above_it(home: Home, tmp_path: Path) -> None:
+    home.configure(actor=Actor(tmp_path / "actor.json", tools=["where"], roots=True).entry)
+    for folder in (home.home, home.folder, Path("/")):
+        place = ("--cwd", str(folder))
+        assert run(home, *place, "call", "actor.where") == "nowhere"
+    assert ask_in_chat(home, "--cwd", str(home.home)) == "nowhere"
+
+
 def test_every_face_declares_the_same_capabilities(home: Home, tmp_path: Path) -> None:
     actor = Actor(tmp_path / "actor.json", tools=["where"])
     home.configure(actor=actor.entry)

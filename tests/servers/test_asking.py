@@ -21,7 +21,9 @@ class Person:
 
 
 def facing(ask: Ask | None) -> Client:
-    return make_client("notes", "/work", ask, on_change=lambda _: None, on_update=lambda _: None, on_log=lambda _: None)
+    return make_client(
+        "notes", ["/work"], ask, on_change=lambda _: None, on_update=lambda _: None, on_log=lambda _: None
+    )
 
 
 async def asked(kind: str, person: Person, **params: Any) -> Any:

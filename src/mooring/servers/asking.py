@@ -1,6 +1,7 @@
 """The client that a server sees: its questions go to the person, or are refused."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
@@ -14,7 +15,7 @@ REFUSED = -1
 
 def make_client(
     server: str,
-    folder: str,
+    roots: Sequence[str],
     ask: Ask | None,
     *,
     on_unanswered: Callable[[Question], None] = lambda question: None,
@@ -30,7 +31,7 @@ def make_client(
     """
     ask = ask or _make_refuser(on_unanswered)
     return Client(
-        roots=lambda: [Root.of(folder)],
+        roots=lambda: [Root.of(folder) for folder in roots],
         sample=_make_sampler(server, ask),
         elicit=_make_elicitor(server, ask),
         elicit_by_url=True,
@@ -38,6 +39,16 @@ def make_client(
         on_update=on_update,
         on_log=on_log,
     )
+
+
+def find_roots(folder: str, home: str) -> list[str]:
+    """The folders that a server is told to work in: the project's, unless that holds all that the person has.
+
+    server-filesystem replaces the folders it was configured with by these. Somebody who calls it from the home folder,
+    or from `/`, does not mean to open all of it.
+    """
+    holds_everything = os.path.join(home, "").startswith(os.path.join(folder, ""))
+    return [] if holds_everything else [folder]
 
 
 def _make_refuser(on_unanswered: Callable[[Question], None]) -> Ask:

@@ -37,7 +37,7 @@ from mooring.errors import (
     TimedOut,
     Unresolved,
 )
-from mooring.servers.asking import make_client
+from mooring.servers.asking import find_roots, make_client
 from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, check_approval, prepare
@@ -425,7 +425,7 @@ class Server:
     def _make_client(self) -> Client:
         return make_client(
             self.name,
-            self.approved.folder,
+            find_roots(self.approved.folder, self._shared.defaults.where.home),
             self._shared.ask,
             on_unanswered=self._shared.on_unanswered,
             on_change=self._on_list_changed,
