@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.known import Programs
+from mooring.core.command import suggest_args
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -117,8 +118,12 @@ def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> 
     if command is None:
         return
     if resolve_target(config.connection, root, where, path) == UNRESOLVED:
-        what = f"The command {safe(command)} is not on PATH"
-        yield Finding(config.name, what, config.origin.path, None, _suggest_install(command), True)
+        split = suggest_args(command)
+        what = (
+            "The command has its arguments in the same text" if split else f"The command {safe(command)} is not on PATH"
+        )
+        fix = safe(split) or _suggest_install(command)
+        yield Finding(config.name, what, config.origin.path, None, fix, True)
 
 
 _INSTALL = {

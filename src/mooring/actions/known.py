@@ -9,6 +9,7 @@ from mooring import files
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.list import Row, ServerListing
 from mooring.core.approved import Approved
+from mooring.core.command import suggest_args
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.status_word import StatusWord
 from mooring.core.where import Where
@@ -66,6 +67,9 @@ def _find_trouble(
     """The status of a server that is not connected, and the first thing that is wrong with it."""
     command = programs.find_missing(config, folder)
     if command is not None:
+        split = suggest_args(command)
+        if split:
+            return "failed", f"The command has its arguments in the same text; {safe(split)}."
         return "failed", f"The command {safe(command)} is not on PATH."
     missing = find_missing_variables(config, programs.where.env)
     unset = describe_unset(missing)

@@ -32,7 +32,7 @@ from mooring.servers.server import Server
 NONE = """No MCP servers found.
 
 Add servers via `.mcp.json`, `.copilot/mcp-config.json`, `.github/mcp-config.json`, or `.opencode/opencode.json`.
-`mooring --demo` brings one to try."""
+Your own file is `~/.config/mooring/mcp.json`. `mooring --demo` brings a server to try."""
 
 LOG = 5
 """How many of the last lines that a server wrote are shown with it."""

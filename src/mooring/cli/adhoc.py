@@ -99,7 +99,8 @@ def run_with_host(
     Raises: what the work raises; Denied if the server that was named asked something that nobody could answer.
     """
     # A command that concerns all servers says in one line what some of them have to start without.
-    if isinstance(setup.warn, LackWarnings) and named is None:
+    is_about_one = bool(named or setup.adhoc_name)
+    if isinstance(setup.warn, LackWarnings) and not is_about_one:
         with setup.warn.collected():
             return asyncio.run(run_on_host(setup, work, start_required=start_required))
     try:
@@ -108,7 +109,7 @@ def run_with_host(
         if setup.unanswered:
             raise Denied(f"{error} {_describe_unanswered(setup.unanswered[0])}") from None
         raise
-    if named and setup.unanswered:
+    if is_about_one and setup.unanswered:
         raise Denied(_describe_unanswered(setup.unanswered[0]))
     return result
 

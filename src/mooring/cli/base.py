@@ -137,6 +137,10 @@ class Command(click.Command):
             formatter.write_dl([record or ("", "") for record in records])
 
 
+_DECISIONS = ("approve", "reject")
+"""A wild guess must not lead anybody to one of these: `remove` comes close to `approve`."""
+
+
 class LazyGroup(Command, click.Group):
     """A group that knows its commands from a table and loads one when it is called."""
 
@@ -179,7 +183,8 @@ class LazyGroup(Command, click.Group):
                 return [f"{group.name} {aliased}"]
             commands |= {verb: f"{group.name} {verb}" for verb in group.table}
         commands |= {name: name for name in self.table}
-        return [commands[word] for word in nearest(typed, commands)]
+        near = [word for word in nearest(typed, commands) if word not in _DECISIONS or word[0] == typed[0]]
+        return [commands[word] for word in near]
 
     def _list_groups(self, ctx: click.Context) -> "Iterator[LazyGroup]":
         for name, (place, _) in self.table.items():

@@ -17,6 +17,8 @@ class Ending(Struct, frozen=True):
 class Failure(Struct, frozen=True, kw_only=True):
     """One failed attempt to connect to a server."""
 
+    server: str = ""
+    """The name it had then: another name for the same program has not failed by it."""
     at: float
     """When it happened, in seconds since 1970."""
     error: str

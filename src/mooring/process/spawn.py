@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from mooring.core.command import suggest_args
 from mooring.errors import SpawnError
 from mooring.process.guard.container import Container, add_cidfile
 
@@ -45,6 +46,8 @@ class Spawn(NamedTuple):
         search_path = os.fsdecode(self.env.get(b"PATH", os.fsencode(os.defpath)))
         reason = _REASONS.get((stage, code), f"{{command!r}} could not be started: {os.strerror(code)}.")
         words = reason.format(command=command, cwd=cwd, path=path, PATH=search_path)
+        if code == errno.ENOENT and stage in ("search", "exec") and (split := suggest_args(command)):
+            words = f"{command!r} has its arguments in the same text: {split}."
         return _spawn_error(words, command, cwd, code)
 
 

@@ -105,7 +105,8 @@ class Cache:
         """Why each of these servers could not be connected the last time, by name."""
         keys = {each.name: self._failure_key(self.own_key(each, where)) for each in approved}
         failures = self._load(frozenset(keys.values()), Failure)
-        return {name: failures[key] for name, key in keys.items() if key in failures}
+        found = {name: failures[key] for name, key in keys.items() if key in failures}
+        return {name: failure for name, failure in found.items() if failure.server == name}
 
     def _load(self, keys: Iterable[bytes], kind: type[T]) -> dict[bytes, T]:
         secret = self._own_secret()

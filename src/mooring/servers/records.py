@@ -81,6 +81,8 @@ def look_up(servers: Iterable[Approved], where: Where) -> dict[str, Remembered]:
         offer = read(key, OfferedNames)
         is_kept = offer is not None and 0 <= time.time() - offer.at < OFFER_LIFE
         failure = read(make_failure_key(secret, key), Failure)
+        if failure is not None and failure.server != approved.name:
+            failure = None
         found[approved.name] = Remembered(offer.names if offer and is_kept else None, failure)
     return found
 

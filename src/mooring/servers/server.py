@@ -398,6 +398,7 @@ class Server:
         if not isinstance(error, ServerError) or isinstance(error, _NOT_ITS_FAULT):
             return
         failure = Failure(
+            server=self.name,
             at=time(),
             error=str(error),
             # With more time than this the server might be reached, so a listing that allows more tries again.
