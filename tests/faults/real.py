@@ -115,6 +115,35 @@ async def large_resource(meter: Meter) -> str:
         return f"{size / 1e6:.1f} MB of its own in {meter.seconds:.1f} s"
 
 
+# --- an idle connection that the server is about to close -----------------------------------------------------------
+
+PORTS = """
+import os
+from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_http_request
+mcp = FastMCP("ports")
+
+@mcp.tool
+def port() -> int:
+    return get_http_request().client.port
+
+mcp.run(transport="http", host="127.0.0.1", port=int(os.environ["PORT"]), path="/mcp", show_banner=False)
+"""
+"""A server on uvicorn, which closes a connection that was idle for 5 s. It answers by which of ours a call came."""
+
+
+async def idle_connection(meter: Meter) -> str:
+    command = [install.python("fastmcp"), "-c", PORTS]
+    async with _serving(meter, command) as url, _opened(meter, {"web": {"url": url}}) as host:
+        ports = [(await host.call("web.port")).text for _ in range(3)]
+        assert len(set(ports)) == 1, "a busy connection is kept"
+        for _ in range(2):
+            await asyncio.sleep(4.3)
+            ports.append((await host.call("web.port")).text)
+        assert len(set(ports)) == 3, f"an idle one was used again: {ports}"
+        return "kept while busy, given up after 4 s"
+
+
 @asynccontextmanager
 async def _serving(meter: Meter, command: list[str]) -> AsyncIterator[str]:
     """The address of a server that runs on its own."""
@@ -342,6 +371,7 @@ ROWS = (
     Row("A4", "cli-mcp-server, again", "held back for a change alone",
         lists_in_any_order("cli-mcp-server", "ALLOWED_COMMANDS", "run_command", command="pwd"), needs=("shells",)),
     Row("F21", "server-pdf over HTTP", "its resource is read", large_resource, needs=("npm",)),
+    Row("F21", "uvicorn, called every 4.3 s", "no connection it may close", idle_connection, needs=("fastmcp",)),
     Row("F15", "uvx with an empty cache", "may download, and says so", cold_start, needs=("uv",)),
     Row("F16", "server-everything, closed", "nothing breaks in it", last_words, needs=("npm",)),
     Row("A4", "server-everything, command line first", "no tool refused", command_line_first, needs=("npm",)),
