@@ -175,7 +175,7 @@ class Host:
 
     async def admit(self, name: str) -> Server:
         """The server of that name, which is about to be used: the person is asked for the approval and the inputs
-        that it lacks. Raises: as `server`.
+        that it lacks. Raises: as `server`; InputMissing.
         """
         server = await self._parts.consent.retry(lambda: self._parts.lookup.find_approved_server(name))
         await server.ask_inputs()

@@ -160,7 +160,10 @@ class Server:
             check_approval(self.approved, self._shared.defaults.where, self._shared.defaults.env)
 
     async def ask_inputs(self) -> None:
-        """Ask the person for what its definition leaves to them; nothing if it was answered, or nobody is there."""
+        """Ask the person for what its definition leaves to them; nothing if it was answered, or nobody is there.
+
+        Raises: InputMissing if they leave out what the server cannot be started without.
+        """
         if self._shared.ask is not None and not self.is_connected:
             await ask_inputs(self.approved, self._shared.secrets, self._shared.ask)
 

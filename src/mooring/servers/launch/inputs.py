@@ -4,13 +4,13 @@ A start asks nobody. It takes what was answered before, or the default, and fail
 that is started in the background, or by a listing of everything, cannot put a question in anybody's way.
 """
 
-import asyncio
 from collections.abc import Hashable
 
 from mooring.core.approved import Approved
 from mooring.core.config import list_inputs
 from mooring.core.question import Ask, MissingValue, Yes
 from mooring.core.template import InputPart
+from mooring.errors import InputMissing
 from mooring.servers.launch.expand import Gap
 from mooring.servers.launch.secrets import Secrets
 
@@ -34,13 +34,17 @@ def find_input(approved: Approved, part: InputPart, secrets: Secrets) -> str | N
 
 
 async def ask_inputs(approved: Approved, secrets: Secrets, ask: Ask) -> None:
-    """Ask for every input that was not answered before. One that is refused stays without an answer."""
-    inputs = list_inputs(approved.config.connection)
-    # All of them at once: whoever shows the questions puts them in a row.
-    await asyncio.gather(*(_ask_once(approved, part, secrets, ask) for part in inputs))
+    """Ask for every input that was not answered before, one after the other.
+
+    Raises: InputMissing at the first one that is refused and has no default: no other would be of use.
+    """
+    for part in list_inputs(approved.config.connection):
+        answer = await _ask_once(approved, part, secrets, ask)
+        if isinstance(answer, Gap) and part.default is None:
+            raise InputMissing(approved.name, part.id)
 
 
-async def _ask_once(approved: Approved, part: InputPart, secrets: Secrets, ask: Ask) -> None:
+async def _ask_once(approved: Approved, part: InputPart, secrets: Secrets, ask: Ask) -> str | Gap:
     async def put_question() -> str | Gap:
         question = MissingValue(approved.name, part.id, part.description, part.default, part.secret, part.options)
         match await ask(question):
@@ -49,7 +53,7 @@ async def _ask_once(approved: Approved, part: InputPart, secrets: Secrets, ask: 
             case _:
                 return Gap("was not given")
 
-    await secrets.fetch_once(_make_key(approved, part), put_question)
+    return await secrets.fetch_once(_make_key(approved, part), put_question)
 
 
 def _make_key(approved: Approved, part: InputPart) -> Hashable:
