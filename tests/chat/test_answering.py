@@ -15,6 +15,7 @@ from mooring.core.question import (
     Approval,
     ChangedTool,
     ChangedTools,
+    Form,
     MissingValue,
     No,
     Permission,
@@ -97,6 +98,11 @@ async def test_every_answer_to_a_permission(lines: list[str | Exception], expect
     assert "\x1b" not in "".join(typist.said)
 
 
+async def test_a_wrong_place_for_always_says_which_letters_there_are() -> None:
+    _, typist = await answer(MAY_I, "a", "x", "p")
+    assert typist.said.count("Type e or p; Ctrl+C goes back.") == 1
+
+
 async def test_no_answer_reaches_further_than_it_may() -> None:
     question = Permission("s", "t", {}, "why", "rule", scopes=("once",))
     made, typist = await answer(question, "s", "a", "o")
@@ -135,7 +141,6 @@ async def test_an_address_is_shown_and_never_opened() -> None:
         (MissingValue("s", "region", options=("eu", "us")), "2", Yes("us")),
         (MissingValue("s", "region", default="eu"), "", Yes("eu")),
         (MissingValue("s", "region", options=("eu", "us")), "9" * 5000, Yes("9" * 5000)),
-        (MissingValue("s", "region"), "", No()),
     ],
 )
 async def test_a_blank_of_a_definition_is_filled_in(value: MissingValue, line: str, expected: Answer) -> None:
@@ -144,7 +149,42 @@ async def test_a_blank_of_a_definition_is_filled_in(value: MissingValue, line: s
     assert typist.hidden == ([line] if value.secret else [])
 
 
+async def test_a_value_that_is_needed_is_asked_for_once_more_and_ctrl_d_leaves_at_once() -> None:
+    made, typist = await answer(MissingValue("s", "region"), "", "eu")
+    assert made == Yes("eu")
+    assert typist.said.count("A value is needed; Ctrl+C leaves.") == 1
+    assert (await answer(MissingValue("s", "region"), "", ""))[0] == No()
+    assert (await answer(MissingValue("s", "region"), Ended()))[0] == No(how="cancel")
+
+
 # --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def ask_form(**properties: Any) -> Form:
+    return Form("srv", "Where?", {"type": "object", "properties": properties, "required": list(properties)})
+
+
+async def test_what_is_typed_before_a_form_of_one_text_is_its_answer_if_it_fits() -> None:
+    assert (await answer(ask_form(city={"type": "string"}), "Hamburg"))[0] == Yes({"city": "Hamburg"})
+    assert (await answer(ask_form(city={"type": "string"}), "yes", "Bonn"))[0] == Yes({"city": "Bonn"})
+    assert (await answer(ask_form(city={"type": "string"}), "n"))[0] == No()
+    made, typist = await answer(ask_form(mail={"type": "string", "format": "email"}), "nobody", "a@b")
+    assert made == Yes({"mail": "a@b"})
+    assert any("mail must be an email address" in line for line in typist.said)
+
+
+@pytest.mark.parametrize(
+    ("form", "lines", "sent"),
+    [
+        (ask_form(a={"type": "string"}, b={"type": "string"}), ["1", "2"], {"a": "1", "b": "2"}),
+        (ask_form(n={"type": "integer"}), ["1"], {"n": 1}),
+        (ask_form(token={"type": "string", "format": "password"}), ["hush"], {"token": "hush"}),
+    ],
+)
+async def test_what_is_typed_before_any_other_form_is_not_sent(form: Form, lines: list[str], sent: Any) -> None:
+    made, typist = await answer(form, "7", "", *lines)
+    assert made == Yes(sent)
+    assert "Press Enter to fill in the form, or n to decline." in typist.said
 
 
 @pytest.mark.parametrize(

@@ -170,10 +170,28 @@ def test_an_input_that_is_not_given_is_asked_for_at_the_next_use(home: Home) -> 
     home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
     with Person(home, "chat", "--allow", "*.*") as person:
         person.answers((READY, "/call vault.token"), ("tok: ", ""))
+        person.answers(("A value is needed; Ctrl+C leaves.\ntok: ", ""))
         person.sees("vault needs a value for 'tok'")
         person.answers((READY, "/mcp vault"))
         person.sees("! vault · needs input (tok)")
         person.answers((READY, "/call vault.token"), ("tok: ", "given"))
         person.sees("backwards: nevig")
         person.sees(READY)
+        leave(person)
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+@pytest.mark.parametrize("line", ["/resources vault", "/call vault.token", "/mcp reload vault"])
+def test_whoever_leaves_the_question_for_an_input_is_asked_nothing_more(home: Home, line: str, key: str) -> None:
+    inputs = [{"type": "promptString", "id": name, "password": True} for name in ("tok", "other")]
+    entry = {"type": "stdio", **ASKER, "env": {"TOKEN": "${input:tok}", "OTHER": "${input:other}"}}
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    with Person(home, "chat", "--allow", "*.*") as person:
+        person.answers((READY, line))
+        person.sees("tok: ")
+        person.presses(key)
+        shown = person.sees(READY)
+        assert "vault needs a value for 'tok'" in shown
+        assert "tok: " not in shown
+        assert "other: " not in shown
         leave(person)

@@ -129,12 +129,17 @@ def test_what_is_denied_is_not_even_asked_about(home: Home) -> None:
 
 @pytest.mark.parametrize(
     ("keys", "said"),
-    [("\r", "The person answered: blue"), ("n\r", "declined to answer"), ("\x03", "closed the question")],
+    [
+        ("\r", "The person answered: blue"),
+        ("Hamburg\r", "The person answered: Hamburg"),
+        ("n\r", "declined to answer"),
+        ("\x03", "closed the question"),
+    ],
 )
 def test_what_a_server_asks_is_put_to_the_person(home: Home, keys: str, said: str) -> None:
     with Person(home, "chat", "--demo", "--allow", "demo.*") as person:
         person.answers((READY, "/call demo.ask question='Which colour?'"))
-        person.sees("demo asks:\nWhich colour?")
+        person.sees("demo asks:\nWhich colour?\n  answer: text\n")
         person.sees("n to decline: ")
         person.presses(keys)
         if keys == "\r":
@@ -197,11 +202,20 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
         person.answers((READY, "/mcp reload actor"))
         person.sees("tools: change, complain, count, die, fragile, nap, update, whoami")
         person.answers((READY, "/mcp disable demo"))
-        assert "configuration read again" not in person.sees("MCP server 'demo' disabled for this session.")
+        assert "configuration changed" not in person.sees("MCP server 'demo' disabled for this session.")
         for line in ("/call demo.echo text=x", "demo.echo"):
             person.answers((READY, line))
             person.sees('Server "demo" is disabled. Run /mcp enable demo first.')
         person.answers((READY, "/mcp enable demo"), ("MCP server 'demo' enabled for this session.", ""))
+        leave(person)
+
+
+def test_a_configuration_that_changes_meanwhile_is_told_in_words(home: Home) -> None:
+    home.configure(demo=DEMO, helper={**DEMO, "env": {"B": "1"}}, notes={**DEMO, "env": {"A": "1"}})
+    with Person(home) as person:
+        person.sees(READY)
+        home.configure(demo=DEMO, notes={**DEMO, "env": {"A": "2"}}, broken={"args": []})
+        person.sees("configuration changed: helper removed, notes changed; 1 problem: mooring mcp doctor\n")
         leave(person)
 
 

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from mooring.chat.format import TextFormat, find_format
 from mooring.core.tool import Tool
+from mooring.display.lines import TYPE_NAMES
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.wording import FOR_PEOPLE
@@ -17,15 +18,6 @@ from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.parameters import FieldOption, as_label, describe_inside, list_choices, list_required
 from mooring.tools.schema.shape import ALL, Path, Shape, type_of
 
-_TYPE_NAMES = {
-    "string": "text",
-    "integer": "whole number",
-    "number": "number",
-    "boolean": "yes or no",
-    "array": "list",
-    "object": "JSON object",
-    "null": "null",
-}
 _SWITCHES = {
     **dict.fromkeys(("y", "yes", "true", "on"), True),
     **dict.fromkeys(("n", "no", "false", "off"), False),
@@ -162,7 +154,7 @@ def _describe_types(types: frozenset[str]) -> str:
     shown = types - {"null"}
     if "number" in types:
         shown -= {"integer"}
-    names = [words for name, words in _TYPE_NAMES.items() if name in shown]
+    names = [words for name, words in TYPE_NAMES.items() if name in shown]
     return " or ".join(names) or "null"
 
 

@@ -35,6 +35,17 @@ Arguments: TypeAlias = Mapping[str, Any]
 Known: TypeAlias = Mapping[str, tuple[str, str]]
 """The server and the raw name behind each name that is known: `Registry.pairs`."""
 
+TYPE_NAMES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "yes or no",
+    "array": "list",
+    "object": "JSON object",
+    "null": "null",
+}
+"""The types of a schema, as forms name them."""
+
 # The first `__` behind the prefix ends the server's name: `mcp__old__do__it` is `do__it` of `old`.
 _FOREIGN = re.compile(r"^mcp__(.+?)__(.+)$", re.DOTALL)
 
@@ -204,12 +215,14 @@ def _describe_updated(event: Updated) -> str:
 
 
 def _describe_reloaded(event: Reloaded) -> str:
-    words = ["configuration read again"]
-    for sign, names in (("+", event.added), ("-", event.removed), ("~", event.replaced)):
-        words += [f"{sign}{safe(name)}" for name in names]
-    if event.problems:
-        words.append(f"· {count_noun(len(event.problems), 'problem')}")
-    return " ".join(words)
+    changes = []
+    for change, names in (("added", event.added), ("removed", event.removed), ("changed", event.replaced)):
+        changes += [f"{safe(name)} {change}" for name in names]
+    details = f": {', '.join(changes)}" if changes else ""
+    line = f"configuration changed{details}"
+    if not event.problems:
+        return line
+    return f"{line}; {count_noun(len(event.problems), 'problem')}: mooring mcp doctor"
 
 
 def _describe_trouble(problem: Problem) -> str:
@@ -298,8 +311,11 @@ def _describe_field(field: Any) -> str:
     # A property may also be `true`, which allows anything and says nothing.
     if not isinstance(field, Mapping):
         return ""
-    descriptions = filter(None, map(field.get, ("description", "title", "type")))
-    return str(next(descriptions, ""))
+    description = field.get("description") or field.get("title")
+    if description:
+        return str(description)
+    kind = str(field.get("type") or "")
+    return TYPE_NAMES.get(kind, kind)
 
 
 # --- what came back ------------------------------------------------------------------------------------------------

@@ -26,17 +26,38 @@ class FormDialog:
         self._values: dict[str, Any] = {}
         self._fields = [self._drop_bad_default(field) for field in read_fields(schema)]
 
-    async def fill(self) -> dict[str, Any]:
-        """The values, which fit the schema. Raises: Interrupted, Ended."""
-        optional = [field for field in self._fields if not field.required]
+    async def fill(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The values, which fit the schema. Raises: Interrupted, Ended.
+
+        With values that are given, only required ones that are missing are asked for.
+        """
+        fields = self._fields
+        if given is not None:
+            self._values |= given
+            fields = [field for field in fields if field.required and field.name not in given]
+        optional = [field for field in fields if not field.required]
         if len(optional) > 1:
             self._hint(f"Enter takes a default or skips, {REST} does so for the rest; JSON works too.")
-        await self._ask_all(self._fields)
+        await self._ask_all(fields)
         # Values that are fine one by one may not fit together: then what is wrong is asked for again.
         while (wrong := self._find_misfit()) is not None:
             fields = [field for field in self._fields if field.name == wrong]
             await self._ask_all(fields or [self._start_over()])
         return self._values
+
+    @property
+    def takes_one_text(self) -> bool:
+        """Whether the form is a single field for any text, which may be seen as it is typed."""
+        if len(self._fields) != 1:
+            return False
+        (field,) = self._fields
+        return field.types <= {"string", "null"} and not field.choices and not field.secret
+
+    async def fill_with(self, text: str) -> dict[str, Any]:
+        """The same for a form that takes one text, and got this one. Raises: Interrupted, Ended."""
+        (field,) = self._fields
+        fits = self._take_all(field, text) or self._take(field, field.value(text))
+        return await self.fill(self._values if fits else None)
 
     async def _ask_all(self, fields: list[FormField]) -> None:
         for position, field in enumerate(fields):

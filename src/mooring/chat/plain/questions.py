@@ -36,6 +36,8 @@ _SCOPE_WORDS: Mapping[str, AnswerScope] = {
     "a": "always",
     "always": "always",
 }
+_AGREES = ("y", "yes")
+_DECLINES = ("n", "no")
 _EVERYWHERE = ("e", "everywhere", "u", "user")
 _IN_PROJECT = ("p", "project")
 _NO_BECAUSE = r"(?i)no?\b[\s,.:;-]+(?:because\s+)?(\S.*)"
@@ -90,7 +92,7 @@ class Questions:
     async def _ask_approval(self, prompt: str) -> Answer:
         # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved.
         typed = await self._read(f"{prompt} [y/N]: ")
-        return Yes() if typed.casefold() in ("y", "yes") else No()
+        return Yes() if typed.casefold() in _AGREES else No()
 
     # --- may it be called? ----------------------------------------------------------------------------------------
 
@@ -99,7 +101,7 @@ class Questions:
         offered = " · ".join(_SCOPES[scope] for scope in scopes)
         while True:
             typed = await self._read(f'Call it? {offered} · [n]o (or "no, because …"): ')
-            if typed.casefold() in ("n", "no"):
+            if typed.casefold() in _DECLINES:
                 return await self._refuse(typed)
             because = re.match(_NO_BECAUSE, typed)
             if because is not None:
@@ -127,13 +129,23 @@ class Questions:
                 return Allow("always", "user")
             if typed in _IN_PROJECT:
                 return Allow("always", "project-local")
+            self._say("Type e or p; Ctrl+C goes back.")
 
     # --- what servers ask -----------------------------------------------------------------------------------------
 
     async def _ask_form(self, question: Form) -> Answer:
-        if not await self._confirm("Enter to answer, n to decline: "):
-            return No()
-        return Yes(await FormDialog(self._terminal, question.server, "the form", question.schema).fill())
+        form = FormDialog(self._terminal, question.server, "the form", question.schema)
+        while True:
+            typed = await self._read("Enter to answer, n to decline: ")
+            word = typed.casefold()
+            if word in _DECLINES:
+                return No()
+            # A plain yes opens the form, too: it is an answer to this prompt, hardly the one that the server wants.
+            if not typed or word in _AGREES:
+                return Yes(await form.fill())
+            if form.takes_one_text:
+                return Yes(await form.fill_with(typed))
+            self._say("Press Enter to fill in the form, or n to decline.")
 
     async def _ask_visit(self) -> Answer:
         # The server chose the address; whether to open it is up to the person.
@@ -160,6 +172,10 @@ class Questions:
     async def _ask_value(self, question: MissingValue) -> Answer:
         prompt = f"{safe(question.id)}{safe(_describe_default(question))}: "
         text = await self._read(prompt, secret=question.secret)
+        if not text and question.default is None:
+            # Asked once more, since Enter may have been meant for something else; a second Enter is a no.
+            self._say("A value is needed; Ctrl+C leaves.")
+            text = await self._read(prompt, secret=question.secret)
         if text:
             return Yes(_pick_option(question.options, text))
         return No() if question.default is None else Yes(question.default)
@@ -167,7 +183,7 @@ class Questions:
     # --- the terminal ---------------------------------------------------------------------------------------------
 
     async def _confirm(self, prompt: str) -> bool:
-        return (await self._read(prompt)).casefold() not in ("n", "no")
+        return (await self._read(prompt)).casefold() not in _DECLINES
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         return (await self._terminal.read_line(prompt, secret=secret, fresh=True)).strip()
