@@ -41,6 +41,22 @@ def test_call_alone_lets_a_tool_be_picked_and_asks_for_what_it_needs(home: Home)
         leave(person)
 
 
+def test_call_asks_only_for_what_is_required_and_was_left_out(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        for written in ("a=1", '{"a": 1}'):
+            person.answers((READY, f"/call demo.add {written}"))
+            assert "a (number" not in person.sees("b (number, required): ")
+            person.types("41")
+            person.sees('{"sum": 42}')
+        person.answers((READY, "/call demo.slow seconds=0.1"))
+        assert "steps (" not in person.sees("Took 0.1 seconds in ")
+        person.answers((READY, "/call demo.add a=1"))
+        person.sees("b (number, required): ")
+        person.presses("\x03")
+        person.sees("Canceled.")
+        leave(person)
+
+
 def test_prompts_are_listed_and_filled_in(home: Home) -> None:
     with Person(home, "chat", "--demo") as person:
         person.answers((READY, "/prompts"))
@@ -113,7 +129,8 @@ def test_a_server_that_is_enabled_is_connected_and_its_tools_are_there_for_the_n
         person.answers((READY, "/mcp"))
         person.sees("`/mcp enable demo` turns it on for this session")
         person.answers((READY, "/mcp enable demo"))
-        person.sees("MCP server 'demo' enabled for this session.\nconnected · 7 tools")
+        person.sees("MCP server 'demo' enabled for this session.\nconnecting demo …")
+        person.sees("demo: connected · 7 tools")
         person.answers((READY, "add two numbers"), (WHICH, ""))
         assert "demo / add" in person.shown
         leave(person)
@@ -123,7 +140,7 @@ def test_a_server_that_cannot_be_connected_says_why_when_it_is_enabled(home: Hom
     home.configure(gone={"command": "no-such-program", "disabled": True})
     with Person(home) as person:
         person.answers((READY, "/mcp enable gone"))
-        person.sees("MCP server 'gone' enabled for this session.\n")
+        person.sees("MCP server 'gone' enabled for this session.\nconnecting gone …")
         assert "no-such-program" in person.sees(READY)
         leave(person)
 
@@ -134,7 +151,9 @@ def test_a_server_that_cannot_be_connected_says_why_when_it_is_enabled(home: Hom
         ("/mcp frob", "Usage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
         ("/mcp enable", "Usage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
         ("/mcp disabel demo", "/mcp disable <server>. Did you mean /mcp disable?\n"),
-        ("/mcp dmeo", "/mcp disable <server>. Did you mean /mcp demo?\n"),
+        ("/mcp nope", "No server is called nope.\nUsage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
+        ("/mcp dmeo", "\nNo server is called dmeo. Did you mean /mcp demo?\n"),
+        ("/mcp relaod", "/mcp disable <server>. Did you mean /mcp reload?\n"),
         ("/permi", "There is no command /permi. Did you mean /permissions?"),
         ("/call nothing-like-it", "There is no tool 'nothing-like-it'. /tools lists all of them."),
         ("/call demo.echo text", "'text' is not an argument: write name=value, or all of them as JSON in {…}."),

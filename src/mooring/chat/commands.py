@@ -21,6 +21,7 @@ from mooring.core.tool import Argument, Resource
 from mooring.display.text import columns, count_noun, fit_columns, safe, safe_text, shorten_description
 from mooring.errors import ConfigError, UnknownServer
 from mooring.servers.log import read as read_log
+from mooring.tools.schema.parameters import list_required
 
 
 class CommandFace(Protocol):
@@ -35,11 +36,14 @@ class CommandFace(Protocol):
 
     def say(self, *lines: str) -> None: ...
 
+    def show_progress(self, text: str) -> None:
+        """Show what is under way, until something else is said."""
+
     def show_outcome(self, outcome: Outcome) -> None: ...
 
     async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
 
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
+    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
 
     async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]: ...
 
@@ -101,14 +105,24 @@ async def _mcp(chat: CommandFace, rest: str) -> None:
         await _show_server(chat, _find_server_or_verb(chat, rest))
 
 
-def _find_server_or_verb(chat: CommandFace, word: str) -> str:
-    """The server of that name. Raises: ConfigError with how `/mcp` is used."""
+def _find_server_or_verb(chat: CommandFace, rest: str) -> str:
+    """The server of that name. Raises: ConfigError with how `/mcp` is used, or which server may be meant."""
     try:
-        return chat.conversation.find_server(word)
+        return chat.conversation.find_server(rest)
     except UnknownServer as error:
-        near = [*nearest(word.partition(" ")[0], _VERBS, 1), *error.near]
-    guess = f". Did you mean /mcp {near[0]}?" if near and near[0] != word else ""
-    raise ConfigError(f"{USAGE}{guess}")
+        near_servers = error.near
+    word, _, more = rest.partition(" ")
+    if word in _VERBS:
+        raise ConfigError(USAGE)
+    for verb in nearest(word, _VERBS, 1):
+        raise ConfigError(f"{USAGE}. Did you mean /mcp {verb}?")
+    if more:
+        raise ConfigError(USAGE)
+    unknown = f"No server is called {word}."
+    if near_servers:
+        raise ConfigError(f"{unknown} Did you mean /mcp {near_servers[0]}?")
+    chat.say(safe(unknown))
+    raise ConfigError(USAGE)
 
 
 async def _show_server(chat: CommandFace, server: str) -> None:
@@ -123,6 +137,7 @@ async def _reload(chat: CommandFace, name: str) -> None:
         chat.say("The configuration was read again.", *servers.list_servers(host))
         return
     server = host.server(_find_server(chat, name)).name
+    chat.show_progress(f"connecting {safe(server)} …")
     await chat.conversation.reload(server)
     await _show_server(chat, server)
 
@@ -133,8 +148,9 @@ async def _switch(chat: CommandFace, verb: str, name: str) -> None:
     chat.say(f"MCP server '{safe(server)}' {verb}d for this session.")
     if verb == "enable":
         # Connected at once, so that its tools are there for the next line.
+        chat.show_progress(f"connecting {safe(server)} …")
         count = await chat.conversation.connect(server)
-        chat.say(f"connected · {count_noun(count, 'tool')}")
+        chat.say(f"{safe(server)}: connected · {count_noun(count, 'tool')}")
 
 
 def _find_server(chat: CommandFace, name: str) -> str:
@@ -219,17 +235,23 @@ async def _choose_tool(chat: CommandFace) -> Definition | None:
 
 
 async def _take_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
-    """The arguments that were typed, as words or as JSON; without any, those that a form asks for where it has to."""
+    """The arguments that were typed, as words or as JSON; a form asks for those that are required and left out."""
+    if not written:
+        needs_some = any(field.required for field in read_fields(tool.schema))
+        return await chat.fill(tool) if ask or needs_some else {}
+    given = _parse_written(tool, written)
+    is_complete = all(name in given for name in list_required(tool.schema))
+    return given if is_complete else await chat.fill(tool, given)
+
+
+def _parse_written(tool: Definition, written: str) -> dict[str, Any]:
     if written.startswith("{"):
         return parse_arguments((), tool.schema, written)
     words = _split_words(written)
     for word in words:
         if "=" not in word:
             raise ConfigError(f"{word!r} is not an argument: write name=value, or all of them as JSON in {{…}}.")
-    if words:
-        return parse_arguments(words, tool.schema)
-    needs_some = any(field.required for field in read_fields(tool.schema))
-    return await chat.fill(tool) if ask or needs_some else {}
+    return parse_arguments(words, tool.schema)
 
 
 def _split_words(text: str) -> list[str]:

@@ -205,16 +205,18 @@ class Chat:
         # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
 
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
+    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         pairs = self.conversation.registry.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
-        return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema)
+        return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema, given)
 
-    async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    async def fill_form(
+        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """The values of a form, asked for one by one. Raises: Interrupted, Ended."""
         async with self._terminal.dialog:
             self.say(self._terminal.style(safe(title), "bold"))
-            return await FormDialog(self._terminal, owner, title, schema).fill()
+            return await FormDialog(self._terminal, owner, title, schema).fill(given)
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
@@ -225,6 +227,9 @@ class Chat:
     def say(self, *lines: str) -> None:
         for line in lines:
             self._terminal.say(line)
+
+    def show_progress(self, text: str) -> None:
+        self._terminal.show_progress(text)
 
     def notice(self, text: str) -> None:
         self._terminal.say(self._terminal.style(text, "dim"))
