@@ -80,6 +80,19 @@ def test_a_digest_goes_with_one_name(cli: Cli, words: list[str]) -> None:
     assert (result.code, "--digest goes with the name of one server." in result.err) == (2, True)
 
 
+def test_after_a_rejection_going_back_to_a_definition_approved_earlier_starts_nothing(cli: Cli) -> None:
+    old, new = {"command": "sh", "args": ["old"]}, {"command": "sh", "args": ["new"]}
+    for entry in (old, new):
+        define(cli.home, x=entry)
+        assert cli("mcp", "approve", "x", "--yes").code == 0
+    assert cli("mcp", "reject", "x").code == 0
+    define(cli.home, x=old)
+    result = cli("tools", "x")
+    assert (result.code, "x changed since you decided about it" in result.err) == (4, True)
+    define(cli.home, x=new)
+    assert "was rejected for this project" in cli("tools", "x").err
+
+
 # --- at a terminal ------------------------------------------------------------------------------------------------
 
 

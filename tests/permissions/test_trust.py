@@ -466,13 +466,40 @@ def test_of_two_definitions_claude_vouched_for_the_nearer_counts_and_keeps_count
 
 
 def test_both_of_two_definitions_of_a_name_can_be_judged(home: Home) -> None:
-    project(home, ENTRY)
-    approve(home, "x")
     project(home, {**ENTRY, "command": "other"})
     approve(home, "x", verdict=False)
-    assert standing(home) == "rejected"
     project(home, ENTRY)
+    approve(home, "x")
     assert standing(home) == "approved"
+    project(home, {**ENTRY, "command": "other"})
+    assert standing(home) == "rejected"
+
+
+def test_a_rejection_withdraws_every_earlier_approval_of_the_name_for_good(home: Home) -> None:
+    old, new = {**ENTRY, "command": "old"}, {**ENTRY, "command": "new"}
+    for entry in (old, new):
+        project(home, entry)
+        approve(home, "x")
+    approve(home, "x", verdict=False)
+    assert standing(home) == "rejected"
+    project(home, old)
+    assert standing(home) == "changed"
+    project(home, new)
+    approve(home, "x")
+    assert standing(home) == "approved"
+    project(home, old)
+    assert standing(home) == "changed", "a new approval of one definition brings back no other"
+
+
+def test_approvals_that_stand_before_a_rejection_in_an_older_record_do_not_apply(home: Home) -> None:
+    project(home, ENTRY)
+    approve(home, "x")
+    path = home.home / ".local/state/mooring/approvals.json"
+    record = json.loads(path.read_text())
+    [approval] = record["decisions"]
+    rejection = {**approval, "digest": "0" * 64, "verdict": "rejected"}
+    path.write_text(json.dumps({**record, "decisions": [approval, rejection]}))
+    assert standing(home) == "changed"
 
 
 @pytest.mark.parametrize("value", [["*"], "x", 1, "true", "trusted"])

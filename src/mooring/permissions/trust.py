@@ -9,7 +9,7 @@ covered, and every question says so.
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
@@ -71,8 +71,9 @@ class ApprovalRecord(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
     def find_decisions(self, project: str, name: str) -> tuple[Decision, ...]:
+        """The decisions about a name that apply, oldest first."""
         about = [each for each in self.decisions if (each.project, each.name) == (project, name)]
-        return tuple(decision for decision in about if decision.is_bound)
+        return tuple(_drop_withdrawn([decision for decision in about if decision.is_bound]))
 
     def find_decision(self, project: str, config: ServerConfig) -> Decision | None:
         """The latest decision about this very definition."""
@@ -152,6 +153,8 @@ def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
 def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> ApprovalRecord:
     """Record decisions, each replacing an earlier one about the same definition in the same project.
 
+    A rejection also withdraws every earlier approval of that name, whatever its definition was.
+
     Raises:
         FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
     """
@@ -196,6 +199,17 @@ def _find_latest(decisions: Iterable[Decision], fingerprint: str) -> Decision | 
     return matching[-1] if matching else None
 
 
+def _drop_withdrawn(decisions: Sequence[Decision]) -> list[Decision]:
+    """Decisions about one name, without the approvals that a later rejection withdrew.
+
+    Whoever rejects a server means the name: going back to an older text of the file must not start it unasked.
+    """
+    rejections = [index for index, decision in enumerate(decisions) if decision.verdict == "rejected"]
+    last = rejections[-1] if rejections else 0
+    earlier = [decision for decision in decisions[:last] if decision.verdict == "rejected"]
+    return [*earlier, *decisions[last:]]
+
+
 def _read(path: str) -> ApprovalRecord:
     return read_record(path, ApprovalRecord, MAX_BYTES) or ApprovalRecord()
 
@@ -210,11 +224,11 @@ def _read_for_update(path: str) -> ApprovalRecord:
 
 def _keep_latest(decisions: Iterable[Decision]) -> Iterator[Decision]:
     """The last decision on each definition, and of each name only the latest few."""
-    by_name: dict[tuple[str, str], dict[str, Decision]] = {}
+    by_name: dict[tuple[str, str], list[Decision]] = {}
     for decision in decisions:
-        by_digest = by_name.setdefault((decision.project, decision.name), {})
-        # Removed first, so that the new decision goes to the end of the order.
-        by_digest.pop(decision.digest, None)
-        by_digest[decision.digest] = decision
-    for by_digest in by_name.values():
-        yield from list(by_digest.values())[-MAX_VERSIONS:]
+        key = decision.project, decision.name
+        others = [other for other in by_name.get(key, ()) if other.digest != decision.digest]
+        # At once: if the rejected definition is approved later, what its rejection withdrew stays withdrawn.
+        by_name[key] = _drop_withdrawn([*others, decision])
+    for kept in by_name.values():
+        yield from kept[-MAX_VERSIONS:]
