@@ -66,12 +66,27 @@ def test_a_no_leaves_it_as_it_is_and_names_the_command_of_the_chat(home: Home, t
     propose(home, linear=actor.entry)
     with Person(home) as person:
         person.answers((READY, "/approve linear"), (START, "n"))
-        person.sees("Not approved: linear")
+        person.sees(
+            "Not approved: linear. It stays undecided; mooring mcp reject linear in a shell refuses it for good."
+        )
         person.answers((READY, "/call linear.whoami"), (START, "n"))
         person.sees("linear comes from the project and is not approved. To look and decide: /approve linear")
         person.answers((READY, "/approve nobody"), ("not found", ""), (READY, ""))
         leave(person)
     assert actor.done("starts") == []
+
+
+def test_a_no_to_a_server_that_is_approved_says_that_it_stays_approved(home: Home) -> None:
+    propose(home, linear=DEMO)
+    with Person(home) as person:
+        person.answers((READY, "/approve linear"), (START, "y"))
+        person.sees("Approved: linear")
+        person.answers((READY, "/approve linear"))
+        assert "You approved this already." in person.sees(START)
+        person.types("n")
+        person.sees("linear stays approved; to withdraw in a shell: mooring mcp reject linear")
+        person.sees(READY)
+        leave(person)
 
 
 def test_a_tool_of_a_server_that_is_not_approved_asks_for_the_approval_first(home: Home) -> None:

@@ -73,6 +73,20 @@ def test_the_digest_that_was_printed_is_a_decision_about_that_and_nothing_else(c
     assert list_approved(cli.home) == ["x"]
 
 
+def test_the_same_digest_approves_again_if_nothing_changed_but_not_after_a_rejection(cli: Cli) -> None:
+    define(cli.home, x={"command": "sh"})
+    assert cli("mcp", "reject", "x").code == 0
+    for entry in ({"command": "sh"}, {"command": "sh", "args": ["more"]}, {"command": "sh"}):
+        define(cli.home, x=entry)
+        [question] = cli("mcp", "approve", "x", "--json").data["waiting"]
+        for _ in range(3):
+            agreed = cli("mcp", "approve", "x", "--digest", question["digest"])
+            assert (agreed.code, agreed.out) == (0, "approved: x\n"), agreed.err
+    assert cli("mcp", "reject", "x").code == 0
+    assert cli("mcp", "approve", "x", "--digest", question["digest"]).code == 4
+    assert list_approved(cli.home) == []
+
+
 @pytest.mark.parametrize("words", [["--all"], ["x", "y"], []])
 def test_a_digest_goes_with_one_name(cli: Cli, words: list[str]) -> None:
     define(cli.home, x={"command": "sh"}, y={"command": "sh"})
@@ -109,6 +123,53 @@ def test_what_was_typed_ahead_does_not_approve(home: Home) -> None:
         person.answers((QUESTION, "y"))
         person.sees("approved: x")
         assert person.ended() == 0
+    assert list_approved(home) == ["x"]
+
+
+def test_a_no_says_what_it_means(home: Home) -> None:
+    define(home, x={"command": "sh"})
+    with Person(home, "mcp", "approve", "x") as person:
+        assert "approved this" not in person.sees(QUESTION)
+        person.types("n")
+        person.sees("Not approved: x. It stays undecided; mooring mcp reject x refuses it for good.")
+        assert person.ended() == 4
+    with Person(home, "mcp", "approve", "x") as person:
+        person.answers((QUESTION, "y"))
+        assert person.ended() == 0
+    with Person(home, "mcp", "approve", "x") as person:
+        assert "You approved this already." in person.sees(QUESTION)
+        person.types("n")
+        person.sees("x stays approved; to withdraw: mooring mcp reject x")
+        assert person.ended() == 4
+    assert list_approved(home) == ["x"]
+    subprocess.run([MOORING, "mcp", "reject", "x"], cwd=home.cwd, env=home.env, check=True, timeout=30)
+    with Person(home, "mcp", "approve", "x") as person:
+        assert "You rejected this before." in person.sees(QUESTION)
+        person.types("n")
+        person.sees("Not approved: x. It stays rejected.")
+        assert person.ended() == 4
+
+
+def test_an_approval_that_no_longer_applies_is_not_called_one(home: Home) -> None:
+    define(home, x={"command": "${TOOL}"})
+    with Person(home, "mcp", "approve", "x", TOOL="/bin/sh") as person:
+        person.answers((QUESTION, "y"))
+        assert person.ended() == 0
+    with Person(home, "mcp", "approve", "x", TOOL="/bin/cat") as person:
+        assert "You approved this definition before, but it led to something else then." in person.sees(QUESTION)
+        person.types("n")
+        person.sees("Not approved: x.")
+        assert person.ended() == 4
+
+
+def test_each_yes_is_kept_when_a_later_question_is_interrupted(home: Home) -> None:
+    define(home, x={"command": "sh"}, y={"command": "sh"}, z={"command": "sh"})
+    with Person(home, "mcp", "approve", "--all") as person:
+        person.answers((QUESTION, "y"))
+        person.sees(QUESTION)
+        person.presses("\x03")
+        person.sees("Approved before you stopped: x. Not decided: y, z.")
+        assert person.ended() == 130
     assert list_approved(home) == ["x"]
 
 
@@ -249,6 +310,26 @@ def test_the_question_names_the_server_it_replaces_and_the_rules_that_do_not_fol
     lines = [" ".join(line.split()) for line in cli("mcp", "approve", "github").err.splitlines()]
     assert "replaces your own server github from ~/.mcp.json" in lines
     assert "note your rules that allow github do not apply to it: mcp__github__*" in lines
+
+
+@pytest.mark.parametrize(("decide", "verdict"), [(["approve", "--yes"], "approved"), (["reject"], "rejected")])
+def test_the_question_about_a_changed_server_says_what_was_decided_before(
+    cli: Cli, decide: list[str], verdict: str
+) -> None:
+    define(cli.home, x={"command": "sh"})
+    assert cli("mcp", *decide, "x").code == 0
+    define(cli.home, x={"command": "sh", "args": ["more"]})
+    lines = [" ".join(line.split()) for line in cli("mcp", "approve", "x").err.splitlines()]
+    assert f"note You {verdict} another definition of this server before." in lines
+
+
+def test_the_question_names_the_answers_for_this_project_that_apply(cli: Cli) -> None:
+    define(cli.home, github={"command": "sh"})
+    allowed = [{"tool": "mcp__github__add", "action": "allow"}, {"tool": "mcp__other__x", "action": "allow"}]
+    rules = {"version": 1, "projects": {str(cli.home.project): allowed}}
+    cli.home.write("home/.local/state/mooring/rules.json", rules)
+    lines = [" ".join(line.split()) for line in cli("mcp", "approve", "github").err.splitlines()]
+    assert "note your answers for this project that allow github apply to it: mcp__github__add" in lines
 
 
 # --- what another tool approved -----------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ async def _approve(chat: CommandFace, name: str) -> None:
             tools = len(chat.conversation.host.tools_by_server.get(server, ()))
             chat.say(f"Approved: {safe(server)} · {count_noun(tools, 'tool')}")
         else:
-            chat.say(f"Not approved: {safe(server)}")
+            chat.say(await chat.conversation.describe_no(server))
 
 
 async def _pins(chat: CommandFace, name: str) -> None:

@@ -222,6 +222,16 @@ class Conversation:
             raise error
         return True
 
+    async def describe_no(self, server: str) -> str:
+        """What it means that the person did not approve a project's server. Raises: as `Host.ask_about_server`."""
+        from mooring.inventory.approval import list_questions
+        from mooring.inventory.approval_rows import describe_no
+        from mooring.inventory.load import load
+
+        inventory = await asyncio.to_thread(load, self.viewpoint)
+        [question] = await asyncio.to_thread(list_questions, inventory, [server], self.viewpoint.where)
+        return describe_no(question, " in a shell")
+
     async def approve_tools(self, server: str) -> bool:
         """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""
         agreed = await self.host.ask_about_tools(server)

@@ -23,10 +23,13 @@ from mooring.inventory.effects import Effect, list_effects
 from mooring.inventory.load import Inventory, RowSource, describe_source, utc_timestamp
 from mooring.permissions import trust
 from mooring.permissions.rule import parse_pair
+from mooring.permissions.rules import load_project_rules
+from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.named_files import NamedFile, bind_files, find_named_files
 from mooring.servers.launch.target import may_replace_program, resolve_target
 
+_BEFORE_APPROVAL: tuple[Standing, ...] = (*UNDECIDED, "rejected")
 UNCHECKED = "What scripts inside the repository do is not checked, now or later."
 
 
@@ -53,6 +56,10 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     definition_digest: str
     """Of the very definition that is shown: only this one is approved."""
     standing: Standing
+    still_approved: bool = False
+    """It was approved and is still what was approved: without an answer, it may be started as before."""
+    earlier: trust.Verdict | None = None
+    """What was decided last about another definition of that name in this project."""
     command: tuple[str, ...] = ()
     url: str | None = None
     env: Mapping[str, str] = {}
@@ -81,6 +88,8 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     """The person's own server of that name, which this one would take the place of."""
     idle_rules: tuple[str, ...] = ()
     """The person's rules that allow tools of that name; they are about their own server, not about this one."""
+    active_rules: tuple[str, ...] = ()
+    """The person's answers for this project that allow tools of that name; they apply to this server too."""
     warning: str = UNCHECKED
 
 
@@ -111,8 +120,8 @@ def list_undecided(inventory: Inventory) -> tuple[RankedDefinition, ...]:
 
 
 def check_digest(question: ApprovalQuestion, digest: str) -> None:
-    """See that a digest was printed for exactly this question. Raises: NotApproved."""
-    if digest != question.digest:
+    """See that a digest was printed for exactly this question, now or before it was approved. Raises: NotApproved."""
+    if digest not in _list_digests(question):
         raise NotApproved(question.name, "is not what that digest was printed for, so nothing was approved")
 
 
@@ -167,6 +176,8 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         name=config.name,
         definition_digest=trust.digest(config),
         standing=inventory.standing(definition),
+        still_approved=_is_still_approved(inventory, config, where),
+        earlier=_find_earlier(inventory, config),
         login=_describe_login(config.oauth, own),
         written=_describe_written(config.written),
         effects=list_effects(config, target, {file.written: file.path for file in files}),
@@ -179,14 +190,45 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         trusted_by=definition.trusted_by,
         replaces=_find_replaced(inventory, choice, definition),
         idle_rules=tuple(_find_idle_rules(inventory, config.name)),
+        active_rules=tuple(_find_active_rules(inventory, config.name, where)),
         **_describe_connection(config.connection, own),
     )
     return replace(question, digest=_digest_question(question))
 
 
 def _digest_question(question: ApprovalQuestion) -> str:
-    shown = json.dumps(msgspec.to_builtins(question), sort_keys=True)
+    shown = json.dumps(msgspec.to_builtins(replace(question, digest="", still_approved=False)), sort_keys=True)
     return sha256(shown.encode(errors="surrogatepass")).hexdigest()
+
+
+def _list_digests(question: ApprovalQuestion) -> Iterator[str]:
+    """The digests that answer a question: its own, and once it is approved, the one that it was approved with."""
+    yield question.digest
+    # A step of a build that approves is repeated with the same digest. Only the standing differs then. After a
+    # rejection the old digest is refused: the person's last word wins.
+    if question.still_approved:
+        for standing in _BEFORE_APPROVAL:
+            yield _digest_question(replace(question, standing=standing))
+
+
+# --- what was decided before ---------------------------------------------------------------------------------
+
+
+def _is_still_approved(inventory: Inventory, config: ServerConfig, where: Where) -> bool:
+    approved = trust.admit(inventory.approvals, inventory.root, config)
+    if approved is None:
+        return False
+    try:
+        check_approval(approved, where, inventory.settings["env"])
+    except NotApproved:
+        return False
+    return True
+
+
+def _find_earlier(inventory: Inventory, config: ServerConfig) -> trust.Verdict | None:
+    decisions = inventory.approvals.find_decisions(inventory.root, config.name)
+    others = [decision for decision in decisions if decision.digest != trust.digest(config)]
+    return others[-1].verdict if others else None
 
 
 # --- what is shown of a definition ---------------------------------------------------------------------------
@@ -293,6 +335,13 @@ def _find_idle_rules(inventory: Inventory, name: str) -> Iterator[str]:
             continue
         allowed = [rule["tool"] for rule in setting.value if rule["action"] == "allow"]
         yield from (tool for tool in allowed if _is_for_server(tool, name))
+
+
+def _find_active_rules(inventory: Inventory, name: str, where: Where) -> Iterator[str]:
+    """The person's answers for this project that allow tools of a server of that name, as written."""
+    level, _ = load_project_rules(where, inventory.root)
+    allowed = [rule.tool for rule in level.rules if rule.action == "allow"]
+    yield from (tool for tool in allowed if _is_for_server(tool, name))
 
 
 def _is_for_server(tool: str, name: str) -> bool:

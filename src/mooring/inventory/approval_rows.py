@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from mooring.core.question import Approval
-from mooring.display.text import describe_trust, quote_command, safe, short_path
+from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 from mooring.inventory.approval import ApprovalQuestion, SteeringVariable
 from mooring.inventory.effects import Effect
 from mooring.servers.launch.target import UNRESOLVED
@@ -16,6 +16,16 @@ _BLANKS = "[ \xa0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\u
 def describe_approval(question: ApprovalQuestion, home: str) -> Approval:
     """The question as it is put to the person."""
     return Approval(question.name, tuple(_list_lines(question, home)), question.digest)
+
+
+def describe_no(question: ApprovalQuestion, where: str = "") -> str:
+    """What a no to the question means; `where` says where the commands in it are typed, if that is not here."""
+    name, command = safe(question.name), f"mooring mcp reject {quote_argument(question.name)}"
+    if question.still_approved:
+        return f"{name} stays approved; to withdraw{where}: {command}"
+    if question.standing == "rejected":
+        return f"Not approved: {name}. It stays rejected."
+    return f"Not approved: {name}. It stays undecided; {command}{where} refuses it for good."
 
 
 def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
@@ -62,11 +72,30 @@ def _list_notes(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
     if question.idle_rules:
         rules = _show(", ".join(question.idle_rules))
         yield "note", f"your rules that allow {name} do not apply to it: {rules}"
-    if question.standing == "changed":
-        yield "note", "this is not what you decided about before"
+    if question.active_rules:
+        rules = _show(", ".join(question.active_rules))
+        yield "note", f"your answers for this project that allow {name} apply to it: {rules}"
+    decided = _describe_decision(question)
+    if decided:
+        yield "note", decided
     if question.trusted_by:
         yield "note", describe_trust(question.trusted_by)
     yield "note", question.warning
+
+
+def _describe_decision(question: ApprovalQuestion) -> str:
+    """What the person decided before, about this or about another definition of the server."""
+    match question.standing:
+        case "approved" if question.still_approved:
+            return "You approved this already."
+        case "approved":
+            return "You approved this definition before, but it led to something else then."
+        case "rejected":
+            return "You rejected this before."
+        case "changed":
+            return f"You {question.earlier} another definition of this server before."
+        case "own" | "unseen":
+            return ""
 
 
 def _describe_effect(effect: Effect) -> tuple[str, str]:

@@ -10,7 +10,7 @@ covered, and every question says so.
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +27,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
 
+Verdict: TypeAlias = Literal["approved", "rejected"]
 PERSON = "person"
 MAX_BYTES = 16 * MIB
 MAX_VERSIONS = 8
@@ -49,7 +50,7 @@ class Decision(Struct, frozen=True):
     project: str
     name: str
     digest: str
-    verdict: Literal["approved", "rejected"]
+    verdict: Verdict
     by: str = PERSON
     """The person, or the tool whose record of an approval was adopted."""
     target: str | None = None

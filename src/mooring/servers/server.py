@@ -39,8 +39,9 @@ from mooring.errors import (
 )
 from mooring.servers.asking import find_roots, make_client
 from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
+from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
-from mooring.servers.launch.prepare import Endpoint, Launch, check_approval, prepare
+from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor

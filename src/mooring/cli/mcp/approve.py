@@ -21,8 +21,9 @@ from mooring.core.question import Yes
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.approval import ApprovalQuestion, check_digest, decide, list_questions
-from mooring.inventory.approval_rows import describe_approval
+from mooring.inventory.approval_rows import describe_approval, describe_no
 from mooring.inventory.load import Inventory
+from mooring.permissions.trust import Verdict
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
@@ -49,8 +50,8 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
     if digest is not None:
         check_digest(asked[0], digest)
     mode = _choose_mode(yes or digest is not None)
-    agreed = [question for question in asked if _ask(options, question, mode)]
-    _record(options, inventory, agreed, True, asked if mode == "nobody" else ())
+    agreed = _ask_each(options, inventory, asked, mode)
+    _report(options, "approved", agreed, asked if mode == "nobody" else ())
     if asked and not agreed:
         ctx.exit(DENIED)
 
@@ -63,7 +64,10 @@ def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None
     """Refuse a project's server until its definition changes."""
     options = get_globals(ctx)
     inventory = options.inventory()
-    _record(options, inventory, _list_questions(options, inventory, names, everything), False)
+    asked = _list_questions(options, inventory, names, everything)
+    # With nothing to decide, no record is written.
+    rejected = decide(inventory, asked, options.request().where, False) if asked else ()
+    _report(options, "rejected", rejected)
 
 
 def _list_questions(
@@ -85,6 +89,30 @@ def _choose_mode(decided: bool) -> Mode:
     return "ask" if is_on_terminal() and sys.stderr.isatty() else "nobody"
 
 
+def _ask_each(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], mode: Mode) -> tuple[str, ...]:
+    """Ask one question after the other and record each yes at once; the names that were approved."""
+    agreed: list[str] = []
+    for index, question in enumerate(asked):
+        try:
+            is_agreed = _ask(options, question, mode)
+        except KeyboardInterrupt:
+            _report_interruption(agreed, asked[index:])
+            raise
+        if is_agreed:
+            agreed += decide(inventory, [question], options.request().where, True)
+        elif mode == "ask":
+            click.echo(describe_no(question), err=True)
+    return tuple(agreed)
+
+
+def _report_interruption(agreed: Sequence[str], rest: Sequence[ApprovalQuestion]) -> None:
+    if agreed:
+        open_names = ", ".join(question.name for question in rest)
+        click.echo(
+            f"\nApproved before you stopped: {safe(', '.join(agreed))}. Not decided: {safe(open_names)}.", err=True
+        )
+
+
 def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
     """Show the question, whether or not anybody is asked, and return whether the server may be started."""
     shown = describe_approval(question, options.request().where.home)
@@ -103,18 +131,9 @@ def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
     return False
 
 
-def _record(
-    options: Globals,
-    inventory: Inventory,
-    asked: Sequence[ApprovalQuestion],
-    approved: bool,
-    waiting: Sequence[ApprovalQuestion] = (),
-) -> None:
-    """Record the decision about those that were asked about; `waiting` are those that nobody could be asked about."""
-    # With nothing to decide, no record is written.
-    names = decide(inventory, asked, options.request().where, approved) if asked else ()
-    word = "approved" if approved else "rejected"
+def _report(options: Globals, verdict: Verdict, names: Sequence[str], waiting: Sequence[ApprovalQuestion] = ()) -> None:
+    """Say what was decided; `waiting` are the servers that nobody could be asked about."""
     if options.json:
-        print_json({word: names, "waiting": waiting} if waiting else {word: names})
+        print_json({verdict: names, "waiting": waiting} if waiting else {verdict: names})
     elif names:
-        click.echo(f"{word}: {safe(', '.join(names))}")
+        click.echo(f"{verdict}: {safe(', '.join(names))}")

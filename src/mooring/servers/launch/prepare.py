@@ -16,15 +16,16 @@ from mooring.core.config import Http, Stdio
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
-from mooring.errors import InputMissing, NotApproved, Unresolved
+from mooring.errors import InputMissing, Unresolved
 from mooring.servers.launch import shell
+from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
 from mooring.servers.launch.inputs import find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Spawner
-from mooring.servers.launch.target import UNRESOLVED, is_search_path, may_replace_program, resolve_target, url_origin
+from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
 if TYPE_CHECKING:
     from mooring.wire.session.remote import TransportKind
@@ -98,37 +99,6 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
             return await _prepare_program(approved, stdio, context, placeholders)
         case Http() as http:
             return await _prepare_endpoint(approved, http, context, placeholders)
-
-
-def check_approval(approved: Approved, where: Where, env: Mapping[str, str]) -> None:
-    """See whether a definition still stands for what was approved; `env` is what settings add. Raises: NotApproved."""
-    if approved.target is not None:
-        path = default_search_path(where, env)
-        _check_target(approved, resolve_target(approved.config.connection, approved.folder, where, path))
-    if not approved.own:
-        _check_files(approved, where)
-
-
-def _check_target(approved: Approved, now: str | None) -> None:
-    """Compare what would be started or reached with what was approved. Raises: NotApproved."""
-    before = approved.target
-    # If it can't be found, the start itself has the better explanation.
-    if before is None or now in (before, None, UNRESOLVED):
-        return
-    if before == UNRESOLVED:
-        raise NotApproved(approved.name, f"led nowhere when it was approved, and now leads to {now}")
-    other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
-    raise NotApproved(approved.name, f"now leads to {other} ({before}, now {now})")
-
-
-def _check_files(approved: Approved, where: Where) -> None:
-    """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
-    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files  # a project's alone
-
-    named = find_named_files(approved.config, approved.folder, where)
-    if bind_files(named) != approved.files:
-        now = describe_bound(named) or "its files no longer set what they did"
-        raise NotApproved(approved.name, f"now loads or reads something different from when it was approved: {now}")
 
 
 def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:

@@ -1,0 +1,41 @@
+"""Whether a definition still leads to what was approved: the same program or origin, and the same files."""
+
+from collections.abc import Mapping
+
+from mooring.core.approved import Approved
+from mooring.core.config import Stdio
+from mooring.core.where import Where
+from mooring.errors import NotApproved
+from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.target import UNRESOLVED, resolve_target
+
+
+def check_approval(approved: Approved, where: Where, env: Mapping[str, str]) -> None:
+    """See whether a definition still stands for what was approved; `env` is what settings add. Raises: NotApproved."""
+    if approved.target is not None:
+        path = default_search_path(where, env)
+        _check_target(approved, resolve_target(approved.config.connection, approved.folder, where, path))
+    if not approved.own:
+        _check_files(approved, where)
+
+
+def _check_target(approved: Approved, now: str | None) -> None:
+    """Compare what would be started or reached with what was approved. Raises: NotApproved."""
+    before = approved.target
+    # If it can't be found, the start itself has the better explanation.
+    if before is None or now in (before, None, UNRESOLVED):
+        return
+    if before == UNRESOLVED:
+        raise NotApproved(approved.name, f"led nowhere when it was approved, and now leads to {now}")
+    other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
+    raise NotApproved(approved.name, f"now leads to {other} ({before}, now {now})")
+
+
+def _check_files(approved: Approved, where: Where) -> None:
+    """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
+    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files  # a project's alone
+
+    named = find_named_files(approved.config, approved.folder, where)
+    if bind_files(named) != approved.files:
+        now = describe_bound(named) or "its files no longer set what they did"
+        raise NotApproved(approved.name, f"now loads or reads something different from when it was approved: {now}")
