@@ -273,6 +273,32 @@ def test_nothing_is_pushed_out_of_sight_or_drawn_over(cli: Cli) -> None:
     assert not any(mark in shown for mark in ("\x1b", "\u202e", padding[:100], "\u3164"))
 
 
+TOKEN = "ghp_x7Kq2Lm9Zt4Rw8Bv3Np6Yc1Hd5Jf0Gs2Ae4U"
+READABLE = "ghp_" + "evil-package-of-somebody-else-01"
+
+
+def test_a_token_among_the_arguments_is_shortened_and_whatever_could_name_code_is_shown(cli: Cli) -> None:
+    short = f"ghp_… ({len(TOKEN)} characters)"
+    shown_as = {
+        ("--api-key", TOKEN): f"--api-key '{short}'",
+        (f"--api-key={TOKEN}",): f"'--api-key={short}'",
+        ("-e", f"GITHUB_TOKEN={TOKEN}"): f"-e 'GITHUB_TOKEN={short}'",
+        ("--header", f"Authorization: Bearer {TOKEN}"): f"--header 'Authorization: Bearer {short}'",
+        (f"--header=Authorization: Bearer {TOKEN}",): f"'--header=Authorization: Bearer {short}'",
+        ("--password=hunter2",): "--password=hunter2",
+        (TOKEN,): TOKEN,
+        ("--package", TOKEN): f"--package {TOKEN}",
+        ("-r", f"token={TOKEN}"): f"-r token={TOKEN}",
+        ("--api-key", READABLE): f"--api-key {READABLE}",
+        (f"--api-key={READABLE}",): f"--api-key={READABLE}",
+        ("--api-key", f"{TOKEN};evil"): f"--api-key '{TOKEN};evil'",
+    }
+    for args, shown in shown_as.items():
+        define(cli.home, x={"command": "sh", "args": [*args, "end"]})
+        lines = [" ".join(line.split()) for line in cli("mcp", "approve", "x").err.splitlines()]
+        assert f"runs sh {shown} end" in lines, lines[1]
+
+
 def test_what_an_empty_answer_means_is_shown_too(cli: Cli) -> None:
     inputs = [{"id": "tool", "type": "promptString", "default": "./evil"}]
     cli.home.write("project/.vscode/mcp.json", {"inputs": inputs, "servers": {"x": {"command": "${input:tool}"}}})

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, starmap
-from typing import Any
+from typing import Any, NamedTuple
 
 from mooring.errors import RpcError, ServerError
 
@@ -153,17 +153,32 @@ _SIGNS = (_is_url_with_password, _is_connection_string, _is_login, is_token, _ho
 
 def shorten_token(text: str) -> str:
     """A token of a well-known kind as its prefix and its length; any other text as it is."""
+    found = _find_token(text)
+    return text if found is None else found.shortened
+
+
+class _Token(NamedTuple):
+    """A token of a well-known kind, with the word for a login before it."""
+
+    scheme: str
+    prefix: str
+    rest: str
+
+    @property
+    def shortened(self) -> str:
+        return f"{self.scheme}{self.prefix}… ({len(self.prefix + self.rest)} characters)"
+
+
+def _find_token(text: str) -> _Token | None:
     # The longest first: a token of Anthropic's begins with `sk-ant-`, which says more than `sk-`.
     prefixes = sorted((*_TOKEN_PREFIXES, *_COMMON_PREFIXES, *_AMAZON_PREFIXES), key=len, reverse=True)
     known = "|".join(map(re.escape, prefixes))
-    found = re.fullmatch(rf"((?:Bearer|Basic|token) |)(({known})[\w-]{{16,}})", text, re.ASCII)
+    found = re.fullmatch(rf"((?:Bearer|Basic|token) |)({known})([\w-]{{16,}})", text, re.ASCII)
     if found is None:
-        return text
-    scheme, token, prefix = found.groups()
+        return None
+    token = _Token(*found.groups())
     # A person who approves a server sees the full text if it only begins like a token.
-    if not is_token(token):
-        return text
-    return f"{scheme}{prefix}… ({len(token)} characters)"
+    return token if is_token(token.prefix + token.rest) else None
 
 
 def _is_random(text: str) -> bool:
@@ -231,6 +246,36 @@ def find_in_arguments(arguments: Sequence[str]) -> Iterator[str]:
 def hide_in_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     """The arguments without the secrets among them."""
     return tuple(starmap(_hide_argument, pairwise(("", *arguments))))
+
+
+# What takes a variable or a header: `-e GITHUB_TOKEN=x`, `--header=Authorization: x`.
+_CARRIERS = ("-e", "--env", "-H", "--header")
+
+
+def shorten_in_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The arguments, with tokens of a well-known kind shortened where an option, variable or header with a secret's
+    name takes them; everything else as it is."""
+    return tuple(starmap(_shorten_argument, pairwise(("", *arguments))))
+
+
+def _shorten_argument(before: str, argument: str) -> str:
+    if before.startswith("--") and _is_secret_option(before):
+        return _shorten_random_token(argument)
+    name, value = _split_assignment(argument)
+    start = argument.removesuffix(value)
+    if name in _CARRIERS:
+        return start + _shorten_argument(name, value)
+    may_be_secret = name.startswith("--") or before in _CARRIERS
+    if may_be_secret and is_secret_name(name.lstrip("-")):
+        return start + _shorten_random_token(value)
+    return argument
+
+
+def _shorten_random_token(text: str) -> str:
+    # `npm exec --api-key ghp_x` runs the package `ghp_x`, since npm takes an option that it does not know as a switch.
+    # So only a text at random is shortened: nobody could have read anything in it.
+    token = _find_token(text)
+    return text if token is None or not _is_random(token.rest) else token.shortened
 
 
 def _hide_argument(before: str, argument: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mooring.core.approved import UNDECIDED, Standing
 from mooring.core.config import Connection, Http, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
-from mooring.core.secret import HIDDEN, hide_in_url, shorten_token
+from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.core.template import Template, written_text
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice
@@ -258,7 +258,7 @@ def _describe_connection(connection: Connection, own: _OwnValues) -> dict[str, A
     match connection:
         case Stdio() as program:
             return {
-                "command": (program.command.text, *(arg.text for arg in program.args)),
+                "command": _describe_command(program),
                 "env": {name: _describe_env(name, value, own) for name, value in program.env.items()},
                 "pass_env": program.pass_env,
                 "env_file": written_text(program.env_file),
@@ -273,6 +273,12 @@ def _describe_connection(connection: Connection, own: _OwnValues) -> dict[str, A
                 },
                 "headers_helper": written_text(remote.headers_helper),
             }
+
+
+def _describe_command(program: Stdio) -> tuple[str, ...]:
+    shortened = shorten_in_arguments([arg.text for arg in program.args])
+    args = [arg.text if arg.plain is None else short for arg, short in zip(program.args, shortened, strict=True)]
+    return (program.command.text, *args)
 
 
 def _describe_env(name: str, value: Template, own: _OwnValues) -> str:
@@ -298,7 +304,7 @@ def _describe_login(oauth: OAuth | None, own: _OwnValues) -> dict[str, str]:
 def _describe_written(written: Connection | None) -> tuple[str, ...]:
     if not isinstance(written, Stdio):
         return ()
-    return (written.command.text, *(arg.text for arg in written.args))
+    return _describe_command(written)
 
 
 def _hide_own_values(file: NamedFile) -> NamedFile:
