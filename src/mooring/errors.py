@@ -163,14 +163,29 @@ class Denied(MooringError):
         self.for_model = for_model
 
 
+ApprovalState: TypeAlias = Literal["undecided", "rejected", "declined"]
+"""Nobody decided, the user rejected it, or they were asked just now and said no."""
+
+
 class NotApproved(Denied):
     """A project's server that the user has not approved, or that changed since they did."""
 
-    def __init__(self, server: str, reason: str) -> None:
-        self.hint = f"To look and decide: mooring mcp approve {server}"
-        super().__init__(f"{server} {reason}. {self.hint}")
+    def __init__(self, server: str, reason: str, state: ApprovalState = "undecided") -> None:
         self.server = server
         self.reason = reason
+        self.state = state
+        self.hint = self.suggest("mooring mcp approve")
+        super().__init__(f"{server} {reason}. {self.hint}".rstrip())
+
+    def suggest(self, command: str) -> str:
+        """What to do about it with the command that approves; nothing for a person who has just said no."""
+        match self.state:
+            case "undecided":
+                return f"To look and decide: {command} {self.server}"
+            case "rejected":
+                return f"To change that: {command} {self.server}"
+            case "declined":
+                return ""
 
 
 class HeldBack(Denied):

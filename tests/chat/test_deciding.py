@@ -70,7 +70,9 @@ def test_a_no_leaves_it_as_it_is_and_names_the_command_of_the_chat(home: Home, t
             "Not approved: linear. It stays undecided; mooring mcp reject linear in a shell refuses it for good."
         )
         person.answers((READY, "/call linear.whoami"), (START, "n"))
-        person.sees("linear comes from the project and is not approved. To look and decide: /approve linear")
+        person.sees("linear comes from the project and is not approved.")
+        assert "To look and decide" not in person.sees(READY)
+        person.types("")
         person.answers((READY, "/approve nobody"), ("not found", ""), (READY, ""))
         leave(person)
     assert actor.done("starts") == []

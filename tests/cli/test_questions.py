@@ -76,7 +76,8 @@ def test_a_no_starts_nothing_and_asks_once(home: Home, tmp_path: Path, words: li
         person.answers((START, ""))
         assert person.ended() == 4
         assert person.shown.count(START) == 1
-        assert "mooring mcp approve linear" in person.shown
+        assert "linear comes from the project and is not approved." in person.shown
+        assert "mooring mcp approve linear" not in person.shown, "they have just decided"
     assert actor.done("starts") == []
 
 
@@ -101,7 +102,7 @@ def test_a_server_that_was_rejected_is_not_asked_about_again(home: Home) -> None
     assert run(home, "mcp", "reject", "linear").returncode == 0
     with Person(home, "tools", "linear") as person:
         assert person.ended() == 4
-        assert "was rejected for this project" in person.shown
+        assert "linear was rejected for this project. To change that: mooring mcp approve linear" in person.shown
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class Consent:
                 return await work()
             except NotApproved as error:
                 if not await self.ask_about_server(error.server):
-                    raise
+                    raise self._explain_refusal(error) from None
             except HeldBack as error:
                 if not await self.ask_about_tools(error.server):
                     raise
@@ -57,6 +57,12 @@ class Consent:
         Raises: UnknownServer; ConfigError if it needs no approval or cannot be used; FileError.
         """
         return await self._take_turn(("server", name), lambda: self._approve_server(name, anew))
+
+    def _explain_refusal(self, error: NotApproved) -> NotApproved:
+        # Whoever was asked just now does not have to be told how to decide. Nobody was asked about a rejected one.
+        if self._ask is None or error.state == "rejected":
+            return error
+        return NotApproved(error.server, error.reason, "declined")
 
     async def _approve_server(self, name: str, anew: bool) -> bool:
         if self._ask is None:

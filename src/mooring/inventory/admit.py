@@ -11,7 +11,7 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Disabled, Failed, RejectedServer, Status, Unapproved
 from mooring.core.where import Viewpoint
-from mooring.errors import ConfigError, MooringError, NotApproved, ServerDisabled
+from mooring.errors import ApprovalState, ConfigError, MooringError, NotApproved, ServerDisabled
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
@@ -104,8 +104,9 @@ def _judge(inventory: "Inventory", choice: "Choice") -> Approved | NotAdmitted:
     if approved is None:
         why = _WHY.get(choice.standing, "comes from the project and is not approved")
         is_rejected = choice.standing == "rejected"
+        state: ApprovalState = "rejected" if is_rejected else "undecided"
         status = RejectedServer() if is_rejected else Unapproved(choice.standing)
-        return NotAdmitted(status, NotApproved(config.name, why), config)
+        return NotAdmitted(status, NotApproved(config.name, why, state), config)
     return approved
 
 

@@ -288,7 +288,7 @@ def _describe_error(error: MooringError) -> str:
     if isinstance(error, UnknownTool) and not error.near and not error.reason:
         return f"There is no tool {error.tool!r}. /tools lists all of them."
     if isinstance(error, NotApproved):
-        return f"{error.server} {error.reason}. To look and decide: /approve {error.server}"
+        return f"{error.server} {error.reason}. {error.suggest('/approve')}".rstrip()
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return str(error)
