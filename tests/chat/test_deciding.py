@@ -110,6 +110,26 @@ def test_ones_own_server_needs_no_approval(home: Home) -> None:
         leave(person)
 
 
+def test_a_question_about_a_projects_server_proposes_only_what_works_for_it(home: Home) -> None:
+    rules = [{"tool": "mcp__linear__echo", "action": "allow"}]
+    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000, "permissions": rules})
+    propose(home, linear=DEMO)
+    with Person(home) as person:
+        person.answers((READY, "/call linear.echo text=x"), (START, "y"))
+        question = person.sees("Call it?")
+        assert "your rule to allow mcp__linear__echo is for your own servers" in question
+        assert "to stop being asked: answer always, or add --allow mcp__linear__echo to the command" in question
+        assert "a rule that would answer" not in question
+        person.types("a")
+        person.answers((READY, "/call linear.echo text=again"))
+        person.sees("Output:\nagain")
+        person.answers((READY, "/permissions"))
+        advice = person.sees("For one chat:")
+        assert "For a server of this project, answer `always`, or use --allow." in advice
+        person.sees(READY)
+        leave(person)
+
+
 # --- tools that changed -----------------------------------------------------------------------------------------------
 
 

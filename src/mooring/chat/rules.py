@@ -58,4 +58,5 @@ def _advise(where: Where) -> Iterator[str]:
     settings = safe(short_path(f"{where.config}/settings.json", where.home))
     yield "To add a rule: answer `always` when you are asked about a call, or add it to `permissions` in"
     yield f'{settings}: {{"tool": "SERVER.TOOL", "action": "allow"}} (allow, deny or ask; * fits any name).'
+    yield "An allow there applies to your own servers. For a server of this project, answer `always`, or use --allow."
     yield "For one chat: mooring chat --allow SERVER.TOOL, or --deny SERVER.TOOL."

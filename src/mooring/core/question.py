@@ -61,7 +61,7 @@ class Permission(Struct, frozen=True, tag=True):
     why: str
     """Why the person is asked."""
     rule: str
-    """The rule that would silence the question, as it is written in the settings."""
+    """The rule that would silence the question, as it is written in the settings; empty if no rule there would."""
     origin: str = ""
     """Where the server comes from, in words."""
     hints: Hints | None = None
@@ -69,6 +69,8 @@ class Permission(Struct, frozen=True, tag=True):
     """How far an answer can reach; one that goes further counts as the widest of these."""
     project_only: bool = False
     """The server came with the project, so that "always" means in this project, whatever the answer says."""
+    option: str = ""
+    """The option that would silence the question for one command; empty if a rule in the settings is better."""
 
 
 class Approval(Struct, frozen=True, tag=True):

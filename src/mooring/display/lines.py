@@ -284,8 +284,17 @@ def _describe_permission(question: Permission) -> tuple[str, ...]:
     if hints:
         lines.append(f"its server says: {', '.join(hints)}")
     lines.append(f"asked because {safe(question.why)}")
-    lines.append(f"a rule that would answer: {safe(question.rule)}")
+    lines += _advise_on_permission(question)
     return tuple(lines)
+
+
+def _advise_on_permission(question: Permission) -> Iterator[str]:
+    """How to stop being asked, where that is possible."""
+    if question.rule:
+        yield f"a rule that would answer: {safe(question.rule)}"
+    elif question.option:
+        answer = "answer always, or " if "always" in question.scopes else ""
+        yield f"to stop being asked: {answer}add {safe(question.option)} to the command"
 
 
 def _list_hints(hints: Hints | None) -> list[str]:

@@ -194,16 +194,19 @@ def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
 def _build_question(
     call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerScope, ...], project_only: bool
 ) -> Permission:
+    # Advice is only given where following it would help.
+    can_silence = verdict.level != "managed" and not verdict.doubtful
     return Permission(
         server=call.server,
         tool=call.tool,
         arguments=call.arguments,
         why=verdict.why,
-        rule=_write_allow_rule(call),
+        rule=_write_allow_rule(call) if can_silence and not project_only else "",
         origin=call.origin,
         hints=call.hints,
         scopes=scopes,
         project_only=project_only,
+        option=_write_allow_option(call) if can_silence and project_only else "",
     )
 
 
@@ -221,6 +224,10 @@ def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
 def _write_allow_rule(call: ProposedCall) -> str:
     rule = rules.build_allow_rule(call.server, call.tool)
     return json.dumps(msgspec.to_builtins(rule), ensure_ascii=False)
+
+
+def _write_allow_option(call: ProposedCall) -> str:
+    return f"--allow {quote_argument(rules.build_allow_rule(call.server, call.tool).tool)}"
 
 
 def _name_tool(call: ProposedCall) -> str:
@@ -257,8 +264,8 @@ def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: boo
     elif verdict.level == "managed":
         way = "The machine's settings require a person to answer."
     elif is_foreign:
-        name = quote_argument(rules.build_allow_rule(call.server, call.tool).tool)
-        way = f"To allow it, answer `always` in `mooring chat` in this project, or add --allow {name}."
+        option = _write_allow_option(call)
+        way = f"To allow it, answer `always` in `mooring chat` in this project, or add {option}."
     else:
         way = f"To allow it, add to `permissions` in your settings.json: {_write_allow_rule(call)}"
     return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"
