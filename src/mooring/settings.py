@@ -334,9 +334,12 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     setting = SETTINGS.get(key)
     if setting is None:
         return f"`{key}` is no setting", suggest_key(key, SETTINGS)
+    # Before its value: whoever corrected that would still have something that is ignored.
+    if level == "project" and not setting.project:
+        return f"`{key}` cannot be set by a project; it is ignored", "nothing needs to be done; you can remove it"
     if not setting.fits(value):
         return _complain_about_value(key, value, setting)
-    return _complain_about_project(key, value, setting) if level == "project" else None
+    return _complain_about_project(key, value) if level == "project" else None
 
 
 def _complain_about_value(key: str, value: Any, setting: Setting) -> tuple[str, str]:
@@ -368,9 +371,7 @@ def _complain_about_rule(index: int, rule: Any) -> tuple[str, str]:
     return message, f'each rule needs "tool" and "action", which is allow, deny or ask; {until}'
 
 
-def _complain_about_project(key: str, value: Any, setting: Setting) -> tuple[str, str] | None:
-    if not setting.project:
-        return f"`{key}` cannot be set by a project; it is ignored", "set it in your own settings.json"
+def _complain_about_project(key: str, value: Any) -> tuple[str, str] | None:
     if key == "permissions" and any(rule["action"] == "allow" for rule in value):
         return "A project's permissions can only deny or ask; what they allow is ignored", "remove its allow rules"
     return None

@@ -183,6 +183,29 @@ def test_doctor_names_what_is_wrong_and_the_command_that_fixes_it(cli: Cli) -> N
     assert all(fixes)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("permissionMode", "bypass"), ("trustedServers", ["x"]), ("env", {"A": "b"}), ("sources", {"zed": False}), ("sources", 3)],
+)
+def test_doctor_never_advises_to_adopt_what_a_project_may_not_set(cli: Cli, key: str, value: object) -> None:
+    cli.home.write("project/.mooring/settings.json", {key: value})
+    [finding] = cli("mcp", "doctor", "--json").data["findings"]
+    assert finding["what"] == f"`{key}` cannot be set by a project; it is ignored"
+    path = f"{cli.home.project}/.mooring/settings.json"
+    assert finding["fix"] == f"nothing needs to be done; you can remove it (edit {path})"
+
+
+def test_doctor_offers_to_reject_a_projects_server_and_says_which_of_ones_own_it_would_replace(cli: Cli) -> None:
+    cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"a": GOOD}})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"a": {"command": "sh"}, "b": GOOD}})
+    findings = {finding["server"]: finding for finding in cli("mcp", "doctor", "--json").data["findings"]}
+    own = f"{cli.home.home}/.config/mooring/mcp.json"
+    plain = "It comes from the project and is not approved"
+    assert findings["a"]["what"] == f"{plain}; it would replace your own server of that name, from {own}"
+    assert findings["b"]["what"] == plain
+    assert findings["b"]["fix"] == "to look and decide: mooring mcp approve b; to refuse it: mooring mcp reject b"
+
+
 def test_doctor_is_content_with_a_sound_home(cli: Cli) -> None:
     cli.home.write("home/.mcp.json", {"mcpServers": {"a": {"command": "sh"}}})
     result = cli("mcp", "doctor")
@@ -259,7 +282,9 @@ def test_hostile_names_and_paths_cannot_steer_the_terminal(cli: Cli) -> None:
 @pytest.mark.parametrize(("name", "shown"), [("$(reboot)", "'$(reboot)'"), ("a b", "'a b'"), ("-x", "-- -x")])
 def test_a_command_to_copy_means_what_it_says(name: str, shown: str, cli: Cli) -> None:
     cli.home.write("project/.mcp.json", {"mcpServers": {name: GOOD}})
-    assert f"mooring mcp approve {shown}\n" in cli("mcp", "doctor").out
+    out = cli("mcp", "doctor").out
+    assert f"mooring mcp approve {shown};" in out
+    assert f"mooring mcp reject {shown}\n" in out
 
 
 def test_a_hostile_path_is_made_visible_wherever_it_shows(tmp_path: Path, cli: Cli) -> None:

@@ -15,7 +15,7 @@ from mooring.display.text import advise_on_held_back, describe_held_back, quote_
 from mooring.errors import FileError
 from mooring.files import check_writable
 from mooring.inventory.admit import admit
-from mooring.inventory.approval import list_undecided
+from mooring.inventory.approval import find_replaced, list_undecided
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.permissions.rule import find_idle_denies
@@ -197,7 +197,11 @@ def _check_approvals(inventory: Inventory) -> Iterator[Finding]:
     for definition in list_undecided(inventory):
         changed = inventory.standing(definition) == "changed"
         what = "changed since you decided about it" if changed else "comes from the project and is not approved"
-        fix = f"mooring mcp approve {quote_argument(definition.name)}"
+        replaced = find_replaced(inventory, definition)
+        if replaced is not None:
+            what += f"; it would replace your own server of that name, from {replaced.path or 'the command line'}"
+        name = quote_argument(definition.name)
+        fix = f"to look and decide: mooring mcp approve {name}; to refuse it: mooring mcp reject {name}"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False)
 
 

@@ -188,7 +188,7 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         merged=config.origin.layers,
         target=target,
         trusted_by=definition.trusted_by,
-        replaces=_find_replaced(inventory, choice, definition),
+        replaces=find_replaced(inventory, definition),
         idle_rules=tuple(_find_idle_rules(inventory, config.name)),
         active_rules=tuple(_find_active_rules(inventory, config.name, where)),
         **_describe_connection(config.connection, own),
@@ -327,8 +327,9 @@ def _find_steering(connection: Connection, files: Iterable[NamedFile]) -> Iterat
 # --- what it would take the place of -------------------------------------------------------------------------
 
 
-def _find_replaced(inventory: Inventory, choice: Choice, definition: RankedDefinition) -> RowSource | None:
-    for other in _list_definitions(choice):
+def find_replaced(inventory: Inventory, definition: RankedDefinition) -> RowSource | None:
+    """The person's own server that a project's definition would take the place of, if it were approved."""
+    for other in _list_definitions(inventory.find(definition.name)):
         if other.rank > definition.rank and inventory.standing(other) == "own":
             return describe_source(other.origin)
     return None
