@@ -333,7 +333,7 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     """What is wrong with a setting in a file, and what to do."""
     setting = SETTINGS.get(key)
     if setting is None:
-        return f"`{key}` is no setting", suggest_key(key, SETTINGS)
+        return f"`{key}` is not a setting", suggest_key(key, SETTINGS)
     # Before its value: whoever corrected that would still have something that is ignored.
     if level == "project" and not setting.project:
         return f"`{key}` cannot be set by a project; it is ignored", "nothing needs to be done; you can remove it"

@@ -132,7 +132,7 @@ def test_names_match_without_regard_to_case_unless_that_is_ambiguous(cli: Cli) -
         (("mcp", "get"), "NAME"),
         (("mcp", "approve"), "Name the servers to decide about, or give --all."),
         (("mcp", "list", "--cwd", "nowhere"), "nowhere is not a folder"),
-        (("settings", "colour"), "colour is no setting"),
+        (("settings", "colour"), "colour is not a setting"),
         (("completion", "powershell"), "powershell"),
     ],
 )
@@ -261,6 +261,41 @@ def test_settings_show_each_value_with_its_origin_and_no_value_of_env(cli: Cli) 
     assert data["model"] == {"value": "m", "origin": "user", "path": str(path)}
     assert data["env"]["value"] == {"K": "•••"}
     assert cli("settings", "model").out.split() == ["model", '"m"', "~/.config/mooring/settings.json"]
+
+
+def test_settings_show_the_permission_rules_of_every_level_with_their_files(cli: Cli) -> None:
+    own = cli.home.write(
+        "home/.config/mooring/settings.json", {"permissions": [{"tool": "a.read", "action": "allow", "pattern": "x*"}]}
+    )
+    theirs = cli.home.write(
+        "project/.mooring/settings.json", {"permissions": [{"tool": "a.write", "action": "deny"}]}
+    )
+    answers = cli.home.write(
+        "home/.local/state/mooring/rules.json",
+        {"version": 1, "projects": {str(cli.home.project): [{"tool": "mcp__a__echo", "action": "allow"}]}},
+    )
+    for words in (["settings", "permissions"], ["settings", "permissions", "-v"]):
+        lines = [line.strip() for line in cli(*words).out.splitlines()]
+        assert lines[:10] == [
+            "Permission rules, highest level first:",
+            "",
+            "your rules for this project · ~/.local/state/mooring/rules.json",
+            "allow  mcp__a__echo",
+            "",
+            "your settings · ~/.config/mooring/settings.json",
+            "allow  a.read  with x*",
+            "",
+            f"the project's settings · {theirs}",
+            "deny  a.write",
+        ]
+    data = cli("settings", "permissions", "--json").data["permissions"]
+    assert data["value"] == [
+        {"tool": "mcp__a__echo", "action": "allow", "level": "local", "path": str(answers)},
+        {"tool": "a.read", "action": "allow", "level": "user", "path": str(own), "pattern": "x*"},
+        {"tool": "a.write", "action": "deny", "level": "project", "path": str(theirs)},
+    ]
+    rows = [line for line in cli("settings").out.splitlines() if line.startswith("permissions")]
+    assert ["a.read" in rows[0], "a.write" in rows[1], len(rows)] == [True, True, 2]
 
 
 def test_hostile_names_and_paths_cannot_steer_the_terminal(cli: Cli) -> None:

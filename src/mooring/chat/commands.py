@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from mooring.actions.arguments import parse_arguments
 from mooring.actions.offers import check_prompt_arguments, find_prompt, parse_pairs
+from mooring.actions.rules import describe_rules
 from mooring.backends.manual import choose_tool
 from mooring.chat import servers
 from mooring.chat.conversation import Conversation
 from mooring.chat.field import read_fields
-from mooring.chat.rules import list_rules
 from mooring.core.call import Definition
 from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
@@ -349,7 +349,7 @@ def _say_rows(chat: CommandFace, rows: _Rows, nothing: str) -> None:
 
 async def _permissions(chat: CommandFace, _: str) -> None:
     conversation = chat.conversation
-    chat.say(*list_rules(conversation.host.call_policy(conversation.registry), conversation.viewpoint.where))
+    chat.say(*describe_rules(conversation.host.call_policy(conversation.registry), conversation.viewpoint.where))
 
 
 async def _help(chat: CommandFace, _: str) -> None:

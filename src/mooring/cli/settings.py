@@ -1,7 +1,8 @@
 """`mooring settings`: prints each setting with its origin."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,10 @@ from mooring.core.where import Viewpoint
 from mooring.discovery.scan import make_context
 from mooring.display.text import problem_line, safe, short_path
 from mooring.errors import ConfigError
-from mooring.settings import SETTINGS, SettingValue, load
+from mooring.settings import SETTINGS, Settings, SettingValue, load
+
+if TYPE_CHECKING:
+    from mooring.permissions.policy import Policy
 
 
 def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -26,16 +30,20 @@ def command(ctx: click.Context, key: str | None) -> None:
     """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
     options = get_globals(ctx)
     request = options.request()
-    settings = load(request.where, _find_root(request))
+    root = _find_root(request)
+    settings = load(request.where, root)
     if key is not None and key not in settings.values:
         near = nearest(key, SETTINGS, 1)
         guess = f"Did you mean {near[0]}?" if near else f"The settings are: {', '.join(SETTINGS)}."
-        raise ConfigError(f"{key} is no setting. {guess}")
+        raise ConfigError(f"{key} is not a setting. {guess}")
     values = settings.values if key is None else {key: settings.values[key]}
+    policy = _load_policy(settings, request, root)
     if options.json:
-        print_json({name: _make_data(name, value) for name, value in values.items()})
+        print_json({name: _make_data(name, value, policy) for name, value in values.items()})
+    elif key == "permissions":
+        _print_rules(policy, request)
     else:
-        print_columns([_make_cells(name, value, request.where.home) for name, value in values.items()])
+        print_columns([row for name in values for row in _make_rows(name, settings, request.where.home)])
     for problem in settings.problems:
         click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
 
@@ -47,13 +55,38 @@ def _find_root(request: Viewpoint) -> str | None:
     return make_context(request.where, request.cwd).root
 
 
-def _make_data(name: str, value: SettingValue) -> Mapping[str, object]:
-    return {"value": _hide_secrets(name, value), "origin": value.level, "path": value.path}
+def _load_policy(settings: Settings, request: Viewpoint, root: str | None) -> "Policy":
+    from mooring.permissions.rules import load_policy  # completion loads this module too, and needs no rules
+
+    return load_policy(settings, request.where, root)
+
+
+def _print_rules(policy: "Policy", request: Viewpoint) -> None:
+    from mooring.actions.rules import describe_rules
+
+    for line in describe_rules(policy, request.where):
+        click.echo(line)
+
+
+def _make_data(name: str, value: SettingValue, policy: "Policy") -> Mapping[str, object]:
+    data = {"value": _hide_secrets(name, value), "origin": value.level, "path": value.path}
+    if name != "permissions":
+        return data
+    from mooring.actions.rules import list_rules
+
+    # Of every other setting the highest level wins; the rules of all levels are in force.
+    return {**data, "value": list_rules(policy)}
 
 
 def _hide_secrets(name: str, value: SettingValue) -> object:
     # The values of `env` are given to every server, and are often tokens.
     return dict.fromkeys(value.value, HIDDEN) if name == "env" else value.value
+
+
+def _make_rows(name: str, settings: Settings, home: str) -> Iterator[tuple[str, str, str]]:
+    values = settings.every(name) if name == "permissions" else ()
+    for value in values or (settings.values[name],):
+        yield _make_cells(name, value, home)
 
 
 def _make_cells(name: str, value: SettingValue, home: str) -> tuple[str, str, str]:

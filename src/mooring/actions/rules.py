@@ -1,11 +1,13 @@
-"""The permission rules in force as lines of text: in the order that decides, each level with its file."""
+"""The permission rules in force, in the order that decides, each level with its file: as lines of text, or as data."""
 
 from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
 
 from mooring.core.where import Where
 from mooring.display.text import columns, safe, short_path
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.verdict import Level, Mode
+from mooring.permissions.verdict import Action, Level, Mode
 
 _LEVELS: Mapping[Level, str] = {
     "managed": "this machine's settings",
@@ -24,7 +26,25 @@ _HOW = """Within a level, the first rule that matches wins. A deny at any level 
 otherwise the highest level decides."""
 
 
-def list_rules(policy: Policy, where: Where) -> Iterator[str]:
+class RuleInForce(Struct, frozen=True, omit_defaults=True):
+    """One rule, and which file of which level holds it."""
+
+    tool: str
+    action: Action
+    level: Level
+    path: str | None
+    pattern: str = ""
+
+
+def list_rules(policy: Policy) -> list[RuleInForce]:
+    """Every rule in force, highest level first."""
+    found = []
+    for level in policy.layers:
+        found += [RuleInForce(rule.tool, rule.action, level.level, level.path, rule.pattern) for rule in level.rules]
+    return found
+
+
+def describe_rules(policy: Policy, where: Where) -> Iterator[str]:
     """Every rule in force, highest level first, what happens without one, and how to add one."""
     levels = [level for level in policy.layers if level.rules]
     if levels:
