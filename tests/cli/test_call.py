@@ -408,7 +408,7 @@ def test_a_deny_in_the_settings_holds_for_a_server_that_is_configured_nowhere(ho
     home.write(place, {"permissions": [{"tool": "mcp__*", "pattern": "*forbidden*", "action": "deny"}]})
     done = run(home, "call", "--server", DEMO, "echo", "text=forbidden")
     assert (done.returncode, done.stdout) == (4, "")
-    assert "echo of mooring.demo was not called" in done.stderr
+    assert "mooring.demo.echo was not called" in done.stderr
     assert run(home, "call", "--server", DEMO, "echo", "text=fine").stdout == "fine\n"
 
 

@@ -185,7 +185,13 @@ def test_doctor_names_what_is_wrong_and_the_command_that_fixes_it(cli: Cli) -> N
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("permissionMode", "bypass"), ("trustedServers", ["x"]), ("env", {"A": "b"}), ("sources", {"zed": False}), ("sources", 3)],
+    [
+        ("permissionMode", "bypass"),
+        ("trustedServers", ["x"]),
+        ("env", {"A": "b"}),
+        ("sources", {"zed": False}),
+        ("sources", 3),
+    ],
 )
 def test_doctor_never_advises_to_adopt_what_a_project_may_not_set(cli: Cli, key: str, value: object) -> None:
     cli.home.write("project/.mooring/settings.json", {key: value})
@@ -267,9 +273,7 @@ def test_settings_show_the_permission_rules_of_every_level_with_their_files(cli:
     own = cli.home.write(
         "home/.config/mooring/settings.json", {"permissions": [{"tool": "a.read", "action": "allow", "pattern": "x*"}]}
     )
-    theirs = cli.home.write(
-        "project/.mooring/settings.json", {"permissions": [{"tool": "a.write", "action": "deny"}]}
-    )
+    theirs = cli.home.write("project/.mooring/settings.json", {"permissions": [{"tool": "a.write", "action": "deny"}]})
     answers = cli.home.write(
         "home/.local/state/mooring/rules.json",
         {"version": 1, "projects": {str(cli.home.project): [{"tool": "mcp__a__echo", "action": "allow"}]}},

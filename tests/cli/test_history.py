@@ -1,13 +1,17 @@
 """`mooring history`: the calls that were made, in local time, since a moment that a person can type."""
 
+import sys
 import time
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
+from chat.terminal import Person
 from mooring.actions.since import parse_since
 from mooring.errors import ConfigError
-from support import DEMO, Cli
+from mooring.host.calls import HELD_BACK
+from support import DEMO, Actor, Cli
 
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -65,6 +69,45 @@ def test_calls_are_shown_in_local_time_and_chosen_by_when_they_were_made(
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_a_denied_call_says_once_that_it_was_denied_and_by_which_rule(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    cli.home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "demo.echo", "action": "allow"}]})
+    cli.home.write("project/.mooring/settings.json", {"permissions": [{"tool": "demo.add", "action": "deny"}]})
+    assert cli("call", "demo.add", "a=1", "b=2").code == 4
+    assert cli("call", "demo.echo", "text=x").code == 0
+    denied, allowed = cli("history").out.splitlines()
+    assert denied.split()[2:] == ["demo.add", "denied", *["by", "the", "project's", "rule:", "deny", "demo.add"]]
+    assert allowed.endswith("by your rule: allow demo.echo")
+
+
+def test_a_call_of_a_tool_that_is_held_back_is_logged_with_the_reason(cli: Cli, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"], describe={"x": "Harmless."})
+    cli.home.configure(actor=actor.entry)
+    assert cli("call", "actor.x").code == 0
+    actor.tell(tools=["x"], describe={"x": "Different."})
+    cli("mcp", "reload", "actor")
+    assert cli("call", "actor.x").code == 4
+    [line] = cli("history", "--outcome", "denied").out.splitlines()
+    assert line.split()[2:] == ["actor.x", "denied", *HELD_BACK.why.split()]
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
+@pytest.mark.parametrize("words", [("chat",), ("call", "--permission-mode", "ask", "demo.echo", "text=x")])
+def test_a_question_that_nobody_answered_is_not_logged_as_a_no(cli: Cli, words: tuple[str, ...]) -> None:
+    cli.home.configure(demo=DEMO)
+    with Person(cli.home, *words) as person:
+        if words == ("chat",):
+            person.answers(("\n> ", "/call demo.echo text=x"))
+        person.sees("Call it?")
+        person.presses("\x03")
+        if words == ("chat",):
+            person.answers(("\n> ", "/quit"))
+        person.ended()
+    [line] = cli("history").out.splitlines()
+    assert line.endswith("you were asked and did not answer")
 
 
 def test_history_is_listed_and_its_older_name_is_not(cli: Cli) -> None:

@@ -508,7 +508,7 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     approved = cli("mcp", "pins", "actor", "--approve")
     assert "+description: evil" in approved.err
     assert cli("call", "actor.x").out == "x\n"
-    assert [row["outcome"] for row in cli("log", "--json", "--tool", "x").data["calls"]] == ["ok", "ok"]
+    assert [row["outcome"] for row in cli("log", "--json", "--tool", "x").data["calls"]] == ["ok", "denied", "ok"]
 
 
 def test_a_damaged_record_of_approved_tools_is_said_everywhere_and_mended_by_the_command_that_is_named(

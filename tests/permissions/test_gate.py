@@ -69,8 +69,8 @@ async def test_an_allowed_call_passes_at_once_and_a_denied_one_never() -> None:
     gate = Gate(ruled(Rule("github.get_*", "allow"), Rule("github.delete_*", "deny")), person)
     assert await outcome(gate, ProposedCall("github", "get_x")) == "allow"
     assert await refusal(gate, ProposedCall("github", "delete_x")) == (
-        "delete_x of github was not called: denied by your settings (deny github.delete_*).",
-        "delete_x of github was not called: your settings say: deny github.delete_*. "
+        "github.delete_x was not called: denied by your settings (deny github.delete_*).",
+        "github.delete_x was not called: your settings say: deny github.delete_*. "
         "Trying again will not help; only the person can change that rule.",
     )
     assert person.asked == []
@@ -102,21 +102,21 @@ async def test_a_rule_typed_for_a_session_is_named_as_it_was_typed() -> None:
     rule = Rule("github.create_*", "deny", "*secret*")
     gate = Gate(Policy([RuleLevel("session", (rule,))]))
     person, model = await refusal(gate, ProposedCall("github", "create_issue", {"title": "a secret"}))
-    assert person == "create_issue of github was not called: denied by --deny github.create_*(*secret*)."
+    assert person == "github.create_issue was not called: denied by --deny github.create_*(*secret*)."
     assert "your --deny rule: deny github.create_* with *secret*. Trying again will not help" in model
 
 
 async def test_the_model_reads_the_persons_reason_and_the_person_that_nothing_was_called() -> None:
     assert await refusal(Gate(Policy(), Person(No("use the other repository")))) == (
         "Not called: use the other repository",
-        "create_issue of github was not called; the person said no: use the other repository",
+        "github.create_issue was not called; the person said no: use the other repository",
     )
     assert (await refusal(Gate(Policy(), Person(No()))))[0] == "Not called."
 
 
 async def test_without_anybody_to_ask_the_rule_to_add_is_named() -> None:
     assert await outcome(Gate(Policy())) == (
-        "create_issue of github was not called: no rule matches it, and there is nobody to ask. To allow it, add to "
+        "github.create_issue was not called: no rule matches it, and there is nobody to ask. To allow it, add to "
         '`permissions` in your settings.json: {"tool": "mcp__github__create_issue", "action": "allow"}'
     )
 

@@ -8,7 +8,7 @@ from mooring.actions.naming import HOUR, find_tool, split_target
 from mooring.actions.waiting import Fill, Watcher
 from mooring.core.result import Result
 from mooring.core.tool import Pair
-from mooring.errors import BadArguments, ConfigError
+from mooring.errors import BadArguments, ConfigError, HeldBack
 from mooring.host.host import Host
 from mooring.host.lookup import is_older
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -29,8 +29,12 @@ async def call(
     if isinstance(name, str):
         name, rest = split_target(host, name, words)
     with deadline.reword_timeouts(name if isinstance(name, str) else ".".join(name)):
-        entry = await find_tool(host, name, deadline, watcher.on_guess)
-        entry, arguments = await _fill_in(host, entry, rest, fill, deadline)
+        try:
+            entry = await find_tool(host, name, deadline, watcher.on_guess)
+            entry, arguments = await _fill_in(host, entry, rest, fill, deadline)
+        except HeldBack as error:
+            host.record_held(error)
+            raise
         # Connected before the call, so that the watcher can tell a slow start from a slow tool.
         await (await host.admit(entry.server)).session(deadline.until)
         watcher.on_connected()

@@ -24,7 +24,7 @@ from mooring.core.tool import Prompt
 from mooring.core.where import Viewpoint
 from mooring.display.lines import describe_event
 from mooring.display.text import count_noun, safe
-from mooring.errors import ConfigError, MooringError, ServerDisabled, UnknownTool
+from mooring.errors import ConfigError, HeldBack, MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
@@ -134,7 +134,11 @@ class Conversation:
         if found is not None:
             return found
         # The server goes by another name too, or it is still connecting.
-        entry = await self.host.find(name)
+        try:
+            entry = await self.host.find(name)
+        except HeldBack as error:
+            self.host.record_held(error)  # whoever looks for a tool here is about to call it
+            raise
         self._refresh_tools()
         found = self.registry.find(entry.name)
         if found is None:

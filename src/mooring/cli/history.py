@@ -57,6 +57,13 @@ def _format_local(time: str) -> str:
 
 
 _VERDICTS = {"allow": "allowed", "deny": "denied", "ask": "asked"}
+_RULES = {
+    "managed": "by the machine's rule",
+    "session": "by your rule for this session",
+    "local": "by your rule for this project",
+    "user": "by your rule",
+    "project": "by the project's rule",
+}
 
 
 def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
@@ -64,7 +71,15 @@ def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
     # A call that was denied never ran.
     duration = "" if entry.outcome == "denied" else f"{entry.seconds * 1000:.0f} ms"
-    reason = f"({entry.why})" if entry.why else ""
+    outcome = entry.outcome.replace("_", " ")
+    return _format_local(entry.time), safe(name), outcome, duration, safe(_describe_decision(entry))
+
+
+def _describe_decision(entry: AuditEntry) -> str:
+    """Which rule decided, or who; that a call was denied is its outcome, and not said again."""
+    if entry.rule:
+        return f"{_RULES.get(entry.level or '', 'by a rule')}: {entry.verdict} {entry.rule}"
+    if entry.outcome == "denied" and entry.why:
+        return entry.why
     verdict = _VERDICTS.get(entry.verdict, entry.verdict)
-    decision = " ".join(filter(None, (verdict, entry.level, entry.rule, reason)))
-    return _format_local(entry.time), safe(name), entry.outcome.replace("_", " "), duration, safe(decision)
+    return f"{verdict} ({entry.why})" if entry.why else verdict

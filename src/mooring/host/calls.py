@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mooring.core.limits import Timeout
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
-from mooring.errors import Closed, TimedOut
+from mooring.errors import Closed, HeldBack, TimedOut
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
@@ -23,6 +23,7 @@ from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
+HELD_BACK = Verdict("deny", "held back: changed or added since you approved its server's tools")
 
 
 class _Route(Struct, frozen=True):
@@ -98,7 +99,15 @@ class Calls:
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """See `_find_known_route`; the person is asked about what is not approved yet."""
-        return await self._consent.retry(lambda: self._find_known_route(name, arguments, limit, approved))
+        try:
+            return await self._consent.retry(lambda: self._find_known_route(name, arguments, limit, approved))
+        except HeldBack as error:
+            self.record_held(error, arguments)
+            raise
+
+    def record_held(self, error: HeldBack, arguments: Mapping[str, Any] | None = None) -> None:
+        """Record a call that was not made, because its tool is held back."""
+        self._record(ProposedCall(error.server, error.tool, arguments or {}), HELD_BACK, "denied", 0.0)
 
     async def _find_known_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool

@@ -15,7 +15,7 @@ from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Pair
-from mooring.errors import MooringError, ServerError
+from mooring.errors import HeldBack, MooringError, ServerError
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, find_mode
 from mooring.inventory.admit import GivenServers, NotAdmitted
@@ -172,6 +172,10 @@ class Host:
         ago.
         """
         return await self._parts.own.find(name, within, trusted=trusted)
+
+    def record_held(self, error: HeldBack) -> None:
+        """Record that a tool would have been called, but is held back. `call` does this itself, `find` does not."""
+        self._parts.calls.record_held(error)
 
     async def admit(self, name: str) -> Server:
         """The server of that name, which is about to be used: the person is asked for the approval and the inputs

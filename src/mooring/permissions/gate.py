@@ -31,6 +31,8 @@ _HOLDERS: Mapping[Level, str] = {
     "project": "the project's settings",
 }
 """Who holds the rules of each level."""
+_SAID_NO = Verdict("ask", "you said no")
+_NO_ANSWER = Verdict("ask", "you were asked and did not answer")
 
 
 class RefusalLog(Protocol):
@@ -137,13 +139,16 @@ class Gate:
             raise self._refuse(call, Verdict("ask", "there was nobody to ask"), message)
         scopes = _limit_scopes(verdict, self._save_answer is not None)
         question = _build_question(call, verdict, scopes, self.policy.is_foreign(call.server))
-        answer = queue.find_refusal(call) or await self._ask(question)
+        try:
+            answer = queue.find_refusal(call) or await self._ask(question)
+        except asyncio.CancelledError:
+            self._record_refusal(call, _NO_ANSWER)
+            raise
         match answer:
             case No():
                 queue.refused.append((call, answer))
-                raise self._refuse(
-                    call, Verdict("ask", "you said no"), _explain_no(answer), _tell_model_no(call, answer)
-                )
+                reason = _NO_ANSWER if answer.how == "cancel" else _SAID_NO
+                raise self._refuse(call, reason, _explain_no(answer), _tell_model_no(call, answer))
             case Allow() if answer.scope != "once" and "session" in scopes:
                 await self._remember(call, answer, scopes)
                 return None
@@ -167,9 +172,12 @@ class Gate:
             self._on_problem(Problem(None, str(error), hint, level="warning"))
 
     def _refuse(self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "") -> Denied:
+        self._record_refusal(call, verdict)
+        return Denied(message, for_model)
+
+    def _record_refusal(self, call: ProposedCall, verdict: Verdict) -> None:
         if self._audit is not None:
             self._audit.add(call, verdict, "denied", 0.0)
-        return Denied(message, for_model)
 
 
 class _QuestionQueue:
@@ -231,7 +239,7 @@ def _write_allow_option(call: ProposedCall) -> str:
 
 
 def _name_tool(call: ProposedCall) -> str:
-    return call.tool if call.server is None else f"{call.tool} of {call.server}"
+    return call.tool if call.server is None else f"{call.server}.{call.tool}"
 
 
 def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
