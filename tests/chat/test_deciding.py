@@ -146,7 +146,7 @@ def test_changed_tools_are_decided_about_inside_the_chat(home: Home, tmp_path: P
     pin_and_change(home, actor)
     with Person(home, "chat", "--allow", "actor.*") as person:
         person.answers((READY, "/mcp reload actor"))
-        person.sees("1 tool held back, not being what was approved; `/pins actor` shows them")
+        person.sees("1 tool held back: changed or new since your approval; `/pins actor` shows them")
         person.answers((READY, "/pins"), (CHANGED, "n"))
         person.sees("Not approved: x")
         person.answers((READY, "/pins actor"))

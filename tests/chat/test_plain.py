@@ -242,7 +242,7 @@ def test_tools_that_are_held_back_are_named_at_the_start_and_with_their_server(h
         person.answers((READY, "/call actor.x"), ("Output:\nx", ""))
         leave(person)
     actor.tell(tools=["x"], describe={"x": "evil"})
-    says = "1 tool held back, not being what was approved; `/pins actor` shows them"
+    says = "1 tool held back: changed or new since your approval; `/pins actor` shows them"
     with Person(home, "chat", "--allow", "*") as person:
         person.answers((READY, "/mcp reload actor"))
         person.sees(says)

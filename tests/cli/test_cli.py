@@ -244,7 +244,7 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     ("file", "entry", "says"),
     [
         ("project/.mcp.json", {"mcpServers": {"x": {"command": "${HOME}/tool"}}}, "home/tool"),
-        ("project/.mcp.json", {"mcpServers": {"x": {"command": "${NO_SUCH}/tool"}}}, "nothing yet; you are asked"),
+        ("project/.mcp.json", {"mcpServers": {"x": {"command": "${NO_SUCH}/tool"}}}, "not found; you will be asked again once it is there"),
         (
             "project/.vscode/mcp.json",
             {"inputs": [{"id": "t", "type": "promptString"}], "servers": {"x": {"command": "${input:t}"}}},

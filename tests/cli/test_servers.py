@@ -491,7 +491,7 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     done = cli("tools", "--refresh")
     assert "actor.x " not in done.out
     ways = "to look: mooring mcp pins actor, to let them be called: mooring mcp pins --approve actor"
-    says = f"actor has 1 tool held back, not being what was approved; {ways}\n"
+    says = f"actor has 1 tool held back: changed or new since your approval; {ways}\n"
     assert done.err == says
     assert (cli("mcp", "test", "actor").err, cli("mcp", "reload", "actor").err) == (says, says)
     assert cli("mcp", "test", "actor", "--json").data["server"]["held"] == 1

@@ -12,7 +12,7 @@ from mooring.actions.opening import LATELY
 from mooring.core.near import nearest
 from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
-from mooring.errors import ConfigError, InputMissing, MooringError
+from mooring.errors import ConfigError, Denied, InputMissing, MooringError, NotApproved
 from mooring.host.host import Host
 from mooring.servers.items import Item
 from mooring.servers.server import Server
@@ -75,11 +75,18 @@ async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
     answers = await asyncio.gather(*(_try_ask(host, what, name, deadline) for name in asked))
     found: list[Item] = []
     for name, answer in zip(asked, answers, strict=True):
+        if _is_denied(answer):
+            continue  # whoever denied it knows: a list of all servers leaves it out
         if isinstance(answer, MooringError):
             failed[name] = answer
         else:
             found += answer
     return Offered(tuple(found), {name: str(error) for name, error in sorted(failed.items())})
+
+
+def _is_denied(answer: object) -> bool:
+    """Whether a rule or the mode forbids the list; that a server waits for an approval has to be said."""
+    return isinstance(answer, Denied) and not isinstance(answer, NotApproved)
 
 
 def _find_lacking(host: Host) -> dict[str, MooringError]:

@@ -140,7 +140,7 @@ def count_noun(count: int, noun: str) -> str:
 
 def describe_held_back(count: int) -> str:
     """How many tools are held back, and why."""
-    return f"{count_noun(count, 'tool')} held back, not being what was approved"
+    return f"{count_noun(count, 'tool')} held back: changed or new since your approval"
 
 
 def advise_on_held_back(server: str) -> str:

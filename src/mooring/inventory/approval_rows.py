@@ -131,5 +131,5 @@ def _describe_target(target: str | None) -> str:
     if target is None:
         return "known only when it starts: it is asked for, printed by a command or read then"
     if target == UNRESOLVED:
-        return "nothing yet; you are asked again when it is something"
+        return "not found; you will be asked again once it is there"
     return safe(target)

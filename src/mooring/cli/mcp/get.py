@@ -41,7 +41,8 @@ def _list_lines(details: Details, home: str) -> Iterator[tuple[str, str]]:
     row = details.server
     yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status
     adopted = f", adopted from {safe(row.adopted_from)}" if row.adopted_from else ""
-    yield "approval", _STANDINGS[details.standing] + adopted
+    standing = _STANDINGS[details.standing].format(name=quote_argument(row.name))
+    yield "approval", safe(standing) + adopted
     if row.error:
         # What is wrong with an invalid entry is said of the entry, anything else in a sentence of its own.
         is_invalid = row.command is None and row.url is None
@@ -73,8 +74,8 @@ _STANDINGS = {
     "own": "not needed: your own configuration",
     "approved": "approved for this project",
     "rejected": "rejected for this project",
-    "changed": "no longer what you decided about; mooring mcp approve shows it",
-    "unseen": "not yet given; mooring mcp approve shows what it would start",
+    "changed": "no longer what you decided about; mooring mcp approve {name} shows it",
+    "unseen": "not yet given; mooring mcp approve {name} shows what it would start",
 }
 
 
