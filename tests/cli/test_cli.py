@@ -244,7 +244,11 @@ def test_approving_prints_what_would_run_and_then_lets_it_run(cli: Cli) -> None:
     ("file", "entry", "says"),
     [
         ("project/.mcp.json", {"mcpServers": {"x": {"command": "${HOME}/tool"}}}, "home/tool"),
-        ("project/.mcp.json", {"mcpServers": {"x": {"command": "${NO_SUCH}/tool"}}}, "not found; you will be asked again once it is there"),
+        (
+            "project/.mcp.json",
+            {"mcpServers": {"x": {"command": "${NO_SUCH}/tool"}}},
+            "not found; you will be asked again once it is there",
+        ),
         (
             "project/.vscode/mcp.json",
             {"inputs": [{"id": "t", "type": "promptString"}], "servers": {"x": {"command": "${input:t}"}}},
@@ -324,6 +328,11 @@ def test_a_command_to_copy_means_what_it_says(name: str, shown: str, cli: Cli) -
     out = cli("mcp", "doctor").out
     assert f"mooring mcp approve {shown};" in out
     assert f"mooring mcp reject {shown}\n" in out
+
+
+def test_get_names_the_command_that_shows_what_would_start(cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"a b": GOOD}})
+    assert "not yet given; mooring mcp approve 'a b' shows what it would start" in cli("mcp", "get", "a b").out
 
 
 def test_a_hostile_path_is_made_visible_wherever_it_shows(tmp_path: Path, cli: Cli) -> None:

@@ -304,3 +304,18 @@ def test_a_person_may_take_longer_to_answer_than_a_server_may_be_silent(home: Ho
         person.types("A line.")
         person.sees("endTurn")
         assert person.ended() == 0
+
+
+def test_a_call_asks_about_a_held_back_tool_as_its_server_describes_it_now(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json", tools=["x"], describe={"x": "Harmless."})
+    home.configure(actor=actor.entry)
+    assert run(home, "call", "actor.x").returncode == 0
+    actor.tell(tools=["x"], describe={"x": "Earlier."})
+    assert run(home, "mcp", "reload", "actor").returncode == 0
+    actor.tell(tools=["x"], describe={"x": "Latest."})
+    with Person(home, "call", "actor.x") as person:
+        question = person.sees(CHANGED)
+        assert ("+description: Latest." in question, "Earlier." in question) == (True, False)
+        person.types("y")
+        assert person.ended() == 0, person.shown
+        assert "[y/N]" not in person.sees("x\n"), "one yes is enough"

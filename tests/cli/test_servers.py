@@ -493,7 +493,10 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     ways = "to look: mooring mcp pins actor, to let them be called: mooring mcp pins --approve actor"
     says = f"actor has 1 tool held back: changed or new since your approval; {ways}\n"
     assert done.err == says
-    assert (cli("mcp", "test", "actor").err, cli("mcp", "reload", "actor").err) == (says, says)
+    assert cli("mcp", "test", "actor").err == says
+    reloaded = cli("mcp", "reload", "actor")
+    assert reloaded.out == "actor  9 tools; 1 tool held back: changed or new since your approval\n"
+    assert reloaded.err == f"actor: {ways}\n"
     assert cli("mcp", "test", "actor", "--json").data["server"]["held"] == 1
     assert cli("mcp", "reload", "--json").data["servers"][0]["held"] == 1
     doctor = cli("mcp", "doctor")
@@ -509,6 +512,22 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     assert "+description: evil" in approved.err
     assert cli("call", "actor.x").out == "x\n"
     assert [row["outcome"] for row in cli("log", "--json", "--tool", "x").data["calls"]] == ["ok", "denied", "ok"]
+
+
+def test_a_tool_that_changes_again_while_it_is_held_back_is_shown_and_approved_as_it_is_now(
+    cli: Cli, actor: Actor
+) -> None:
+    actor.tell(tools=["x"], describe={"x": "good"})
+    cli.home.configure(actor=actor.entry)
+    assert cli("call", "actor.x").code == 0
+    actor.tell(tools=["x"], describe={"x": "earlier"})
+    cli("mcp", "reload", "actor")
+    actor.tell(tools=["x"], describe={"x": "latest"})
+    shown = cli("mcp", "pins", "actor").out
+    assert ("+description: latest" in shown, "earlier" in shown) == (True, False)
+    actor.tell(tools=["x"], describe={"x": "even later"})
+    assert "+description: even later" in cli("mcp", "pins", "actor", "--approve").err
+    assert cli("call", "actor.x").code == 0
 
 
 def test_a_damaged_record_of_approved_tools_is_said_everywhere_and_mended_by_the_command_that_is_named(

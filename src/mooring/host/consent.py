@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Literal, TypeAlias, TypeVar
 
 from mooring.core.question import Ask, ChangedTool, ChangedTools, Yes
 from mooring.core.where import Viewpoint
-from mooring.errors import HeldBack, NotApproved
+from mooring.errors import HeldBack, NotApproved, ServerError
 from mooring.host.lookup import Lookup
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.tool_pins import ToolPins
@@ -105,6 +106,11 @@ class Consent:
             self._lookup.invalidate()
         approved, server = self._lookup.find_approved(name), self._lookup.server(name)
         held = self._pins.find_held(approved, server.tools)
+        if held and self._ask is not None and not server.is_connected:
+            # What is remembered may be out of date, and a yes to that would not help. Connecting lists the tools again.
+            with suppress(ServerError):
+                await server.session()
+            held = self._pins.find_held(approved, server.tools)
         if not held:
             # Whoever was refused went by what was known before.
             self._lookup.invalidate(server.name)

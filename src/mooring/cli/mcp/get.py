@@ -17,7 +17,7 @@ from mooring.cli.base import (
     print_json,
 )
 from mooring.core.units import MIB
-from mooring.display.text import describe_trust, quote_command, safe, short_path
+from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 
 
 @click.command("get", cls=Command)

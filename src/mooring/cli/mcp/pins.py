@@ -35,6 +35,10 @@ def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | No
         rows = list_pinned(host, where, server)
         if server is None:
             return rows
+        if rows[0].held and not refresh:
+            # What is decided about has to be what the server lists now; if it cannot be reached, what it listed last.
+            await host.ready(servers=[server], refresh=True)
+            rows = list_pinned(host, where, server)
         if not agreed:
             may_ask = off is None and not options.json and rows[0].held
             return list_pinned(host, where, server) if may_ask and await host.ask_about_tools(server) else rows

@@ -7,7 +7,7 @@ from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_opti
 from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.display.text import count_noun, safe
+from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, safe
 
 
 @click.command("reload", cls=Command)
@@ -31,17 +31,22 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
         print_columns([(safe(change.name), _describe_change(change)) for change in connected])
         if not report.changes and not options.quiet:
             click.echo("No server can be started here; see: mooring mcp list", err=True)
-    held = {change.name: change.held for change in report.changes if change.held}
-    warn(options, failed=failed, problems=report.problems, waiting=report.waiting, held=held)
+    warn(options, failed=failed, problems=report.problems, waiting=report.waiting)
+    if not options.quiet:
+        for change in report.changes:
+            if change.held:
+                click.echo(f"{safe(change.name)}: {advise_on_held_back(change.name)}", err=True)
     ctx.exit(UNHEALTHY if failed else OK)
 
 
 def _describe_change(change: ServerChange) -> str:
     count = count_noun(change.tools or 0, "tool")
+    held = f"; {describe_held_back(change.held)}" if change.held else ""
     if not change.known:
-        return f"{count}, not known before"
+        return f"{count}, not known before{held}"
     kinds = (("new", change.added), ("gone", change.removed), ("changed", change.changed))
     parts = [f"{len(names)} {word}: {safe(', '.join(names))}" for word, names in kinds if names]
     if not parts:
-        return f"{count}, unchanged"
-    return f"{count}; {'; '.join(parts)}"
+        # Unchanged since the last list is not unchanged since the approval.
+        return f"{count}{held or ', unchanged'}"
+    return f"{count}; {'; '.join(parts)}{held}"
