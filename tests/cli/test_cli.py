@@ -28,7 +28,7 @@ def test_where_nothing_is_configured_the_list_says_what_to_try(cli: Cli) -> None
     assert result.code == 0
     assert "No MCP servers are configured" in result.out
     assert "mooring --demo" in result.out
-    assert "~/.mcp.json" in result.out
+    assert "~/.config/mooring/mcp.json" in result.out
 
 
 def test_without_a_command_it_is_the_list(cli: Cli) -> None:
