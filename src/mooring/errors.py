@@ -241,13 +241,21 @@ class Unresolved(ServerError):
 
 
 class InputMissing(Unresolved):
-    """The definition asks for an input that nobody has given yet; `input` is its id."""
+    """The definition asks for an input that nobody has given yet; `input` is its id.
 
-    def __init__(self, server: str, input: str) -> None:
+    `variables` are those of its environment that the input fills, if it fills nothing else. Nobody is asked about a
+    server that they didn't name; with `named=False`, the hint says how to name it.
+    """
+
+    def __init__(self, server: str, input: str, variables: Sequence[str] = (), *, named: bool = True) -> None:
         super().__init__(server, f"${{input:{input}}}", "has no value yet")
-        advice = f"To be asked for it, run in a terminal: mooring mcp test {server}"
-        self.args = (f"{server} needs a value for {input!r}, which only you can give. {advice}",)
+        command = "this command again" if named else f"`mooring tools {server}`"
+        options = " ".join(f"-e {name}=VALUE" for name in variables)
+        without = f", or give it with {options}" if options else ""
+        self.hint = f"Run {command} in a terminal to be asked for it{without}."
+        self.args = (f"{server} needs a value for {input!r}, which only you can give. {self.hint}",)
         self.input = input
+        self.variables = tuple(variables)
 
 
 class Suspended(ServerError):

@@ -208,7 +208,38 @@ def test_without_a_terminal_an_input_says_what_to_run(cli: Cli, words: list[str]
     result = cli(*words)
     assert result.code == 4
     assert "vault needs a value for 'tok'" in result.err
-    assert "run in a terminal: mooring mcp test vault" in result.err
+    hint = "Run this command again in a terminal to be asked for it, or give it with -e TOKEN=VALUE."
+    assert hint in result.err
+
+
+def test_the_variable_that_the_hint_about_an_input_names_gives_it_without_a_terminal(cli: Cli) -> None:
+    ask_for_token(cli.home)
+    result = cli("call", "vault.token", "-e", "TOKEN=hush")
+    assert (result.code, "hsuh" in result.out) == (0, True)
+
+
+def test_an_input_that_fills_more_than_variables_has_no_hint_about_them(cli: Cli) -> None:
+    inputs = [{"type": "promptString", "id": "tok"}]
+    entry = {**ASKER, "args": [*ASKER["args"], "${input:tok}"], "env": {"TOKEN": "${input:tok}"}}
+    cli.home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"vault": entry}})
+    result = cli("call", "vault.token")
+    assert "Run this command again in a terminal to be asked for it.\n" in result.err
+
+
+@pytest.mark.parametrize("words", [["mcp", "list", "--check"], ["resources"], ["mcp", "reload"]])
+def test_a_command_for_all_servers_says_how_to_be_asked_for_an_input(cli: Cli, words: list[str]) -> None:
+    ask_for_token(cli.home)
+    assert "Run `mooring tools vault` in a terminal to be asked for it" in cli(*words).err
+
+
+def test_doctor_names_the_inputs_that_servers_wait_for_and_how_to_give_them(cli: Cli) -> None:
+    ask_for_token(cli.home)
+    report = cli("mcp", "doctor")
+    assert "? vault: It needs the input tok" in report.out
+    fix = "mooring tools vault asks for it in a terminal, and -e TOKEN=VALUE gives it without one"
+    assert f"fix: {fix}" in report.out
+    ask_for_token(cli.home, default="eu")
+    assert "Nothing to fix" in cli("mcp", "doctor").out
 
 
 def test_a_server_that_lacks_an_input_needs_input(cli: Cli) -> None:
@@ -216,7 +247,7 @@ def test_a_server_that_lacks_an_input_needs_input(cli: Cli) -> None:
     assert cli("tools").code == 0
     [row] = cli("mcp", "list", "--json").data["servers"]
     assert row["status"] == "needs-input", "a listing of all tools does not make it a failure"
-    assert "needs input" in cli("mcp", "list").out
+    assert "needs input (tok)" in cli("mcp", "list").out
     ask_for_token(cli.home, default="eu")
     [row] = cli("mcp", "list", "--json").data["servers"]
     assert row["status"] == "idle", "it can be started without an answer"

@@ -223,7 +223,7 @@ async def test_without_an_answer_a_default_is_used_and_without_one_the_start_sto
     entry = {"command": "x", "args": ["${input:size}"]}
     made = await started(defined(home, VSCODE, entry, key="servers", inputs=INPUTS), context(home))
     assert made.argv == ("x", "medium")
-    with pytest.raises(InputMissing, match=r"x needs a value for 'key'.*terminal: mooring mcp test x"):
+    with pytest.raises(InputMissing, match=r"x needs a value for 'key'.*Run this command again in a terminal"):
         await started(defined(home, VSCODE, ASKING, key="servers", inputs=INPUTS), context(home))
 
 

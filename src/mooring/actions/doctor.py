@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.known import Programs
+from mooring.actions.list import list_needed_inputs
 from mooring.core.command import suggest_args
-from mooring.core.config import ServerConfig, Stdio
+from mooring.core.config import ServerConfig, Stdio, find_input_variables
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, safe
@@ -108,6 +109,7 @@ def _check_servers(inventory: Inventory, where: Where) -> Iterator[Finding]:
         if isinstance(config, ServerConfig) and config.enabled and choice.approved:
             yield from _check_command(config, inventory.root, where, path)
             yield from _check_variables(config, where.env)
+            yield from _check_inputs(config)
 
 
 def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
@@ -145,6 +147,16 @@ def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[F
     for missing in find_missing_variables(config, env):
         what = f"{_describe_missing(missing)}; it {missing.effect}"
         yield Finding(config.name, what, config.origin.path, None, _suggest_export(missing.variable), True)
+
+
+def _check_inputs(config: ServerConfig) -> Iterator[Finding]:
+    """Name the values that only the person can give; a server that waits for one is not broken."""
+    for input in list_needed_inputs(config):
+        fix = f"mooring tools {quote_argument(config.name)} asks for it in a terminal"
+        options = " ".join(f"-e {name}=VALUE" for name in find_input_variables(config.connection, input))
+        if options:
+            fix += f", and {options} gives it without one"
+        yield Finding(config.name, f"It needs the input {safe(input)}", config.origin.path, None, fix, False)
 
 
 def _describe_missing(missing: MissingVariable) -> str:

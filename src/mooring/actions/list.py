@@ -51,6 +51,8 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     approved: bool
     status: StatusWord
     error: str | None
+    inputs: tuple[str, ...] | UnsetType = UNSET
+    """The values that its definition asks the person for and has no default for, if there are any."""
     server_info: Mapping[str, Any] | None = None
     tools: int | None = None
     timeout: float | None
@@ -134,6 +136,7 @@ def _find_connection(definition: RankedDefinition) -> Connection | None:
 def _make_row(definition: RankedDefinition, standing: Standing, **rest: Any) -> Row:
     config = definition.config
     command, args, url = split_target(config)
+    inputs = list_needed_inputs(config)
     return Row(
         name=config.name,
         transport=config.transport,
@@ -145,6 +148,7 @@ def _make_row(definition: RankedDefinition, standing: Standing, **rest: Any) -> 
         approved=is_in_force(standing),
         status=_find_status(config, standing),
         error=config.problem.message if isinstance(config, Broken) else None,
+        inputs=inputs or UNSET,
         timeout=None if isinstance(config, Broken) else finite_seconds(config.call_timeout),
         **rest,
     )
@@ -184,8 +188,15 @@ def _find_status(config: ServerConfig | Broken, standing: Standing) -> StatusWor
         return "rejected"
     if not is_in_force(standing):
         return "unapproved"
-    needs_input = any(part.default is None for part in list_inputs(config.connection))
-    return "needs-input" if needs_input else "idle"
+    return "needs-input" if list_needed_inputs(config) else "idle"
+
+
+def list_needed_inputs(config: ServerConfig | Broken) -> tuple[str, ...]:
+    """What the person has to be asked for before the server can start: the inputs without a default, by their ids."""
+    if isinstance(config, Broken):
+        return ()
+    needed = [part.id for part in list_inputs(config.connection) if part.default is None]
+    return tuple(dict.fromkeys(needed))
 
 
 def finite_seconds(seconds: float | None) -> float | None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import LATELY
+from mooring.core.config import find_input_variables
 from mooring.core.near import nearest
 from mooring.core.result import FilledPrompt, Reading
 from mooring.core.tool import Prompt
@@ -91,8 +92,13 @@ def _is_denied(answer: object) -> bool:
 
 def _find_lacking(host: Host) -> dict[str, MooringError]:
     """The servers that would have to ask the person for a value: nobody named them, so nobody is asked."""
-    lacking = {name: host.servers[name].pending_inputs for name in _list_own_names(host)}
-    return {name: InputMissing(name, inputs[0]) for name, inputs in lacking.items() if inputs}
+    lacking: dict[str, MooringError] = {}
+    for name in _list_own_names(host):
+        server = host.servers[name]
+        for input in server.pending_inputs[:1]:
+            variables = find_input_variables(server.config.connection, input)
+            lacking[name] = InputMissing(name, input, variables, named=False)
+    return lacking
 
 
 def _list_own_names(host: Host) -> list[str]:

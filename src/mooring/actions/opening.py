@@ -23,7 +23,7 @@ from mooring.core.question import Ask, Question
 from mooring.core.status import Unapproved
 from mooring.core.template import Template, literal
 from mooring.core.where import Viewpoint
-from mooring.errors import ConfigError, MooringError, ServerError, UnknownServer, UnknownTool
+from mooring.errors import ConfigError, InputMissing, MooringError, ServerError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
@@ -163,7 +163,15 @@ async def connect_servers(
     # A person who names a server, or wants fresh lists, is not answered from memory.
     trusted = LATELY if servers is None and not refresh else 0.0
     errors = await host.ready(within, servers=servers, refresh=refresh, trusted=trusted)
-    return {name: deadline.reword(error, "to being connected") for name, error in errors.items()}
+    reworded = {name: deadline.reword(error, "to being connected") for name, error in errors.items()}
+    return reworded if servers is not None else {name: _advise_to_name(error) for name, error in reworded.items()}
+
+
+def _advise_to_name(error: MooringError) -> MooringError:
+    """The same error; nobody is asked for the input of a server that they didn't name."""
+    if isinstance(error, InputMissing):
+        return InputMissing(error.server, error.input, error.variables, named=False)
+    return error
 
 
 async def connect_server(host: Host, deadline: Deadline, name: str, *, refresh: bool = True) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
-from mooring.core.config import Http, Stdio
+from mooring.core.config import Http, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
@@ -93,7 +93,8 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
     check_approval(approved, context.where, context.env)
     # Before any command runs for it: without an input there will be no server.
     for part in find_missing_inputs(approved, context.secrets):
-        raise InputMissing(approved.name, part.id)
+        variables = find_input_variables(approved.config.connection, part.id)
+        raise InputMissing(approved.name, part.id, variables)
     match approved.config.connection:
         case Stdio() as stdio:
             return await _prepare_program(approved, stdio, context, placeholders)
