@@ -178,6 +178,18 @@ async def test_an_unset_variable_is_the_first_cause_that_is_named_for_a_refusal(
     assert {heard.headers.get("X-Kept") for heard in site.heard} == {"1"}
 
 
+async def test_a_list_names_a_server_once_in_what_it_remembers_of_a_failure(cli: Cli) -> None:
+    async with make_refusing_site() as site:
+        headers = {"Authorization": "Bearer ${NO_TOKEN}"}
+        cli.home.configure(github={"type": "http", "url": site.url, "headers": headers})
+        for words in (["tools"], ["tools", "github"], ["mcp", "list", "--check"], ["mcp", "test", "github"]):
+            await beside(cli, *words)
+            shown = await beside(cli, "mcp", "list")
+            print(shown.err)
+            assert "github: NO_TOKEN is not set. " in shown.err
+            assert "github: github" not in shown.err
+
+
 async def test_nothing_literal_is_sent_and_a_test_says_what_was_left_out(cli: Cli) -> None:
     async with Site() as site:
         cli.home.configure(

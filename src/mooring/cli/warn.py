@@ -6,7 +6,7 @@ import click
 
 from mooring.cli.base import Globals
 from mooring.core.problem import Problem
-from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, problem_line, safe
+from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, name_server, problem_line, safe
 
 CONFIG_ERROR = "Warning: MCP config error:"
 STARTUP_ERROR = "Warning: MCP startup error:"
@@ -34,7 +34,7 @@ def warn(
     print_warnings(
         options,
         STARTUP_ERROR,
-        [safe(_add_name(name, error)) for name, error in failed.items()],
+        [safe(name_server(name, error)) for name, error in failed.items()],
         lambda count: f"{count_noun(count, 'server')} are unavailable; {DOCTOR}",
     )
     for name, count in (held or {}).items():
@@ -52,8 +52,3 @@ def print_warnings(options: Globals, start: str, lines: Sequence[str], summarize
         lines = [summarize(len(lines))]
     for line in lines:
         click.echo(f"{start} {line}", err=True)
-
-
-def _add_name(name: str, error: str) -> str:
-    """Most errors begin with the server's name; the others get it in front."""
-    return error if error.startswith(name) else f"{name}: {error}"

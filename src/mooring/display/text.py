@@ -133,6 +133,12 @@ def short_path(path: str, home: str) -> str:
     return safe(path)
 
 
+def name_server(name: str, error: str) -> str:
+    """An error that begins with the server's name; most do already."""
+    begins_with_name = re.match(rf"{re.escape(name)}(?![\w.@/-])", error)
+    return error if begins_with_name else f"{name}: {error}"
+
+
 def count_noun(count: int, noun: str) -> str:
     """So many of something: `1 tool`, `2 tools`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

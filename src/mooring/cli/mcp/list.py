@@ -10,7 +10,7 @@ from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, get_globals, print_json
 from mooring.core.problem import Problem
-from mooring.display.text import columns, cut, problem_line, quote_argument, safe, short_path, width
+from mooring.display.text import columns, cut, name_server, problem_line, quote_argument, safe, short_path, width
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red",
            "needs-auth": "yellow", "needs-input": "yellow", "idle, incomplete": "yellow"}  # fmt: skip
@@ -123,7 +123,14 @@ def _make_cells(row: Row, home: str) -> tuple[str, ...]:
     origin = describe_origin(row.source.tool, row.source.scope, row.source.path, home)
     tools = "–" if row.tools is None else str(row.tools)
     mark = _MARKS.get(_find_style(row), "○")
-    return mark, safe(row.name), _WORDS.get(status, status), row.transport or "–", tools, origin
+    return mark, safe(row.name), _describe_status(row, status), row.transport or "–", tools, origin
+
+
+def _describe_status(row: Row, status: str) -> str:
+    word = _WORDS.get(status, status)
+    if status != "needs-input" or not row.inputs:
+        return word
+    return f"{word} ({cut(safe(', '.join(row.inputs)), LONGEST_NAME)})"
 
 
 def _find_status(row: Row) -> str:
@@ -167,7 +174,9 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
 
 def _describe_trouble(row: Row) -> str:
     error = row.error or ""
-    return safe(error if error.startswith(f"{row.name} ") else f"{cut(row.name, LONGEST_NAME)}: {error}")
+    named = name_server(row.name, error)
+    # Only a name that was put in front is cut: within a sentence it is spelled out.
+    return safe(error if named == error else f"{cut(row.name, LONGEST_NAME)}: {error}")
 
 
 def _is_usable(row: Row) -> bool:
