@@ -253,6 +253,32 @@ def test_a_server_that_lacks_an_input_needs_input(cli: Cli) -> None:
     assert row["status"] == "idle", "it can be started without an answer"
 
 
+# --- progress -------------------------------------------------------------------------------------------------------
+
+
+def lack_a_value(home: Home) -> None:
+    """A server that has to go without a value, and takes long to start."""
+    slow = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"], "env": {"B": "NO_SUCH_NAME"}}
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"slow": slow}})
+
+
+def test_a_warning_does_not_end_up_behind_the_line_that_shows_progress(home: Home) -> None:
+    lack_a_value(home)
+    with Person(home, "mcp", "reload", "--timeout", "2") as person:
+        person.sees("starting the servers …")
+        assert person.ended() == 1
+        assert "\x1b[KWarning: MCP config error: slow: env.B was left out" in person.raw
+
+
+def test_what_is_said_after_an_interrupt_is_on_a_line_of_its_own(home: Home) -> None:
+    lack_a_value(home)
+    with Person(home, "mcp", "list", "--check") as person:
+        person.sees("connecting slow …")
+        person.presses("\x03")
+        assert person.ended() == 130
+        assert "\x1b[KWarning: MCP config error: slow: env.B was left out" in person.raw
+
+
 # --- what servers ask -----------------------------------------------------------------------------------------------
 
 

@@ -185,7 +185,6 @@ async def test_a_list_names_a_server_once_in_what_it_remembers_of_a_failure(cli:
         for words in (["tools"], ["tools", "github"], ["mcp", "list", "--check"], ["mcp", "test", "github"]):
             await beside(cli, *words)
             shown = await beside(cli, "mcp", "list")
-            print(shown.err)
             assert "github: NO_TOKEN is not set. " in shown.err
             assert "github: github" not in shown.err
 
@@ -235,6 +234,27 @@ def test_several_servers_that_fail_are_one_warning_with_v_one_each_and_with_q_no
     doctor = cli("mcp", "doctor").out
     assert "✗ dead: " in doctor
     assert "no such table" in doctor
+
+
+@pytest.mark.parametrize("words", [["tools"], ["resources"], ["mcp", "reload"], ["mcp", "list", "--check"]])
+async def test_a_variable_that_keeps_a_server_from_being_reached_is_named_in_one_warning(
+    words: list[str], cli: Cli
+) -> None:
+    async with make_refusing_site() as site:
+        headers = {"Authorization": "Bearer ${NO_TOKEN}"}
+        cli.home.configure(github={"type": "http", "url": site.url, "headers": headers})
+        done = await beside(cli, *words)
+    warnings = [line for line in done.err.splitlines() if line.startswith("Warning")]
+    assert warnings == ["Warning: MCP startup error: github: NO_TOKEN is not set. github requires a login."]
+
+
+async def test_another_value_that_is_missing_keeps_its_warning_beside_the_error(cli: Cli) -> None:
+    async with make_refusing_site() as site:
+        headers = {"Authorization": "Bearer ${NO_TOKEN}", "X-A": "!exit 3"}
+        cli.home.write(OWN, {"mcpServers": {"github": {"type": "http", "url": site.url, "headers": headers}}})
+        done = await beside(cli, "tools")
+    assert "Warning: MCP config error: github: headers.X-A was left out: it comes from a command" in done.err
+    assert "Warning: MCP startup error: github: NO_TOKEN is not set." in done.err
 
 
 def test_several_problems_of_files_are_one_warning(cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """The options of commands that talk to servers: a server by its command or address, its variables, a timeout."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.question import Form, Question, Visit
+from mooring.core.status import Status, status_error
 from mooring.display.text import count_noun, problem_line, quote_argument, safe
 from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
@@ -101,8 +103,14 @@ def run_with_host(
     # A command that concerns all servers says in one line what some of them have to start without.
     is_about_one = bool(named or setup.adhoc_name)
     if isinstance(setup.warn, LackWarnings) and not is_about_one:
-        with setup.warn.collected():
-            return asyncio.run(run_on_host(setup, work, start_required=start_required))
+        with setup.warn.collected() as lacks:
+
+            async def work_and_compare(host: Host, deadline: Deadline) -> T:
+                result = await work(host, deadline)
+                lacks.drop_named(host.status())
+                return result
+
+            return asyncio.run(run_on_host(setup, work_and_compare, start_required=start_required))
     try:
         result = asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
     except ServerError as error:
@@ -134,34 +142,61 @@ class LackWarnings:
     def __init__(self, options: Globals) -> None:
         self._options = options
         self._reported: set[tuple[str, str]] = set()
-        self._later: list[str] | None = None
+        self._later: _Lacks | None = None
 
     def __call__(self, server: str, what: str) -> None:
         if (server, what) in self._reported:
             return
         self._reported.add((server, what))
-        line = f"{safe(server)}: {safe(what)}"
+        line = _make_lack_line(server, what)
         if self._later is not None:
-            self._later.append(line)
+            self._later.found.append((server, what))
         elif not self._options.quiet:
             # This comes while the ticker may show progress: its line is cleared first.
             start = "\r\x1b[K" if sys.stderr.isatty() else ""
             click.echo(f"{start}{CONFIG_ERROR} {line}", err=True, color=True)
 
     @contextmanager
-    def collected(self) -> Iterator[None]:
+    def collected(self) -> "Iterator[_Lacks]":
         """Report everything at the end, in one line unless -v is given."""
-        later = self._later = []
+        later = self._later = _Lacks()
         try:
-            yield
+            yield later
         finally:
             self._later = None
             print_warnings(
                 self._options,
                 CONFIG_ERROR,
-                later,
+                [_make_lack_line(server, what) for server, what in later.found],
                 lambda count: f"{count_noun(count, 'value')} are missing; -v shows which",
             )
+
+
+class _Lacks:
+    """What servers had to start without, each with its server."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] = []
+
+    def drop_named(self, status: Mapping[str, Status]) -> None:
+        """Forget what the error of a server names as well: a person reads that one anyway."""
+        errors = {name: status_error(each) or "" for name, each in status.items()}
+        self.found = [(server, what) for server, what in self.found if not _names_lack(errors.get(server, ""), what)]
+
+
+# How a variable is named in what a server has to start without: in a header, and in an address.
+_UNSET = re.compile(r"the variable (\w+), which is not set|^(\w+) in url was left out: it is not set")
+
+
+def _names_lack(error: str, what: str) -> bool:
+    """Whether an error begins with the same variable, as in `github: TOKEN is not set. github requires a login.`"""
+    lacking = _UNSET.search(what)
+    unset, ends, _ = error.partition(" not set. ")
+    return bool(lacking and ends) and (lacking[1] or lacking[2]) in re.findall(r"\w+", unset)
+
+
+def _make_lack_line(server: str, what: str) -> str:
+    return f"{safe(server)}: {safe(what)}"
 
 
 def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
@@ -171,6 +206,7 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
         # Without a path it is not about a file.
         line = problem_line(problem, home) if problem.path else safe(f"{problem.message}; {problem.hint}")
         if not options.quiet:
+            options.clear_progress()
             click.echo(f"Warning: {line}", err=True)
 
     return tell

@@ -35,6 +35,10 @@ Table: TypeAlias = Mapping[str, tuple[str, str]]
 """By name, where a command lives and its help in one line: everything that is known of it until it is called."""
 
 
+def _clear_nothing() -> None:
+    """Nothing shows progress."""
+
+
 class Globals(msgspec.Struct):
     """The global options, wherever they were on the command line."""
 
@@ -49,6 +53,8 @@ class Globals(msgspec.Struct):
     """The guard that was started ahead for the servers of this command."""
     pause_progress: Callable[[], AbstractContextManager[None]] = nullcontext
     """Takes the line that shows progress away while a person is asked something."""
+    clear_progress: Callable[[], None] = _clear_nothing
+    """Clears the line that shows progress, so that a warning does not end up behind it."""
 
     def inventory(self, *, remember: bool = True) -> "Inventory":
         """Read the configuration; without `remember`, nothing is written."""

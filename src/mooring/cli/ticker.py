@@ -30,6 +30,7 @@ class Ticker:
         self._drawn = False
         self._paused = False
         options.pause_progress = self.pause
+        options.clear_progress = self.clear
         self._starting = Timer(PATIENCE, self._draw, [f"starting {server} …"])
 
     def __enter__(self) -> Self:

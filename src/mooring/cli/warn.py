@@ -50,5 +50,7 @@ def print_warnings(options: Globals, start: str, lines: Sequence[str], summarize
         return
     if len(lines) > 1 and not options.verbose:
         lines = [summarize(len(lines))]
+    if lines:
+        options.clear_progress()
     for line in lines:
         click.echo(f"{start} {line}", err=True)
