@@ -87,6 +87,15 @@ def test_the_step_that_fails_is_marked_and_explained(server: str, step: str, cod
     assert words in done.err
 
 
+def test_what_to_look_at_after_a_failed_start_names_the_server_and_its_log_only_if_there_is_one(cli: Cli) -> None:
+    ghost = "import os, sys; os.path.exists('spoke') or (open('spoke', 'w'), print('boo', file=sys.stderr))"
+    cli.home.configure(ghost=NOWHERE, talker={"command": sys.executable, "args": ["-S", "-c", ghost]})
+    assert cli("mcp", "test", "ghost").err.endswith("\n`mooring mcp get ghost` shows how it is started.\n")
+    cli("mcp", "test", "talker")
+    look = "`mooring mcp get talker` shows how it is started, `mooring logs talker` what it wrote before.\n"
+    assert cli("mcp", "test", "talker").err.endswith(look)
+
+
 @pytest.mark.parametrize(("server", "code"), [("off", 2), ("theirs", 4), ("nobody", 2), ("bad", 2)])
 def test_what_may_not_be_started_is_not_tried(server: str, code: int, cli: Cli) -> None:
     cli.home.configure(off={**NOWHERE, "enabled": False}, bad={})

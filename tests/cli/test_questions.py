@@ -258,7 +258,11 @@ def test_a_server_that_lacks_an_input_needs_input(cli: Cli) -> None:
 
 def lack_a_value(home: Home) -> None:
     """A server that has to go without a value, and takes long to start."""
-    slow = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"], "env": {"B": "NO_SUCH_NAME"}}
+    slow = {
+        "command": sys.executable,
+        "args": ["-S", "-c", "import time; time.sleep(60)"],
+        "env": {"B": "NO_SUCH_NAME"},
+    }
     home.write("home/.config/mooring/mcp.json", {"mcpServers": {"slow": slow}})
 
 

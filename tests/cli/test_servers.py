@@ -314,6 +314,7 @@ def test_a_prompt_is_filled_in_and_shown_with_its_roles(cli: Cli) -> None:
     [
         (["explain"], "needs the argument topic"),
         (["explain", "topik=x", "topic=y"], "has no argument topik. Did you mean topic?"),
+        (["explain", "topc=x"], "has no argument topc. Did you mean topic?"),
         (["explian", "topic=x"], "Did you mean explain?"),
         (["explain", "topic"], "write it as name=value"),
         ([], "Missing PROMPT; see: mooring prompts demo"),
@@ -457,7 +458,9 @@ def test_a_search_gives_the_tools_that_fit_the_best_first(cli: Cli, actor: Actor
 
 def test_a_search_that_finds_nothing_prints_nothing(cli: Cli) -> None:
     cli.home.configure(demo=DEMO)
-    assert cli("tools", "--search", "zzzqqq").out == ""
+    nothing = cli("tools", "--search", "zzzqqq")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "No tool matches zzzqqq.\n")
+    assert cli("tools", "--search", "zzzqqq", "-q").err == ""
 
 
 def test_the_cost_of_tools_is_given_with_and_without_deferral(cli: Cli, actor: Actor) -> None:
@@ -481,6 +484,14 @@ def test_the_cost_of_tools_is_given_with_and_without_deferral(cli: Cli, actor: A
 
 def test_search_and_cost_are_asked_one_at_a_time(cli: Cli) -> None:
     assert cli("tools", "--search", "x", "--cost").code == 2
+
+
+@pytest.mark.parametrize("words", ["", "  "])
+def test_a_search_for_nothing_is_refused(words: str, cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    done = cli("tools", "--search", words)
+    assert (done.code, done.out) == (2, "")
+    assert "--search needs words to search for." in done.err
 
 
 def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_through(cli: Cli, actor: Actor) -> None:

@@ -339,6 +339,15 @@ def test_the_demo_stands_alone_unless_a_file_is_named_as_well(cli: Cli) -> None:
 # --- watching -------------------------------------------------------------------------------------------------------
 
 
+def test_reading_an_address_that_does_not_exist_suggests_one_that_does(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    near, far = cli("read", "demo", "demo://clok"), cli("read", "demo", "x:y")
+    assert (near.code, near.out) == (1, "")
+    assert near.err.endswith(". Did you mean demo://clock?\n")
+    assert "It has demo://" in far.err
+    assert "see: mooring resources demo" in far.err
+
+
 @pytest.mark.parametrize("more", [[], ["--interval", "1"]])
 def test_watching_a_resource_that_does_not_exist_ends_with_what_there_is(more: list[str], cli: Cli) -> None:
     cli.home.configure(demo=DEMO)

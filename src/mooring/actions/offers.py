@@ -12,8 +12,9 @@ from mooring.actions.opening import LATELY
 from mooring.core.config import find_input_variables
 from mooring.core.near import nearest
 from mooring.core.result import FilledPrompt, Reading
-from mooring.core.tool import Prompt
-from mooring.errors import ConfigError, Denied, InputMissing, MooringError, NotApproved
+from mooring.core.tool import Prompt, Resource
+from mooring.display.text import quote_argument
+from mooring.errors import MOST_NAMED, ConfigError, Denied, InputMissing, MooringError, NotApproved, RpcError
 from mooring.host.host import Host
 from mooring.servers.items import Item
 from mooring.servers.server import Server
@@ -44,10 +45,40 @@ async def list_offered(host: Host, what: What, deadline: Deadline, name: str | N
 
 
 async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> Reading:
-    """The content of a resource. Raises: as `Host.server`, and ServerError."""
+    """The content of a resource. Raises: as `Host.server`, and ServerError, which may suggest another address."""
     server = await host.admit(name)
     async with deadline.enforce(server.name, uri):
-        return await host.read(name, uri)
+        try:
+            return await host.read(name, uri)
+        except RpcError as error:
+            suggestion = await _suggest_listed(host, name, uri)
+            if suggestion:
+                error.args = (f"{error}. {suggestion}",)
+            raise
+
+
+async def _suggest_listed(host: Host, server: str, uri: str) -> str:
+    """Which address may have been meant; empty if the server lists this one, or its list cannot be had."""
+    try:
+        known = await list_addresses(host, server)
+    except MooringError:
+        return ""
+    return "" if uri in known else suggest_resource(server, uri, known)
+
+
+async def list_addresses(host: Host, server: str) -> list[str]:
+    """The addresses of the resources that a server lists. Raises: as `Host.resources`."""
+    return [item.item.uri for item in await host.resources(server) if isinstance(item.item, Resource)]
+
+
+def suggest_resource(server: str, uri: str, known: Sequence[str]) -> str:
+    """Which resource may have been meant by an address, or else which there are."""
+    if near := nearest(uri, known, 1):
+        return f"Did you mean {near[0]}?"
+    if not known:
+        return "It lists none."
+    more = f", and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return f"It has {', '.join(known[:MOST_NAMED])}{more}; see: mooring resources {quote_argument(server)}"
 
 
 async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], deadline: Deadline) -> FilledPrompt:
@@ -163,15 +194,16 @@ def find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
 def check_prompt_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
     """Refuse what the server would refuse, with a better message and before it is asked. Raises: ConfigError."""
     arguments = prompt.arguments or ()
-    required = [argument.name for argument in arguments if argument.required]
-    for name in required:
-        if name not in given:
-            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {name}; add {name}=VALUE.")
     known = [argument.name for argument in arguments]
+    # First what is unknown: if something is missing besides, this is likely to be its name, misspelled.
     for name in given:
         if name not in known:
             guess = _guess_argument(name, known)
             raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {name}. {guess}")
+    required = [argument.name for argument in arguments if argument.required]
+    for name in required:
+        if name not in given:
+            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {name}; add {name}=VALUE.")
 
 
 def _guess_argument(name: str, known: list[str]) -> str:

@@ -8,11 +8,9 @@ from typing import Final
 
 from mooring.actions.arguments import build_arguments
 from mooring.actions.deadline import Deadline
+from mooring.actions.offers import list_addresses, suggest_resource
 from mooring.core.event import Updated
-from mooring.core.near import nearest
-from mooring.core.tool import Resource
-from mooring.display.text import quote_argument
-from mooring.errors import MOST_NAMED, ConfigError, RpcError, ServerError, TimedOut
+from mooring.errors import ConfigError, RpcError, ServerError, TimedOut
 from mooring.host.host import Host
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 
@@ -93,23 +91,14 @@ async def _start_watch(
 
 async def _check_resource(host: Host, server: str, uri: str) -> None:
     """See that a resource exists: many servers accept a subscription to anything. Raises: ConfigError."""
-    known = [item.item.uri for item in await host.resources(server) if isinstance(item.item, Resource)]
+    known = await list_addresses(host, server)
     if uri in known:
         return
     # What no list names may exist all the same, as what a template describes does.
     try:
         await host.read(server, uri)
     except RpcError as error:
-        raise ConfigError(f"{server} has no resource {uri}. {_suggest_resource(server, uri, known)}") from error
-
-
-def _suggest_resource(server: str, uri: str, known: Sequence[str]) -> str:
-    if near := nearest(uri, known, 1):
-        return f"Did you mean {near[0]}?"
-    if not known:
-        return "It lists none."
-    more = f", and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-    return f"It has {', '.join(known[:MOST_NAMED])}{more}; see: mooring resources {quote_argument(server)}"
+        raise ConfigError(f"{server} has no resource {uri}. {suggest_resource(server, uri, known)}") from error
 
 
 async def _filter_events(events: AsyncIterator[object], watched: Watch) -> AsyncIterator[Updated]:

@@ -58,6 +58,8 @@ def command(
     options = get_globals(ctx)
     if search is not None and counting:
         raise ConfigError("--search and --cost are two questions; ask one of them.")
+    if search is not None and not search.strip():
+        raise click.UsageError("--search needs words to search for.")
     setup = make_setup(options, server)
     # With --server or --url, what is named is a tool.
     typed = (setup.adhoc_name, *words) if setup.adhoc_name else words
@@ -174,8 +176,7 @@ def _print_text(found: ToolListing, *, signatures: bool) -> None:
 def _explain_text(request: _ToolsRequest, found: ToolListing, search: str | None) -> None:
     """Say on stderr why tools are missing, if some are."""
     is_quiet = request.options.quiet
-    is_empty = not found.entries and not found.failed
-    if is_empty and not is_quiet:
+    if not found.entries and not is_quiet:
         _explain_nothing(found, request.name, search)
     for peer in found.peers:
         server = "" if request.setup.adhoc_name else peer.name
@@ -185,12 +186,13 @@ def _explain_text(request: _ToolsRequest, found: ToolListing, search: str | None
 
 
 def _explain_nothing(found: ToolListing, name: str | None, search: str | None) -> None:
-    # A program that asks about all servers understands an empty list.
-    if name is None and not sys.stderr.isatty():
-        return
     if search is not None:
-        click.echo("No tool that is known fits.", err=True)
-    elif name is not None:
+        click.echo(f"No tool matches {safe(search)}.", err=True)
+        return
+    # What failed is reported, and a program that asks about all servers understands an empty list.
+    if found.failed or (name is None and not sys.stderr.isatty()):
+        return
+    if name is not None:
         click.echo(f"{safe(found.peers[0].name)} offers no tools.", err=True)
     else:
         click.echo("No server offers any tools.", err=True)

@@ -11,8 +11,10 @@ from mooring.cli.base import Command, Globals, complete_first_server, get_global
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.display.text import safe, short_path
+from mooring.core.where import Where
+from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
+from mooring.servers.log import read
 
 
 @click.command("test", cls=Command)
@@ -81,7 +83,8 @@ def _make_data(name: str, steps: list[Step], found: Found | None, error: Mooring
 
 def _advise(options: Globals, name: str, error: ServerError) -> str:
     """What a person may do about a configured server that failed; empty if nothing comes to mind."""
-    path = options.inventory().find(name).definition.origin.path
+    choice = options.inventory().find(name)
+    path = choice.definition.origin.path
     place = short_path(path, options.request().where.home) if path else "its definition"
     if isinstance(error, TimedOut):
         return f'It may need longer: raise "timeout" in {place}, or try with --timeout.'
@@ -91,8 +94,16 @@ def _advise(options: Globals, name: str, error: ServerError) -> str:
         return f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {place}.'
     # What the process wrote was shown already, if it wrote anything.
     if error.stage in ("spawn", "handshake") and not error.stderr:
-        return "`mooring mcp get` shows how it is started, `mooring logs` what it wrote before."
+        return _advise_to_look(choice.name, options.request().where)
     return ""
+
+
+def _advise_to_look(name: str, where: Where) -> str:
+    quoted = quote_argument(name)
+    advice = f"`mooring mcp get {quoted}` shows how it is started"
+    if read(where, name, 1):
+        advice += f", `mooring logs {quoted}` what it wrote before"
+    return f"{advice}."
 
 
 def _advise_adhoc(error: ServerError) -> str:
