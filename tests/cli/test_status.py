@@ -206,6 +206,46 @@ async def test_nothing_literal_is_sent_and_a_test_says_what_was_left_out(cli: Cl
         assert not any("X-A" in heard.headers for heard in site.heard)
 
 
+async def test_a_placeholder_that_a_tool_takes_literally_is_reported_in_its_own_spelling(cli: Cli) -> None:
+    async with make_refusing_site() as site:
+        entry = {"url": site.url, "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}}
+        cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"github": entry}})
+        tested = await beside(cli, "mcp", "test", "github")
+    literally = "`headers.Authorization` holds ${GITHUB_TOKEN}, which Cursor takes literally"
+    hint = "Cursor writes ${env:GITHUB_TOKEN}"
+    [problem] = cli("mcp", "list", "--json").data["problems"]
+    assert (problem["server"], problem["message"], problem["hint"]) == ("github", literally, hint)
+    assert hint in cli("mcp", "doctor").out
+    assert "! values" in tested.out
+    assert "headers.Authorization: its placeholder is taken literally; Cursor writes ${env:GITHUB_TOKEN}." in tested.out
+    assert "Write ${env:GITHUB_TOKEN} for ${GITHUB_TOKEN} in ~/.cursor/mcp.json" in tested.err
+    assert "${TOKEN}" not in tested.err
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "spelling"),
+    [
+        ("home/.cursor/mcp.json", "mcpServers", "${env:TOKEN}"),
+        ("home/.config/opencode/opencode.json", "mcp", "{env:TOKEN}"),
+        ("home/.mcp.json", "mcpServers", "${TOKEN}"),
+    ],
+)
+async def test_the_hint_after_a_refusal_spells_a_variable_as_its_file_does(
+    path: str, key: str, spelling: str, cli: Cli
+) -> None:
+    async with make_refusing_site() as site:
+        kind = "remote" if key == "mcp" else "http"
+        cli.home.write(path, {key: {"site": {"type": kind, "url": site.url}}})
+        tested = await beside(cli, "mcp", "test", "site")
+    assert f'"Authorization": "Bearer {spelling}"' in tested.err
+
+
+def test_a_placeholder_in_the_right_spelling_and_a_variable_of_a_shell_are_no_problem(cli: Cli) -> None:
+    shell = {"command": "sh", "args": ["-c", "echo ${HOME}"], "env": {"A": "${env:HOME}", "B": "${workspaceFolder}"}}
+    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"shell": shell}})
+    assert cli("mcp", "list", "--json").data["problems"] == []
+
+
 def test_an_unset_variable_in_the_origin_of_an_address_stops_the_start(cli: Cli) -> None:
     cli.home.configure(site={"type": "http", "url": "https://${NO_TENANT}.example.com/mcp"})
     done = cli("mcp", "test", "site")

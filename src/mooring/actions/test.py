@@ -1,6 +1,6 @@
 """`test`: connects to one server step by step, from its definition to its end, and times each step."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import Literal, TypeAlias
 
@@ -16,6 +16,8 @@ from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.tool import Listing, Tool
 from mooring.core.where import Where
+from mooring.discovery.formats import find_format
+from mooring.discovery.literals import find_literal_placeholders
 from mooring.display.text import short_path
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.host.host import Host
@@ -120,7 +122,18 @@ def describe_values(config: ServerConfig, ready: Launch | Endpoint, env: Mapping
         if one.effect in KEPT and f"{one.variable} in {one.where}" not in reported:
             variable = one.variable or "the variable it names"
             sentences.append(f"{one.where}: {variable} is not set; it {one.effect}.")
+    sentences += _describe_literals(config)
     return " ".join(sentences)
+
+
+def _describe_literals(config: ServerConfig) -> Iterator[str]:
+    format = find_format(config.origin.tool)
+    # What was typed as a command has been through a shell, and is taken as it is.
+    if format is None or config.origin.typed:
+        return
+    for literal in find_literal_placeholders(config.written or config.connection, format.dialect):
+        # Its text is sent as a value, and so it would be struck out here.
+        yield f"{literal.key}: its placeholder is taken literally; {format.title} writes {literal.spelling}."
 
 
 async def _ping(session: Session) -> str:

@@ -192,7 +192,10 @@ def _names_lack(error: str, what: str) -> bool:
     """Whether an error begins with the same variable, as in `github: TOKEN is not set. github requires a login.`"""
     lacking = _UNSET.search(what)
     unset, ends, _ = error.partition(" not set. ")
-    return bool(lacking and ends) and (lacking[1] or lacking[2]) in re.findall(r"\w+", unset)
+    if lacking is None or not ends:
+        return False
+    variable = lacking[1] or lacking[2]
+    return variable in re.findall(r"\w+", unset)
 
 
 def _make_lack_line(server: str, what: str) -> str:

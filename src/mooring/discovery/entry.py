@@ -18,6 +18,7 @@ from mooring.core.template import SecretPart, Template, TextPart, VariablePart, 
 from mooring.discovery import untyped, values
 from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
+from mooring.discovery.literals import find_literal_placeholders
 from mooring.discovery.rewrite import replace_mcp_remote, starts_mooring
 from mooring.discovery.template import parse_template
 from mooring.discovery.values import EntryRefused, NoServer
@@ -114,6 +115,7 @@ class _EntryReader:
 
         timeout = self._time("timeout")
         written = self._connection()
+        self._report_literals(written)
         connection = written if self.keep_mcp_remote else replace_mcp_remote(written, self.entry.plugin_env)
         policies = self._lenient("tools_policy", values.read_policies, _NO_TEXT_MAP)
         return ServerConfig(
@@ -188,6 +190,12 @@ class _EntryReader:
     def _report_unknown_keys(self, raw: Mapping[str, Any]) -> None:
         for key in self._list_unknown(raw):
             self._warn(f"`{key}` is no key of a server; it is ignored", suggest_key(key, self.format.fields), key)
+
+    def _report_literals(self, connection: Connection) -> None:
+        for placeholder in find_literal_placeholders(connection, self.format.dialect):
+            key = self._settings[placeholder.slot].key if placeholder.slot in self._settings else None
+            message = f"`{placeholder.key}` holds {placeholder.text}, which {self.format.title} takes literally"
+            self._warn(message, f"{self.format.title} writes {placeholder.spelling}", key)
 
     def _list_unknown(self, raw: Mapping[str, Any]) -> list[str]:
         """The first keys that the format does not have; comparing thousands of them would take a while."""

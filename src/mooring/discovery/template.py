@@ -78,7 +78,7 @@ def _parse_placeholders(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Pa
         return (TextPart(text),)
     parts: list[Part] = []
     end = 0
-    for found in _compile(dialect.pattern).finditer(text):
+    for found in compile_pattern(dialect.pattern).finditer(text):
         if found.start() > end:
             parts.append(TextPart(text[end : found.start()]))
         parts.append(_make_part(found, dialect.unset, inputs))
@@ -95,7 +95,8 @@ def _may_hold_placeholder(text: str) -> bool:
 
 
 @cache
-def _compile(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """The pattern of a dialect, compiled once and only if a string needs it."""
     return re.compile(pattern)
 
 

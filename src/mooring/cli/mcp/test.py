@@ -11,7 +11,10 @@ from mooring.cli.base import Command, Globals, complete_first_server, get_global
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
+from mooring.core.config import Broken, ServerConfig
 from mooring.core.where import Where
+from mooring.discovery.formats import find_format
+from mooring.discovery.literals import find_literal_placeholders, spell_variable
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
 from mooring.servers.log import read
@@ -91,11 +94,23 @@ def _advise(options: Globals, name: str, error: ServerError) -> str:
     if error.unset:
         return f"Set it first: export {error.unset[0]}=…"
     if _lacks_token(error):
-        return f'Give it a token: "headers": {{"Authorization": "Bearer ${{TOKEN}}"}} in {place}.'
+        return _advise_token(choice.definition.config, place)
     # What the process wrote was shown already, if it wrote anything.
     if error.stage in ("spawn", "handshake") and not error.stderr:
         return _advise_to_look(choice.name, options.request().where)
     return ""
+
+
+def _advise_token(config: ServerConfig | Broken, place: str) -> str:
+    """How a token is given in a file, spelled as the tool that the file belongs to spells it."""
+    format = find_format(config.origin.tool)
+    if format is None or isinstance(config, Broken):
+        return f"Give it a token in {place}."
+    for literal in find_literal_placeholders(config.written or config.connection, format.dialect):
+        if literal.slot == "headers":
+            return f"Write {literal.spelling} for {literal.text} in {place}: {format.title} takes that literally."
+    variable = spell_variable("TOKEN", format.dialect, "headers") or "…"
+    return f'Give it a token: "headers": {{"Authorization": "Bearer {variable}"}} in {place}.'
 
 
 def _advise_to_look(name: str, where: Where) -> str:

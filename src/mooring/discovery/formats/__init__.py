@@ -55,3 +55,8 @@ FORMATS: tuple[Format, ...] = tuple(
         rovo, grok, shared, agent_plugins, generic, dot_mcp,
     )
 )  # fmt: skip
+
+
+def find_format(tool: str) -> Format | None:
+    """The format of a tool's files, by the tool that is named as the origin of a definition."""
+    return next((format for format in FORMATS if format.tool == tool), None)

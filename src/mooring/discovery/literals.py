@@ -1,0 +1,56 @@
+"""Finds placeholders in another tool's spelling, which the tool that the file belongs to takes literally."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from mooring.core.config import Connection, list_templates
+from mooring.core.template import TextPart, VariablePart
+from mooring.discovery.dialect import Dialect, TextSlot
+from mooring.discovery.template import compile_pattern, parse_template
+
+# Upper case only: editors have variables of their own, such as ${file}, that are no environment variables.
+_ANY_SPELLING: Final = r"\$?\{env:(?P<env>[A-Z_][A-Z0-9_]{0,99})\}|\$\{(?P<plain>[A-Z_][A-Z0-9_]{0,99})\}"
+_SPELLINGS: Final = ("${%s}", "${env:%s}", "{env:%s}")
+# Not in args: those of a shell are full of `${NAME}`.
+_SLOTS: Final[tuple[TextSlot, ...]] = ("env", "headers", "url")
+
+
+class LiteralPlaceholder(Struct, frozen=True):
+    """Text that looks like a placeholder and isn't one in its file, and how the file's tool spells it."""
+
+    key: str
+    """Where it is, such as `headers.Authorization`."""
+    slot: TextSlot
+    text: str
+    spelling: str
+
+
+def find_literal_placeholders(connection: Connection, dialect: Dialect) -> Iterator[LiteralPlaceholder]:
+    """Every placeholder that is taken literally; none if the dialect has no spelling for a variable."""
+    for key, template in list_templates(connection):
+        slot = next((each for each in _SLOTS if each == key.partition(".")[0]), None)
+        if slot is None:
+            continue
+        for part in template.parts:
+            if isinstance(part, TextPart) and "{" in part.text:
+                yield from _find_in_text(key, slot, part.text, dialect)
+
+
+def _find_in_text(key: str, slot: TextSlot, text: str, dialect: Dialect) -> Iterator[LiteralPlaceholder]:
+    for found in compile_pattern(_ANY_SPELLING).finditer(text):
+        spelling = spell_variable(found["env"] or found["plain"], dialect, slot)
+        if spelling is not None and spelling != found[0]:
+            yield LiteralPlaceholder(key, slot, found[0], spelling)
+
+
+def spell_variable(name: str, dialect: Dialect, slot: TextSlot) -> str | None:
+    """How a variable is written as part of a value in this slot; `None` if it can't be."""
+    for spelling in _SPELLINGS:
+        written = spelling % name
+        # With text before it: some dialects fill in only what is the whole value.
+        match parse_template(f"Bearer {written}", dialect, slot).parts:
+            case (TextPart("Bearer "), VariablePart()):
+                return written
+    return None
