@@ -17,6 +17,7 @@ LISTS = {
         "title": {"type": "string"},
         "level": {"enum": ["low", "high"]},
         "api_key": {"type": "integer"},
+        "entities": {"type": "array", "items": {"type": "object"}},
     },
 }
 
@@ -78,6 +79,7 @@ def test_a_tool_that_is_held_back_is_not_taken_for_another_servers(cli: Cli, tmp
         (["actor.file", "draft=maybe"], "draft must be yes or no, not 'maybe'."),
         (["actor.file", "level=hihg"], "level must be one of 'low' or 'high' (did you mean 'high'?), not 'hihg'."),
         (["actor.file", "ids=1", "ids=two"], "ids must be a whole number, not 'two'."),
+        (["actor.file", "entities=foo"], "entities must be a list of objects, not 'foo'."),
         (["actor.file", "api_key=hunter2"], "api_key must be a whole number, not what was given."),
         (["actor.file", "ids=ghp_abcdefghijklmnop1234"], "ids must be a whole number, not what was given."),
         (["actor.file", "ids=@secret.txt"], "ids must be a whole number, not what secret.txt holds."),

@@ -152,7 +152,7 @@ def _parse_item(key: str, index: int, text: str, shape: Shape) -> Any:
     wanted = shape.types_at([key, index])
     value = _parse_value(_read_value(text), wanted)
     if value is _MISFIT:
-        raise _make_misfit(key, text, wanted)
+        raise _make_misfit(key, text, wanted, _PLURALS.get(wanted))
     return value
 
 
@@ -179,12 +179,17 @@ def _parse_value(text: str, wanted: frozenset[str]) -> Any:
     return _MISFIT
 
 
-def _make_misfit(key: str, text: str, wanted: frozenset[str]) -> ConfigError:
+# A plain item may be typed on its own, but nobody types an object: they need to know that a list is wanted.
+_PLURALS = {frozenset({"object"}): "a list of objects", frozenset({"array"}): "a list of lists"}
+
+
+def _make_misfit(key: str, text: str, wanted: frozenset[str], expected: str | None = None) -> ConfigError:
     from mooring.tools.arguments.mismatch import show_types  # as above
 
     # What a file holds was not typed here, and may be long or secret.
     given = f"what {text[1:]} holds" if text.startswith("@") else FOR_PEOPLE.show_text(key, text)
-    return ConfigError(f"{key} {FOR_PEOPLE.must} {show_types(wanted, FOR_PEOPLE)}, not {given}.")
+    expected = expected or show_types(wanted, FOR_PEOPLE)
+    return ConfigError(f"{key} {FOR_PEOPLE.must} {expected}, not {given}.")
 
 
 def _keep_spelling(text: str, value: Any) -> Any:
