@@ -20,6 +20,7 @@ OURS = [
     "mooring.core.where", "mooring.discovery", "mooring.discovery.budget", "mooring.discovery.choose",
     "mooring.discovery.dialect",
     "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
+    "mooring.discovery.literals",
     "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.sheets",
     "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
     "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",

@@ -50,7 +50,7 @@ def spell_variable(name: str, dialect: Dialect, slot: TextSlot) -> str | None:
     for spelling in _SPELLINGS:
         written = spelling % name
         # With text before it: some dialects fill in only what is the whole value.
-        match parse_template(f"Bearer {written}", dialect, slot).parts:
-            case (TextPart("Bearer "), VariablePart()):
-                return written
+        before, *placeholder = parse_template(f"Bearer {written}", dialect, slot).parts
+        if before == TextPart("Bearer ") and [type(part) for part in placeholder] == [VariablePart]:
+            return written
     return None
