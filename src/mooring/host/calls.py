@@ -107,7 +107,9 @@ class Calls:
 
     def record_held(self, error: HeldBack, arguments: Mapping[str, Any] | None = None) -> None:
         """Record a call that was not made, because its tool is held back."""
-        self._record(ProposedCall(error.server, error.tool, arguments or {}), HELD_BACK, "denied", 0.0)
+        origin = describe_origin(self._lookup.find_approved(error.server).config)
+        call = ProposedCall(error.server, error.tool, arguments or {}, None, origin)
+        self._record(call, HELD_BACK, "denied", 0.0)
 
     async def _find_known_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
