@@ -1,6 +1,7 @@
 """Everything that happens and everything that is asked can be shown, and nothing shown can steer a terminal."""
 
 import re
+from base64 import b64encode
 from typing import Any, get_args
 
 import pytest
@@ -47,7 +48,7 @@ from mooring.display.lines import (
     name_tool,
     split_foreign_name,
 )
-from mooring.display.text import fit_columns, safe_text, shorten_description, width
+from mooring.display.text import describe_base64_size, fit_columns, safe_text, shorten_description, width
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -217,3 +218,8 @@ def test_changed_tools_are_counted_in_words() -> None:
     one = display.describe_event(ToolsChanged("demo", ("a",), (), ()))
     more = display.describe_event(ToolsChanged("demo", ("a", "b"), ("c",), ("d", "e")))
     assert (one, more) == ("demo: 1 new tool", "demo: 2 new tools, 1 tool removed, 2 tools changed")
+
+
+@pytest.mark.parametrize("data", [b"", b"1", b"12", b"123", b"1234", bytes(374)])
+def test_the_size_of_a_picture_is_that_of_its_file(data: bytes) -> None:
+    assert describe_base64_size(b64encode(data).decode()) == f"{len(data)} bytes"

@@ -171,8 +171,9 @@ def problem_line(problem: Problem, home: str = "") -> str:
 
 
 def describe_base64_size(data: str) -> str:
-    """How much a Base64 text holds: three bytes in four characters, near enough for a person."""
-    return f"{len(data) * 3 // 4:,} bytes"
+    """How much a Base64 text holds: three bytes in four characters, less what only fills up the last four."""
+    filling = data[-2:].count("=")
+    return f"{len(data) * 3 // 4 - filling:,} bytes"
 
 
 def shorten_description(text: str, most: int = 160) -> str:
