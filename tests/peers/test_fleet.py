@@ -61,7 +61,7 @@ class Harbour:
         """What the command says of them, in a process of its own."""
         env = dict(self.request(commands).where.env)
         return subprocess.run(
-            [mooring_command(), "tools", "--json"],
+            [mooring_command(), "-v", "tools", "--json"],
             cwd=self._folder,
             env=env,
             capture_output=True,
@@ -138,7 +138,7 @@ def test_the_command_names_the_others_and_waits_for_none_of_them_a_second_time(t
 def named(warnings: str) -> set[str]:
     """The servers that a command says are not there."""
     begun = [line.removeprefix("Warning: MCP startup error: ") for line in warnings.splitlines()]
-    return {line.split()[0] for line in begun}
+    return {line.partition(":")[0].split()[0] for line in begun}
 
 
 async def cold(harbour: Harbour) -> None:

@@ -101,6 +101,8 @@ def told(result):
 def plain(value):
     """A value of ours as the protocol writes it, without what was not sent."""
     match value:
+        case msgspec.UnsetType():
+            return None
         case msgspec.Raw():
             return read(value)
         case msgspec.Struct():
