@@ -120,7 +120,7 @@ def _read_value(text: str) -> str:
     path = text[1:]
     data = files.read(path, LIMIT)
     if data is None:
-        raise FileError(path, "does not exist")
+        raise FileError(path, "does not exist, so the argument cannot be read from it")
     try:
         return data.decode()
     except UnicodeDecodeError:

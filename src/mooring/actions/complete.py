@@ -72,10 +72,9 @@ class KnownServers:
 
     def list_prompt_arguments(self, server: str, name: str) -> list[str]:
         """The arguments of a prompt, as they are typed."""
-        for prompt in self._list_known_prompts(server):
-            if prompt.name == name:
-                return [f"{argument.name}=" for argument in prompt.arguments or ()]
-        return []
+        known = {prompt.name: prompt.arguments for prompt in self._list_known_prompts(server)}
+        arguments = known.get(name) or ()
+        return [f"{argument.name}=" for argument in arguments]
 
     def _list_known_prompts(self, server: str) -> tuple[Prompt, ...]:
         offer = self._recall(server)

@@ -13,7 +13,6 @@ from mooring.actions.rules import describe_rules
 from mooring.backends.manual import choose_tool
 from mooring.chat import servers
 from mooring.chat.conversation import Conversation
-from mooring.chat.field import read_fields
 from mooring.core.call import Definition
 from mooring.core.near import nearest
 from mooring.core.outcome import Outcome
@@ -236,12 +235,13 @@ async def _choose_tool(chat: CommandFace) -> Definition | None:
 
 async def _take_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
     """The arguments that were typed, as words or as JSON; a form asks for those that are required and left out."""
+    required = set(list_required(tool.schema))
     if not written:
-        needs_some = any(field.required for field in read_fields(tool.schema))
-        return await chat.fill(tool) if ask or needs_some else {}
+        return await chat.fill(tool) if ask or required else {}
     given = _parse_written(tool, written)
-    is_complete = all(name in given for name in list_required(tool.schema))
-    return given if is_complete else await chat.fill(tool, given)
+    if required.difference(given):
+        return await chat.fill(tool, given)
+    return given
 
 
 def _parse_written(tool: Definition, written: str) -> dict[str, Any]:

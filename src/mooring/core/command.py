@@ -1,14 +1,14 @@
 """A command as people write it into a file: one program, and what it is called with."""
 
-import json
-
 
 def suggest_args(command: str) -> str:
     """How to write a command that has its arguments in the same text; empty if it has none.
 
     The most common mistake in a first entry: `"command": "npx -y some-server"`, copied from a shell.
     """
-    program, *rest = command.split()
+    program, *rest = command.split() or [""]
     if not rest or "/" in program:
         return ""
+    import json  # only on the way to an error
+
     return f'write "command": {json.dumps(program)}, "args": {json.dumps(rest)}'

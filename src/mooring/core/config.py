@@ -96,11 +96,16 @@ def list_inputs(connection: Connection, oauth: "OAuth | None" = None) -> tuple[I
 
 def find_input_variables(connection: Connection, input: str) -> tuple[str, ...]:
     """The environment variables that an input fills, if it fills nothing else: then they can be given instead."""
-    filled = [key for key, template in list_templates(connection) if _takes_input(template, input)]
-    names = [key.removeprefix("env.") for key in filled if key.startswith("env.")]
-    # A person may copy the names into a command: one that a shell would read as more is not offered.
-    are_plain = all(name.isascii() and name.isidentifier() for name in names)
-    return tuple(names) if len(names) == len(filled) and are_plain else ()
+    names: list[str] = []
+    for key, template in list_templates(connection):
+        if not _takes_input(template, input):
+            continue
+        slot, _, name = key.partition(".")
+        # A person may copy the names into a command: one that a shell would read as more is not offered.
+        if slot != "env" or not (name.isascii() and name.isidentifier()):
+            return ()
+        names.append(name)
+    return tuple(names)
 
 
 def _takes_input(template: Template, input: str) -> bool:

@@ -196,11 +196,6 @@ class Calls:
         others = self._lookup.other_names(call.server)
         return (call, *(replace(call, server=name) for name in others))
 
-    def judge(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
-        """What would become of a call now; nobody is asked. Raises: Stale, HeldBack."""
-        shown, server = self._lookup.find_current(entry)
-        return self._permissions.judge(self.list_names(self._propose(shown, server, arguments)))
-
     async def authorize(
         self, calls: Sequence[ProposedCall], seconds: float = inf, *, approved: bool = False
     ) -> Verdict:

@@ -16,7 +16,6 @@ from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.requests import POLL, SUBSCRIBE, Requests
 from mooring.permissions.conversation import ConversationPermissions
-from mooring.permissions.verdict import Verdict
 from mooring.servers.items import Item
 from mooring.servers.server import Server
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
@@ -70,10 +69,6 @@ class ConversationHost:
         on_progress: Callable[[Progress], None],
     ) -> Result:
         return await self.calls.call(name, arguments, self._timeout, on_progress, on_start, approved)
-
-    def may(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Verdict:
-        """What would become of a call, without making it; nobody is asked. Raises: Stale, HeldBack."""
-        return self.calls.judge(entry, arguments)
 
     async def own(
         self,

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from mooring.tools.tool import ModelTool
 
 
-def _do_nothing() -> None:
-    return
-
-
 class Host:
     """Many servers as one. Methods may be called from any task, any number of them at a time."""
 
@@ -228,18 +224,13 @@ class Host:
             await self.admit(server)
         return await self._parts.own.prompts(server)
 
-    async def read(
-        self, server: str, uri: str, *, linked: bool = False, on_start: Callable[[], None] = _do_nothing
-    ) -> Reading:
-        """The content of a resource.
-
-        An address that no list of its server names has to be permitted, unless it is `linked`: the result of a call
-        that the server answered named it. `on_start` is called once the reading is authorized.
+    async def read(self, server: str, uri: str) -> Reading:
+        """The content of a resource. An address that no list of its server names has to be permitted.
 
         Raises: as `server`; Denied; ServerError.
         """
         await self.admit(server)
-        return await self._parts.own.read(server, uri, linked=linked, on_start=on_start)
+        return await self._parts.own.read(server, uri)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
@@ -364,20 +355,12 @@ class Host:
     def watches(self) -> tuple[Watch, ...]:
         return self._parts.watches.all
 
-    async def subscribe(
-        self,
-        server: str,
-        uri: str,
-        *,
-        reason: str = "",
-        linked: bool = False,
-        on_start: Callable[[], None] = _do_nothing,
-    ) -> Watch:
+    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
         """Announce through `events` when a resource changes; it is permitted as `read` is, now and each time.
 
         Raises: as `server`; Denied; ConfigError; ServerError.
         """
-        return await self._parts.own.subscribe(server, uri, reason=reason, linked=linked, on_start=on_start)
+        return await self._parts.own.subscribe(server, uri, reason=reason)
 
     async def poll(
         self,
@@ -388,8 +371,6 @@ class Host:
         arguments: Mapping[str, Any] | None = None,
         interval: float = DEFAULT_INTERVAL,
         reason: str = "",
-        linked: bool = False,
-        on_start: Callable[[], None] = _do_nothing,
     ) -> Watch:
         """Read a resource, or call a tool, every `interval` seconds; changes come as events.
 
@@ -398,16 +379,8 @@ class Host:
 
         Raises: ConfigError; as `call`.
         """
-        return await self._parts.own.poll(
-            server,
-            uri=uri,
-            tool=tool,
-            arguments=arguments,
-            interval=interval,
-            reason=reason,
-            linked=linked,
-            on_start=on_start,
-        )
+        poll = self._parts.own.poll
+        return await poll(server, uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason)
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; return whether there was one."""

@@ -59,7 +59,6 @@ class Selection:
         self.shown = tuple(self.entries[pair] for pair in shown)
         self.by_name: Mapping[str, CatalogEntry] = {entry.name: entry for entry in self.entries.values()}
         self.meaning = meaning
-        self.source = entries
         self.forms: dict[str, ArgumentForm] = {}
         """How the arguments of each tool are read, by its shown name; made with its first call."""
 
@@ -91,26 +90,29 @@ class Selection:
 
 
 class Selections:
-    """The selections that conversations with one host use now; the longest unused is dropped first."""
+    """What conversations on equal terms share of a host's tools, as they are now."""
 
     def __init__(self, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
         self._meaning = meaning
-        self._recent: dict[tuple[object, ...], Selection] = {}
+        self._entries: tuple[CatalogEntry, ...] = ()
+        self._made: dict[tuple[object, ...], Selection] = {}
 
     def find(
         self, entries: tuple[CatalogEntry, ...], scope: "ToolScope", budget: int, always: tuple[str, ...]
     ) -> Selection:
         """The selection for these tools on these terms, made if no other conversation has it."""
-        # By identity: a catalog hands out the same tuple until one of its tools changes. The selection keeps the tuple
-        # alive, so that no other can take its place in memory.
+        # A catalog hands out the same tuple until one of its tools changes. What was made of an older one is kept by
+        # the conversations that still use it, and by nobody else.
+        if entries is not self._entries:
+            self._entries = entries
+            self._made.clear()
         meaning = self._meaning()
-        key = id(entries), scope, budget, always, id(meaning)
-        found = self._recent.pop(key, None) or Selection(entries, scope, budget, always, meaning)
-        found.source = entries
-        self._recent[key] = found
-        while len(self._recent) > _MAX_SELECTIONS:
-            del self._recent[next(iter(self._recent))]
-        return found
+        terms = scope, budget, always, meaning
+        if terms not in self._made:
+            if len(self._made) >= _MAX_SELECTIONS:
+                self._made.clear()
+            self._made[terms] = Selection(entries, scope, budget, always, meaning)
+        return self._made[terms]
 
 
 class Deferral:

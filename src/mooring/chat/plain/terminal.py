@@ -222,12 +222,7 @@ class Terminal:
         keep: bool = False,
         fresh: bool = False,
     ) -> str:
-        """What a person types; `keep` puts it into the history, `complete` is what Tab offers.
-
-        With `fresh`, what was typed before is forgotten: it was not meant as the answer to a question.
-
-        Raises: Interrupted, Ended.
-        """
+        """See `DialogTerminal`."""
         self.clear_progress()
         if self._interrupted_early:
             self._interrupted_early = False
