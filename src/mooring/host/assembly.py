@@ -1,19 +1,21 @@
 """The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from mooring.core.approved import Approved
+from mooring.core.config import Stdio
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.failure import Failure
 from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
 from mooring.core.tool import Tool
+from mooring.errors import MooringError
 from mooring.host.consent import Consent
 from mooring.host.conversation import ConversationHost
 from mooring.host.feed import Feed
@@ -88,6 +90,8 @@ class Assembly:
             bypass_reason=options.bypass_reason,
             on_problem=self._report_problem,
         )
+        if options.servers is not None:
+            self._start_guard_ahead(admitted.wanted.values())
         cache = Cache(where) if options.remember else None
         self.fleet = Fleet(self.shared, cache, self._on_retire)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
@@ -98,6 +102,14 @@ class Assembly:
         self._apply(admitted)
         if options.follows_files:
             self._watcher = self._loop.create_task(self._follow_files())
+
+    def _start_guard_ahead(self, wanted: Iterable[Approved]) -> None:
+        """Start the guard while the rest is made: a program that names its servers is about to use them."""
+        if not any(isinstance(approved.config.connection, Stdio) for approved in wanted):
+            return
+        # It is tried again with the first server, whose error it is then.
+        with suppress(MooringError):
+            self.shared.guard.begin()
 
     async def close(self) -> None:
         """Close everything, from what starts work down to what the work depends on."""

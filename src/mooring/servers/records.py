@@ -195,7 +195,8 @@ def load_secret(where: Where) -> bytes:
             return kept
         with suppress(FileNotFoundError):
             os.unlink(path)
-        files.write(path, made := os.urandom(SECRET_SIZE))
+        # Without waiting for the disk: if a power cut takes the key, servers are only listed again.
+        files.write(path, made := os.urandom(SECRET_SIZE), durable=False)
         return made
 
 

@@ -63,19 +63,24 @@ class Server:
     """A server that may be started, whatever its status right now."""
 
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
-        self.approved = approved
-        self.origin = describe_origin(approved.config)
-        """Where its definition comes from, in words."""
+        self._shared = shared
+        self._take(approved)
         self.offering = Offering(
             approved.name, offer, shared.owner.emit, self._keep_offer, lambda text: redact(text, self._secrets)
         )
-        self.limits: Limits = resolve_limits(approved.config, shared.defaults.limits)
-        self._shared = shared
         self._loop = asyncio.get_running_loop()
         self._supervisor = Supervisor(self, shared.defaults.chance)
         self._update_listeners: set[Callable[[str], None]] = set()
         self._secrets: tuple[str, ...] = ()
         """The values it was given that must not be shown if it repeats them."""
+
+    def _take(self, approved: Approved) -> None:
+        """Take a definition, and what follows from it."""
+        self.approved = approved
+        self.origin = describe_origin(approved.config)
+        """Where its definition comes from, in words."""
+        self.limits: Limits = resolve_limits(approved.config, self._shared.defaults.limits)
+        self._uses_installer = may_install(approved.config)
 
     # --- what is known of it --------------------------------------------------------------------------------------
 
@@ -133,7 +138,7 @@ class Server:
     def may_install(self) -> bool:
         """Whether its next start may have to download its program."""
         # A server whose tools are known has run before, so its program has been downloaded.
-        return self.offer is None and may_install(self.config)
+        return self.offer is None and self._uses_installer
 
     @property
     def connect_timeout(self) -> float:
@@ -144,9 +149,7 @@ class Server:
 
     def update(self, approved: Approved) -> None:
         """Take another definition of the same program: other filters, timeouts or lifecycle."""
-        self.approved = approved
-        self.origin = describe_origin(approved.config)
-        self.limits = resolve_limits(approved.config, self._shared.defaults.limits)
+        self._take(approved)
         self._supervisor.wake()
 
     # --- its connection -------------------------------------------------------------------------------------------
@@ -377,7 +380,7 @@ class Server:
         """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
         async with AsyncExitStack() as stack:
             # The slot covers connecting alone: held for the life of the session, 64 servers would be the limit.
-            async with self._shared.slot(may_install(self.config)):
+            async with self._shared.slot(self._uses_installer):
                 known_era = self.offer.era if self.offer is not None else None
                 attempt = open_session(
                     self.approved,

@@ -79,7 +79,7 @@ class Placeholders:
         Raises:
             Unresolved: a placeholder in it has no value.
         """
-        filled = await self._expand(_apply_slot(key, template))
+        filled = await self._expand(template, key)
         if isinstance(filled, Gap):
             self._stop(key, filled)
         return self._collect_secrets(filled)
@@ -90,7 +90,7 @@ class Placeholders:
         Raises:
             Unresolved: its dialect says that this stops the start.
         """
-        filled = await self._expand(_apply_slot(key, template))
+        filled = await self._expand(template, key)
         if isinstance(filled, Expanded):
             return self._collect_secrets(filled)
         if filled.stops:
@@ -123,9 +123,10 @@ class Placeholders:
         self.secrets += filled.secrets
         return filled.text
 
-    async def _expand(self, template: Template) -> Expanded | Gap:
+    async def _expand(self, template: Template, key: str) -> Expanded | Gap:
         if (plain := template.plain) is not None:
             return Expanded(plain)
+        template = _apply_slot(key, template)
         await self.fetch([template])
         filled = expand(template, self._look_up)
         if isinstance(filled, Gap) and is_bare_name(template):
@@ -186,7 +187,7 @@ class Placeholders:
     # --- values that have to be fetched ---------------------------------------------------------------------
 
     async def _fetch_output(self, template: Template) -> Expanded | Gap:
-        line = await self._expand(template)
+        line = await self._expand(template, "")
         if isinstance(line, Gap):
             return line
         key = ("command", line.text, self._approved.folder)
@@ -204,8 +205,6 @@ class Placeholders:
 
 def _apply_slot(key: str, template: Template) -> Template:
     """The template with what its unset variables do in this slot: in a header or an address, none stays as written."""
-    if template.plain is not None:
-        return template
     parts = [
         replace(part, unset=effect_of_unset(key, template, part)) if isinstance(part, VariablePart) else part
         for part in template.parts

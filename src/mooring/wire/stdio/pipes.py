@@ -103,7 +103,9 @@ class StdioTransport:
         line = encode(message) + b"\n"
         # One call after another: nothing is pending that could join this line, so it is written immediately, and a turn
         # of the loop is saved. Of many calls in one turn the first goes out like this; the others share one write.
-        if self._heard_since_write and not (self._queue or self._rest or self._input_closed):
+        # Nobody waits for the answer to a notice, so that a request which follows in the same turn takes it along.
+        is_idle = self._heard_since_write and not (self._queue or self._rest or self._input_closed)
+        if is_idle and type(message) is Request:
             self._heard_since_write = False
             if self._write(line):
                 return
