@@ -7,6 +7,7 @@ import pytest
 from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.errors import RpcError
 from mooring.servers.asking import REFUSED, make_client
+from mooring.servers.questions import ServerQuestions
 from mooring.wire.session.client import Client
 
 
@@ -20,7 +21,7 @@ class Person:
         return self.answer
 
 
-def facing(ask: Ask | None) -> Client:
+def facing(ask: Ask) -> Client:
     return make_client(
         "notes", ["/work"], ask, on_change=lambda _: None, on_update=lambda _: None, on_log=lambda _: None
     )
@@ -32,22 +33,19 @@ async def asked(kind: str, person: Person, **params: Any) -> Any:
     return await respond(params)
 
 
-def test_a_server_sees_the_same_client_whether_or_not_there_is_anyone_to_ask() -> None:
-    assert facing(None).capabilities == facing(Person(Yes())).capabilities
-    assert {"roots", "sampling", "elicitation"} <= set(facing(None).capabilities)
-
-
 async def test_with_nobody_to_ask_a_form_is_dismissed_and_a_model_refused() -> None:
-    nobody = facing(None)
+    unanswered: list[Question] = []
+    nobody = facing(ServerQuestions(None, on_unanswered=unanswered.append).ask)
     assert nobody.elicit is not None
     assert nobody.sample is not None
     assert await nobody.elicit({"message": "Which?", "requestedSchema": {}}) == {"action": "cancel"}
     with pytest.raises(RpcError, match="Nobody can be asked here"):
         await nobody.sample({})
+    assert unanswered == [Form("notes", "Which?", {}), Sampling("notes", {})]
 
 
 def test_a_server_is_told_the_folder_it_may_work_in() -> None:
-    roots = facing(None).roots
+    roots = facing(Person(No())).roots
     assert roots is not None
     assert [(root.uri, root.name) for root in roots()] == [("file:///work", "work")]
 

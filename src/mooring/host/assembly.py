@@ -14,6 +14,7 @@ from mooring.core.failure import Failure
 from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
+from mooring.core.question import Ask
 from mooring.core.tool import Tool
 from mooring.errors import MooringError
 from mooring.host.consent import Consent
@@ -96,7 +97,7 @@ class Assembly:
         self.fleet = Fleet(self.shared, cache, self._on_retire)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
-        self.own = self.converse(self.permissions.own)
+        self.own = self.converse(self.permissions.own, self.shared.ask)
         """The program itself, outside of any conversation with a model."""
         self.calls = self.own.calls
         self._apply(admitted)
@@ -135,9 +136,11 @@ class Assembly:
         if self._scratch is not None:
             await asyncio.to_thread(self._scratch.cleanup)
 
-    def converse(self, permissions: ConversationPermissions, timeout: Timeout | None = None) -> ConversationHost:
-        """The host for one more conversation; `timeout` is for calls that name none."""
-        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, self.consent, timeout)
+    def converse(
+        self, permissions: ConversationPermissions, ask: Ask | None, timeout: Timeout | None = None
+    ) -> ConversationHost:
+        """The host for one more conversation: see there."""
+        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, self.consent, ask, timeout)
         self._conversations.add(conversation)
         return conversation
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.limits import Timeout
+from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
 from mooring.errors import Closed, HeldBack, TimedOut
@@ -45,8 +46,10 @@ class _Route(Struct, frozen=True):
 class Calls:
     """The calls of one conversation. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, consent: Consent) -> None:
+    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, consent: Consent, ask: Ask | None) -> None:
+        """`ask` answers what a server asks while it works on one of these calls."""
         self._lookup = lookup
+        self.ask = ask
         self._consent = consent
         self._permissions = permissions
         self._record = permissions.audit.add
@@ -82,14 +85,15 @@ class Calls:
         outcome: CallOutcome = "error"
         began = perf_counter()
         try:  # the same as `AuditLog.record_work`, inline: one more coroutine is felt with many calls in flight
-            result = await route.server.call(
-                call.tool,
-                arguments,
-                timeout=limit,
-                on_progress=on_progress,
-                repeatable=route.repeatable,
-                verify=route.verify,
-            )
+            with route.server.questions.working_for(self.ask):
+                result = await route.server.call(
+                    call.tool,
+                    arguments,
+                    timeout=limit,
+                    on_progress=on_progress,
+                    repeatable=route.repeatable,
+                    verify=route.verify,
+                )
             outcome = "is_error" if result.is_error else "ok"
             return result
         finally:
@@ -260,7 +264,8 @@ class Calls:
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
             work = owner.call(entry.tool, call.arguments, verify=verify)
-            return await self._permissions.audit.record_work(call, verdict, work)
+            with owner.questions.working_for(self.ask):
+                return await self._permissions.audit.record_work(call, verdict, work)
 
         return make_call
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mooring.core.event import Event
 from mooring.core.limits import Timeout
+from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.tool import Hints, Pair
 from mooring.errors import ConfigError
@@ -37,10 +38,12 @@ class ConversationHost:
         feed: Feed,
         permissions: ConversationPermissions,
         consent: Consent,
+        ask: Ask | None,
         timeout: Timeout | None = None,
     ) -> None:
-        """`consent` is the host's: what it approves holds for all. `timeout` is for calls that name none."""
-        self.calls = Calls(lookup, permissions, consent)
+        """`consent` is the host's: what it approves holds for all. `ask` answers what servers ask while they work for
+        this conversation, and `timeout` is for calls that name none."""
+        self.calls = Calls(lookup, permissions, consent, ask)
         self._consent = consent
         self._requests = Requests(lookup, permissions, self.calls)
         self._lookup = lookup

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, Final, TypeVar
 
 from mooring.core.address import is_expansion
+from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import Denied, MooringError, ProtocolError, RpcError
@@ -41,9 +42,15 @@ class PermittedRequest:
     """Something that was permitted to be asked of a server, once or again and again."""
 
     def __init__(
-        self, server: Server, calls: Sequence[ProposedCall], verdict: Verdict, permissions: ConversationPermissions
+        self,
+        server: Server,
+        calls: Sequence[ProposedCall],
+        verdict: Verdict,
+        permissions: ConversationPermissions,
+        ask: Ask | None,
     ) -> None:
         self.server = server
+        self._ask = ask
         self._calls = calls
         self._verdict = verdict
         self._permissions = permissions
@@ -55,7 +62,8 @@ class PermittedRequest:
     async def send(self, ask: Callable[[Session], Awaitable[T]]) -> T:
         """Ask the server, and put it on record. Raises: as `Server.ask`."""
         work = self.server.ask(ask)
-        return await self._permissions.audit.record_work(self._calls[0], self._verdict, work)
+        with self.server.questions.working_for(self._ask):
+            return await self._permissions.audit.record_work(self._calls[0], self._verdict, work)
 
 
 class PermittedReading:
@@ -178,7 +186,7 @@ class Requests:
     async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> PermittedRequest:
         verdict = await self._calls.authorize(calls, approved=approved)
         server = self._lookup.server(calls[0].server or "")
-        return PermittedRequest(server, calls, verdict, self._permissions)
+        return PermittedRequest(server, calls, verdict, self._permissions, self._calls.ask)
 
     def _propose(
         self, tools: Sequence[str], name: str, arguments: Mapping[str, Any], item: ItemState

@@ -48,7 +48,7 @@ def make_registry(
     # A call that may go on in the background is not ended by silence.
     timeout = None if terms.patience is None else UNHURRIED
     permissions = parts.permissions.begin(ask, mode, rules)
-    conversation = parts.converse(permissions, timeout)
+    conversation = parts.converse(permissions, ask or parts.shared.ask, timeout)
     registry = Registry(
         conversation,
         parts.lookup.tools,

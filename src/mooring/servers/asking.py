@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
+from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.session.client import Client, ListName, Respond, Root
@@ -16,9 +16,8 @@ REFUSED = -1
 def make_client(
     server: str,
     roots: Sequence[str],
-    ask: Ask | None,
+    ask: Ask,
     *,
-    on_unanswered: Callable[[Question], None] = lambda question: None,
     on_change: Callable[[ListName], None] | None = None,
     on_update: Callable[[str], None] | None = None,
     on_log: Callable[[LogMessage], None] | None = None,
@@ -26,10 +25,8 @@ def make_client(
     """This side of a connection.
 
     Every client declares the same capabilities, whether or not there is anyone to ask. Servers offer other tools to
-    clients with other capabilities: what the command line had pinned, the chat would refuse. `on_unanswered` gets
-    what the server asked if there is nobody.
+    clients with other capabilities: what the command line had pinned, the chat would refuse.
     """
-    ask = ask or _make_refuser(on_unanswered)
     return Client(
         roots=lambda: [Root.of(folder) for folder in roots],
         sample=_make_sampler(server, ask),
@@ -49,15 +46,6 @@ def find_roots(folder: str, home: str) -> list[str]:
     """
     holds_everything = os.path.join(home, "").startswith(os.path.join(folder, ""))
     return [] if holds_everything else [folder]
-
-
-def _make_refuser(on_unanswered: Callable[[Question], None]) -> Ask:
-    async def refuse(question: Question) -> Answer:
-        """Answer for somebody who isn't there: nobody refused, so that a server may go on without."""
-        on_unanswered(question)
-        return No("Nobody can be asked here.", how="cancel")
-
-    return refuse
 
 
 def _make_sampler(server: str, ask: Ask) -> Respond:

@@ -43,6 +43,7 @@ from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
+from mooring.servers.questions import UNCLEAR, ServerQuestions
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.answers import redact_result
@@ -70,6 +71,11 @@ class Server:
         )
         self._loop = asyncio.get_running_loop()
         self._supervisor = Supervisor(self, shared.defaults.chance)
+        self.questions = ServerQuestions(
+            shared.ask,
+            on_unanswered=shared.on_unanswered,
+            on_unclear=lambda: self.on_log(LogMessage("warning", UNCLEAR)),
+        )
         self._update_listeners: set[Callable[[str], None]] = set()
         self._secrets: tuple[str, ...] = ()
         """The values it was given that must not be shown if it repeats them."""
@@ -434,8 +440,7 @@ class Server:
         return make_client(
             self.name,
             find_roots(self.approved.folder, self._shared.defaults.where.home),
-            self._shared.ask,
-            on_unanswered=self._shared.on_unanswered,
+            self.questions.ask,
             on_change=self._on_list_changed,
             on_update=self._on_resource_updated,
             on_log=self.on_log,

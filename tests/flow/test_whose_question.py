@@ -1,0 +1,148 @@
+"""What a server asks while it works on a call is asked of the conversation that made the call, and of no other."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_gatekeeping import Person, opened
+
+from mooring.core.question import Answer, Form, No, Question, Yes
+from mooring.host.host import Host
+from mooring.servers.questions import UNCLEAR
+from support import DEMO, Home
+
+WHO = {"question": "Who is there?"}
+
+
+class SlowPerson:
+    """Answers with their own name, after a while."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.asked: list[Question] = []
+        self.was_asked = asyncio.Event()
+
+    async def __call__(self, question: Question) -> Answer:
+        self.asked.append(question)
+        self.was_asked.set()
+        await asyncio.sleep(0.1)
+        return Yes({"answer": self.name})
+
+
+@asynccontextmanager
+async def demo(home: Home, **options: Any) -> AsyncIterator[Host]:
+    """The demo server, whose tool `ask` asks the person something."""
+    async with opened(home, servers={"demo": DEMO}, policy="allow", **options) as host:
+        await host.ready()
+        yield host
+
+
+async def test_each_conversation_answers_what_the_server_asks_about_its_own_call(home: Home) -> None:
+    program, ada, grace = Person(No()), SlowPerson("Ada"), SlowPerson("Grace")
+    async with (
+        demo(home, ask=program) as host,
+        host.registry(ask=ada) as one,
+        host.registry(ask=grace) as other,
+    ):
+        for tools, person in ((one, ada), (other, grace), (one, ada)):
+            outcome = await tools.call("mcp__demo__ask", WHO)
+            assert outcome.text == f"The person answered: {person.name}"
+    assert [type(question) for question in ada.asked] == [Form, Form]
+    assert [type(question) for question in grace.asked] == [Form]
+    assert program.asked == []
+
+
+async def test_a_conversation_without_an_ask_of_its_own_has_the_programs(home: Home) -> None:
+    program = SlowPerson("the program")
+    async with demo(home, ask=program) as host, host.registry() as tools:
+        answers = await asyncio.gather(tools.call("mcp__demo__ask", WHO), host.call("demo.ask", WHO))
+    assert [answer.text for answer in answers] == ["The person answered: the program"] * 2
+
+
+async def test_nobody_is_asked_where_two_conversations_wait_for_a_server_that_names_no_call(home: Home) -> None:
+    ada, grace = SlowPerson("Ada"), SlowPerson("Grace")
+    async with demo(home) as host, host.registry(ask=ada) as one, host.registry(ask=grace) as other:
+        long_call = asyncio.create_task(one.call("mcp__demo__slow", {"seconds": 30}))
+        await asyncio.sleep(0.2)
+        outcome = await other.call("mcp__demo__ask", WHO)
+        assert outcome.text == "The person closed the question without answering."
+        assert (ada.asked, grace.asked) == ([], [])
+        long_call.cancel()
+        await asyncio.wait({long_call})
+        assert (await other.call("mcp__demo__ask", WHO)).text == "The person answered: Grace"
+    assert any(UNCLEAR in path.read_text() for path in home.home.rglob("*.log"))
+
+
+class ComeBackLater(Exception):
+    """What a framework raises to end a run that goes on once somebody has answered."""
+
+
+async def interrupt(question: Question) -> Answer:
+    raise ComeBackLater(question)
+
+
+async def test_raising_when_a_server_asks_something_interrupts_the_call_that_it_works_on(home: Home) -> None:
+    async with demo(home, ask=interrupt) as host:
+        async with host.registry(ask=interrupt) as tools:
+            with pytest.raises(ComeBackLater) as caught:
+                await tools.call("mcp__demo__ask", WHO)
+            assert isinstance(caught.value.args[0], Form)
+            assert (await tools.call("mcp__demo__echo", {"text": "it goes on"})).text == "it goes on"
+        with pytest.raises(ComeBackLater):
+            await host.call("demo.ask", WHO)
+        async with host.registry(ask=SlowPerson("Ada")) as resumed:
+            assert (await resumed.call("mcp__demo__ask", WHO)).text == "The person answered: Ada"
+
+
+async def test_a_canceled_call_stays_canceled_whatever_ask_raises(home: Home) -> None:
+    asked = asyncio.Event()
+
+    async def raise_late(question: Question) -> Answer:
+        asked.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            raise ComeBackLater
+
+    async with demo(home) as host, host.registry(ask=raise_late) as tools:
+        call = asyncio.create_task(tools.call("mcp__demo__ask", WHO))
+        await asked.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.sleep(0.2)
+        assert (await tools.call("mcp__demo__echo", {"text": "fine"})).text == "fine"
+
+
+EARLY = """
+import json, sys
+def send(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        info = {"name": "early", "version": "1"}
+        send(id=message["id"], result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info})
+    elif method == "tools/list":
+        send(id=message["id"], result={"tools": []})
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        send(id="q", method="elicitation/create", params={"message": "Hello?", "requestedSchema": schema})
+    elif method and "id" in message:
+        send(id=message["id"], error={"code": -32601, "message": "no"})
+"""
+
+
+async def test_a_server_that_asks_while_nobody_calls_it_asks_the_program(home: Home, tmp_path: Path) -> None:
+    script = tmp_path / "early.py"
+    script.write_text(EARLY)
+    early = {"command": sys.executable, "args": ["-S", str(script)]}
+    program, ada = SlowPerson("the program"), SlowPerson("Ada")
+    async with opened(home, servers={"early": early}, policy="allow", ask=program) as host, host.registry(ask=ada):
+        await host.ready()
+        await asyncio.wait_for(program.was_asked.wait(), 10)
+    assert [type(question) for question in program.asked] == [Form]
+    assert ada.asked == []
