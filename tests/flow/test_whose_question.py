@@ -1,6 +1,7 @@
 """What a server asks while it works on a call is asked of the conversation that made the call, and of no other."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from test_gatekeeping import Person, opened
 
 from mooring.core.question import Answer, Form, No, Question, Yes
 from mooring.host.host import Host
 from mooring.servers.questions import UNCLEAR
+from mooring.testing.site import ReceivedRequest, Site, event, said
 from support import DEMO, Home
 
 WHO = {"question": "Who is there?"}
@@ -75,6 +78,62 @@ async def test_nobody_is_asked_where_two_conversations_wait_for_a_server_that_na
         await asyncio.wait({long_call})
         assert (await other.call("mcp__demo__ask", WHO)).text == "The person answered: Grace"
     assert any(UNCLEAR in path.read_text() for path in home.home.rglob("*.log"))
+
+
+USERS = 50
+
+
+async def serve_many(home: Home, site: Site) -> list[str]:
+    """Call the same tool for many users at the same time; each answers with their own name."""
+    people = [SlowPerson(f"user {number}") for number in range(USERS)]
+
+    async with opened(home, servers={"site": {"url": site.url}}, policy="allow") as host:
+        await host.ready()
+
+        async def serve(person: SlowPerson) -> str:
+            async with host.registry(ask=person) as tools:
+                return (await tools.call("mcp__site__echo", {"text": f"for {person.name}"})).text
+
+        answers = await asyncio.gather(*map(serve, people))
+    for person in people:
+        (question,) = person.asked
+        assert isinstance(question, Form)
+        assert question.message == f"for {person.name}"
+    return answers
+
+
+async def test_fifty_users_at_once_are_each_asked_about_their_own_call_and_answer_it(home: Home) -> None:
+    def answer(heard: ReceivedRequest) -> dict[str, Any]:
+        text = heard.params["arguments"]["text"]
+        if "inputResponses" in heard.params:
+            return said(f"{text}: {heard.params['inputResponses']['q']['content']['answer']}")
+        question = {"method": "elicitation/create", "params": {"message": text, "requestedSchema": {}}}
+        return {"resultType": "input_required", "inputRequests": {"q": question}}
+
+    async with Site(stateless=True) as site:
+        site.answers["tools/call"] = answer
+        answers = await serve_many(home, site)
+    assert answers == [f"for user {number}: user {number}" for number in range(USERS)]
+
+
+async def test_a_question_in_the_stream_of_a_call_is_about_that_call(home: Home) -> None:
+    site = Site()
+
+    async def answer(heard: ReceivedRequest) -> web.StreamResponse:
+        text, key = heard.params["arguments"]["text"], f"question {heard.message['id']}"
+        stream = await heard.stream()
+        question = {"jsonrpc": "2.0", "id": key, "method": "elicitation/create", "params": {"message": text}}
+        await stream.write(event(json.dumps(question).encode()))
+        while not (replies := [reply for reply in site.said("reply") if reply.message["id"] == key]):  # noqa: ASYNC110 - a site has no event for a reply
+            await asyncio.sleep(0.02)
+        reply = replies[0].message["result"]["content"]["answer"]
+        await stream.write(event(heard.result(said(f"{text}: {reply}"))))
+        return stream
+
+    async with site:
+        site.answers["tools/call"] = answer
+        answers = await serve_many(home, site)
+    assert answers == [f"for user {number}: user {number}" for number in range(USERS)]
 
 
 class ComeBackLater(Exception):

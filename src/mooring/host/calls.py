@@ -85,7 +85,7 @@ class Calls:
         outcome: CallOutcome = "error"
         began = perf_counter()
         try:  # the same as `AuditLog.record_work`, inline: one more coroutine is felt with many calls in flight
-            with route.server.questions.working_for(self.ask):
+            with route.server.questions.working_for(self.ask) as work:
                 result = await route.server.call(
                     call.tool,
                     arguments,
@@ -93,6 +93,7 @@ class Calls:
                     on_progress=on_progress,
                     repeatable=route.repeatable,
                     verify=route.verify,
+                    find_answers=work.find_answers,
                 )
             outcome = "is_error" if result.is_error else "ok"
             return result
@@ -263,9 +264,9 @@ class Calls:
             owner = self._lookup.find_owner(found)
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
-            work = owner.call(entry.tool, call.arguments, verify=verify)
-            with owner.questions.working_for(self.ask):
-                return await self._permissions.audit.record_work(call, verdict, work)
+            with owner.questions.working_for(self.ask) as work:
+                answering = owner.call(entry.tool, call.arguments, verify=verify, find_answers=work.find_answers)
+                return await self._permissions.audit.record_work(call, verdict, answering)
 
         return make_call
 

@@ -7,6 +7,7 @@ from typing import Any
 from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
+from mooring.wire.rpc.inbound import Responder
 from mooring.wire.session.client import Client, ListName, Respond, Root
 
 REFUSED = -1
@@ -36,6 +37,11 @@ def make_client(
         on_update=on_update,
         on_log=on_log,
     )
+
+
+def make_answers(server: str, ask: Ask) -> dict[str, Responder]:
+    """What answers a server in the name of one person."""
+    return Client(sample=_make_sampler(server, ask), elicit=_make_elicitor(server, ask)).answers()
 
 
 def find_roots(folder: str, home: str) -> list[str]:

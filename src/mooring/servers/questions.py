@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import Self
 
 from mooring.core.question import Answer, Ask, No, Question
+from mooring.servers.asking import make_answers
+from mooring.wire.rpc.inbound import Responder
 
 UNCLEAR = "It is not clear who is asked: more than one conversation uses the server."
 
@@ -13,62 +16,78 @@ class ServerQuestions:
 
     def __init__(
         self,
+        server: str,
         own: Ask | None,
         *,
         on_unanswered: Callable[[Question], None] = lambda question: None,
         on_unclear: Callable[[], None] = lambda: None,
     ) -> None:
         """`own` is asked while no call is in flight; `on_unanswered` gets what is asked when nobody can be."""
+        self.server = server
+        self.working: dict[Work, None] = {}
+        """The calls in flight, oldest first."""
         self._own = own
         self._on_unanswered = on_unanswered
         self._on_unclear = on_unclear
-        self._working: dict[_Work, None] = {}
 
-    def working_for(self, ask: Ask | None) -> "_Work":
-        """While this is entered, a call is in flight whose questions go to `ask`; what `ask` raises comes out of it."""
-        return _Work(self._working, ask)
+    def working_for(self, ask: Ask | None) -> "Work":
+        """A call whose questions go to `ask`; it is in flight while it is entered."""
+        return Work(self, ask)
 
     async def ask(self, question: Question) -> Answer:
-        """Ask whoever the server works for."""
-        working = tuple(self._working)
-        ask = working[0].ask if working else self._own
-        if any(work.ask != ask for work in working):
+        """Ask about a call that the server does not name: all that are in flight have to be of one conversation."""
+        working = tuple(self.working)
+        if not working:
+            return await self.put(question, self._own)
+        oldest = working[0]
+        if any(work.ask != oldest.ask for work in working):
             self._on_unclear()
             return No(UNCLEAR, how="cancel")
-        if ask is None:
-            # Nobody refused, so that the server may go on without an answer.
-            self._on_unanswered(question)
-            return No("Nobody can be asked here.", how="cancel")
-        try:
+        return await oldest.put(question)
+
+    async def put(self, question: Question, ask: Ask | None) -> Answer:
+        """Put a question to somebody, if there is anybody."""
+        if ask is not None:
             return await ask(question)
-        except Exception as error:
-            # A program may raise to interrupt its run. By now the call may have ended, and another one have begun.
-            for work in working:
-                if work in self._working:
-                    work.interrupt = error
-                    return No("The question was put off.", how="cancel")
-            raise
+        # Nobody refused, so that the server may go on without an answer.
+        self._on_unanswered(question)
+        return No("Nobody can be asked here.", how="cancel")
 
 
-class _Work:
+class Work:
     """A call in flight. Every call makes one, so it is no generator, which would take four times as long."""
 
-    __slots__ = ("_working", "ask", "interrupt")
+    __slots__ = ("_interrupt", "_questions", "ask")
 
-    def __init__(self, working: "dict[_Work, None]", ask: Ask | None) -> None:
-        self._working = working
+    def __init__(self, questions: ServerQuestions, ask: Ask | None) -> None:
         self.ask = ask
-        self.interrupt: Exception | None = None
-        """What `ask` raised when the server asked something."""
+        self._questions = questions
+        self._interrupt: Exception | None = None
 
-    def __enter__(self) -> None:
-        self._working[self] = None
+    def __enter__(self) -> Self:
+        self._questions.working[self] = None
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        del self._working[self]
+        del self._questions.working[self]
         # A call that was canceled stays canceled; any other end of it matters less than what the program raised.
         is_canceled = error is not None and not isinstance(error, Exception)
-        if self.interrupt is not None and not is_canceled:
-            raise self.interrupt
+        if self._interrupt is not None and not is_canceled:
+            raise self._interrupt
+
+    def find_answers(self) -> dict[str, Responder]:
+        """What answers the server where it is known that it asks about this call."""
+        return make_answers(self._questions.server, self.put)
+
+    async def put(self, question: Question) -> Answer:
+        """Put a question to the person behind the call. What `ask` raises comes out of the call."""
+        try:
+            return await self._questions.put(question, self.ask)
+        except Exception as error:
+            # By now the call may have ended, and there is nothing left to interrupt.
+            if self not in self._questions.working:
+                raise
+            self._interrupt = error
+            return No("The question was put off.", how="cancel")

@@ -46,6 +46,7 @@ from mooring.servers.offering import Offering
 from mooring.servers.questions import UNCLEAR, ServerQuestions
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
+from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.session.answers import redact_result
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
@@ -72,6 +73,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._supervisor = Supervisor(self, shared.defaults.chance)
         self.questions = ServerQuestions(
+            self.name,
             shared.ask,
             on_unanswered=shared.on_unanswered,
             on_unclear=lambda: self.on_log(LogMessage("warning", UNCLEAR)),
@@ -246,10 +248,12 @@ class Server:
         meta: Mapping[str, Any] | None = None,
         repeatable: bool = False,
         verify: Callable[[], object] | None = None,
+        find_answers: FindAnswers | None = None,
     ) -> Result:
         """Call a tool by its raw name. A `repeatable` call is made once more if the server is lost during it.
 
         `verify` is called if the server had to be connected first, before anything is sent, and may raise.
+        `find_answers` is for what the server asks while it works on the call.
 
         Raises: what `Session.call_tool` and `session` raise; TimedOut covers the wait for the connection too.
         """
@@ -264,7 +268,9 @@ class Server:
         try:
             if (session := supervisor.session) is not None:
                 try:
-                    result = await session.call_tool(tool, arguments, within=timeout, on_progress=report, meta=meta)
+                    result = await session.call_tool(
+                        tool, arguments, within=timeout, on_progress=report, meta=meta, find_answers=find_answers
+                    )
                     return self._redact_failure(result) if result.is_error else result
                 except _CONNECTION_LOST as error:
                     # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
@@ -274,7 +280,9 @@ class Server:
                     if error.may_have_run and not repeatable:
                         raise
                     lost = error
-            result = await self._connect_and_call(tool, arguments, timeout, connect_timeout, report, meta, verify)
+            result = await self._connect_and_call(
+                tool, arguments, timeout, connect_timeout, report, meta, verify, find_answers
+            )
             return self._redact_failure(result) if result.is_error else result
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
@@ -291,6 +299,7 @@ class Server:
         on_progress: Callable[[Progress], None],
         meta: Mapping[str, Any] | None,
         verify: Callable[[], object] | None,
+        find_answers: FindAnswers | None,
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
         await self.ask_inputs()
@@ -301,7 +310,9 @@ class Server:
             verify()
         if timeout.total is not None:
             timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
-        return await session.call_tool(tool, arguments, within=timeout, on_progress=on_progress, meta=meta)
+        return await session.call_tool(
+            tool, arguments, within=timeout, on_progress=on_progress, meta=meta, find_answers=find_answers
+        )
 
     @property
     def _unhurried_timeout(self) -> Timeout:

@@ -73,7 +73,7 @@ class AnswerStream:
         if not event.is_message:
             return False
         self._session.learn_version(self._post, event.data)
-        self._receiver.receive([event.data])
+        self._receiver.receive([event.data], self._post.key)
         return True
 
     async def _drain(self, body: Body) -> None:

@@ -14,6 +14,8 @@ from mooring.wire.rpc.oddities import Oddities
 
 Responder: TypeAlias = Callable[[Raw], Awaitable[Any]]
 """Answers requests of one method: raw parameters in, the result out; an RpcError refuses."""
+FindAnswers: TypeAlias = Callable[[], Mapping[str, Responder]]
+"""What answers the other side while it works on one of our requests; what is missing there is answered as always."""
 RequestId: TypeAlias = int | str | float
 """An id that the other side chose; JSON-RPC allows it a string or any number."""
 
@@ -41,8 +43,8 @@ class Inbound:
         self._tasks: dict[RequestId, asyncio.Task[Any]] = {}
         self._running: set[asyncio.Task[Any]] = set()
 
-    def take(self, frame: Frame) -> None:
-        """Begin to answer a request, or refuse it at once."""
+    def take(self, frame: Frame, find_answers: FindAnswers | None = None) -> None:
+        """Begin to answer a request, or refuse it at once; `find_answers` is of the request of ours it belongs to."""
         method = frame.method or ""
         if method == "ping":
             self._reply(Response(frame.id, {}))
@@ -54,7 +56,8 @@ class Inbound:
             self._oddities.refused += 1
             self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at a time, or a duplicate id")))
         else:
-            self._begin(frame, responder)
+            own = find_answers() if find_answers is not None else {}
+            self._begin(frame, own.get(method, responder))
 
     def is_answering(self) -> bool:
         """Whether the other side waits for an answer."""

@@ -24,6 +24,7 @@ from mooring.errors import (
     TimedOut,
     TooLarge,
 )
+from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.rpc.message import Frame, Notification, Request, add_progress_token
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.transport import Transport
@@ -55,6 +56,8 @@ class PendingRequest(Struct):
     on_progress: OnProgress | None
     standing: bool = False
     """It waits for something that may never come, such as a subscription's end, and isn't counted among the others."""
+    find_answers: FindAnswers | None = None
+    """What answers the other side while it works on this."""
 
 
 class Outbound:
@@ -97,6 +100,7 @@ class Outbound:
         stage: Stage,
         on_progress: OnProgress | None,
         standing: bool = False,
+        find_answers: FindAnswers | None = None,
     ) -> PendingRequest:
         """Send a request, or queue it until its turn; the deadline runs from now.
 
@@ -113,7 +117,9 @@ class Outbound:
             due = now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
         request = Request(key, method, params)
-        pending = PendingRequest(future, request, stage, now, due, until, within.idle, on_progress, standing)
+        pending = PendingRequest(
+            future, request, stage, now, due, until, within.idle, on_progress, standing, find_answers
+        )
         # `new_key` and `_has_room`, inlined: with many calls in flight, one more method call is felt.
         if self._end_error is None and (standing or len(self.pending) - self._standing_count < self._limit):
             self._send(key, pending)

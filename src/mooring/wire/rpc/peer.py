@@ -14,7 +14,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.result import Progress
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
-from mooring.wire.rpc.inbound import Inbound, RequestId, Responder
+from mooring.wire.rpc.inbound import FindAnswers, Inbound, RequestId, Responder
 from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
     Fault,
@@ -59,6 +59,7 @@ class Ask(Protocol):
         until: float = inf,
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
+        find_answers: FindAnswers | None = None,
     ) -> Coroutine[Any, Any, T]: ...
 
 
@@ -116,16 +117,18 @@ class Peer:
         until: float = inf,
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
+        find_answers: FindAnswers | None = None,
         standing: bool = False,
     ) -> T:
         """Send a request, wait for its answer, and `read` the result, which is `about` something.
 
         `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here tells the other
-        side so, without waiting. A `standing` request may wait forever, and isn't counted among those in flight.
+        side so, without waiting. `find_answers` is used for what the other side asks in the course of this request,
+        where the transport can tell. A `standing` request may wait forever, and isn't counted among those in flight.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
-        pending = self._outbound.begin(method, params, within, until, stage, on_progress, standing)
+        pending = self._outbound.begin(method, params, within, until, stage, on_progress, standing, find_answers)
         try:
             frame = await pending.future
         except asyncio.CancelledError:
@@ -199,7 +202,7 @@ class Peer:
 
     # What the transport calls: see `Receiver`.
 
-    def receive(self, lines: Sequence[bytes]) -> None:
+    def receive(self, lines: Sequence[bytes], about: int | None = None) -> None:
         # The answers to requests of ours are settled right here; with many calls in flight, this loop is what costs.
         pending, settle = self._outbound.pending, self._outbound.settle
         for line in lines:
@@ -212,7 +215,7 @@ class Peer:
             if type(key) is int and frame.method is None and key in pending:
                 settle(pending[key], frame)
             else:
-                self._dispatch(frame, line)
+                self._dispatch(frame, line, about)
 
     def receive_answer(self, key: int, body: bytes) -> None:
         pending = self._outbound.pending.get(key)
@@ -224,7 +227,7 @@ class Peer:
             if pending is not None and frame.method is None:
                 self._outbound.settle(pending, frame)
             else:
-                self._dispatch(frame, body)
+                self._dispatch(frame, body, key)
         # Nothing else can follow over HTTP: a request that its own body did not answer never will be.
         if pending is not None and key in self._outbound.pending:
             reason = f"its answer to {pending.request.method} has neither a result nor an error"
@@ -255,21 +258,22 @@ class Peer:
             self._outbound.die(ending)
             self._inbound.stop()
 
-    def _dispatch(self, frame: Frame, line: bytes) -> None:
-        """Sort a frame that isn't simply the answer to a request of ours."""
+    def _dispatch(self, frame: Frame, line: bytes, about: int | None = None) -> None:
+        """Sort a frame that isn't simply the answer to a request of ours; it may be `about` one."""
         if frame.method is not None:
-            self._take_their_message(frame.method, frame)
+            self._take_their_message(frame.method, frame, about)
         elif frame.result or frame.error or normalize_id(frame.id) in self._outbound.pending:
             self._take_answer(frame)
         else:
             self._add_noise(line)
 
-    def _take_their_message(self, method: str, frame: Frame) -> None:
+    def _take_their_message(self, method: str, frame: Frame, about: int | None) -> None:
         # MCP does not allow a null id; there is nothing that an answer to it could name.
         if frame.id is UNSET or frame.id is None:
             self._take_note(method, frame.params)
         elif _is_id(frame.id):
-            self._inbound.take(frame)
+            pending = None if about is None else self._outbound.pending.get(about)
+            self._inbound.take(frame, None if pending is None else pending.find_answers)
         else:
             self.oddities.malformed += 1
 

@@ -16,8 +16,8 @@ Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
 class Receiver(Protocol):
     """What a transport calls on the peer above it: always from the event loop, never from within `send`."""
 
-    def receive(self, lines: Sequence[bytes]) -> None:
-        """Take messages that arrived, each of them whole."""
+    def receive(self, lines: Sequence[bytes], about: int | None = None) -> None:
+        """Take messages that arrived, each of them whole; `about` is the id of the request that they belong to."""
 
     def receive_answer(self, key: int, body: bytes) -> None:
         """Take the whole answer to the request with this id, whatever id the answer names itself."""

@@ -15,6 +15,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ProtocolError, RpcError, ServerError
+from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.outbound import OnProgress
@@ -140,8 +141,13 @@ class Session:
         within: Timeout | None = None,
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
+        find_answers: FindAnswers | None = None,
     ) -> Reply[Result]:
-        """Call a tool; a failure that it reports itself is a result too. If the tool can run as a task, it does."""
+        """Call a tool; a failure that it reports itself is a result too. If the tool can run as a task, it does.
+
+        `find_answers` is for what the server asks in the course of the call, instead of the client, where it can be
+        told.
+        """
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         if meta is not None:
             params["_meta"] = meta
@@ -149,7 +155,15 @@ class Session:
         if name in self._task_tools:
             return self._call_as_task(params, within, on_progress)
         # No coroutine or helper of its own: with a hundred calls under way, such layers took a sixth of the CPU time.
-        return self._request("tools/call", params, answers.read_result, name, within=within, on_progress=on_progress)
+        return self._request(
+            "tools/call",
+            params,
+            answers.read_result,
+            name,
+            within=within,
+            on_progress=on_progress,
+            find_answers=find_answers,
+        )
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """List the tools, and keep them in `tools`. `until` is the deadline for all pages together."""

@@ -6,6 +6,7 @@ subscription, `logging/setLevel` changes what each request carries, and `ping` b
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from math import inf
 from typing import Any, Final, TypeVar
 
@@ -18,7 +19,7 @@ from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
-from mooring.wire.rpc.inbound import Responder
+from mooring.wire.rpc.inbound import FindAnswers, Responder
 from mooring.wire.rpc.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode
 from mooring.wire.rpc.mirror import Flaw, find_mirrors
 from mooring.wire.rpc.notes import NoteListener
@@ -29,7 +30,7 @@ from mooring.wire.session.client import Client
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listing import TOOLS, fetch_all
 from mooring.wire.session.subscription import Subscription
-from mooring.wire.session.task_extension import EXTENSION, STATUS, TaskExtension
+from mooring.wire.session.task_extension import EXTENSION, STATUS, GatherInput, TaskExtension
 
 T = TypeVar("T")
 
@@ -165,6 +166,7 @@ class Stateless:
         until: float = inf,
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
+        find_answers: FindAnswers | None = None,
     ) -> T:
         if emulate := self._emulated.get(method):
             await emulate(params)
@@ -177,7 +179,8 @@ class Stateless:
         within = Timeout(within.idle, None)
         raw = await self._once(method, params, within, until, stage, on_progress)
         if _type_of(raw) != "complete":
-            raw = await self._complete(method, params, raw, within, until, stage, on_progress)
+            gather = partial(self._gather_input, find_answers)
+            raw = await self._complete(method, params, raw, within, until, stage, on_progress, gather)
         return read(self._peer.server, about, raw)
 
     async def _once(
@@ -215,6 +218,7 @@ class Stateless:
         until: float,
         stage: Stage,
         on_progress: OnProgress | None,
+        gather: GatherInput,
     ) -> Raw:
         """Give the server the input it asks for until it answers, in as many rounds as `Limits` allows."""
         pause = _STATE_PAUSE
@@ -223,7 +227,7 @@ class Stateless:
                 case "complete":
                     return raw
                 case "task" if method == "tools/call":
-                    return await self._tasks.finish(self._peer, raw, self.add_meta, self._gather_input, within, until)
+                    return await self._tasks.finish(self._peer, raw, self.add_meta, gather, within, until)
                 case "input_required" if method in _MAY_NEED_INPUT:
                     asked = _decode(self._peer.server, _input_required, raw)
                 case other:
@@ -234,7 +238,7 @@ class Stateless:
                 more["requestState"] = asked.request_state  # raw, because it must come back byte for byte
             if asked.input_requests:
                 pause = _STATE_PAUSE
-                more["inputResponses"] = await self._gather_input(asked.input_requests, method, until)
+                more["inputResponses"] = await gather(asked.input_requests, method, until)
             else:
                 # It only wants the state back; without a pause the rounds would be used up immediately.
                 await asyncio.sleep(pause)
@@ -245,21 +249,25 @@ class Stateless:
         reason = f"it asked for more {self._peer.limits.rounds} times before it answered {method}"
         raise ProtocolError(self._peer.server, reason, stage=stage)
 
-    async def _gather_input(self, requests: Mapping[str, _Input], method: str, until: float) -> dict[str, Any]:
+    async def _gather_input(
+        self, find_answers: FindAnswers | None, requests: Mapping[str, _Input], method: str, until: float
+    ) -> dict[str, Any]:
         """Answer what the server asks of this side, one after the other: a person may have to be asked."""
         if len(requests) > self._peer.limits.inbound:
             raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at a time")
         began = asyncio.get_running_loop().time()
         deadline = None if until == inf else until
+        own = find_answers() if find_answers is not None else {}
+        responders = {**self._answers, **own}
         try:
             async with asyncio.timeout_at(deadline):
-                return {key: await self._answer(request) for key, request in requests.items()}
+                return {key: await self._answer(request, responders) for key, request in requests.items()}
         except TimeoutError as error:
             raise TimedOut(self._peer.server, method, until - began, may_have_run=True) from error
 
-    async def _answer(self, request: _Input) -> Any:
+    async def _answer(self, request: _Input, responders: Mapping[str, Responder]) -> Any:
         server, method = self._peer.server, request.method
-        if (answer := self._answers.get(method)) is None:
+        if (answer := responders.get(method)) is None:
             raise ProtocolError(server, f"it asked for {method[:100]}, which was not offered")
         try:
             return await answer(request.params)
