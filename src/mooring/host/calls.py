@@ -14,12 +14,13 @@ from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
-from mooring.errors import Closed, HeldBack, TimedOut
+from mooring.errors import Closed, HeldBack, MooringError, TimedOut
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.verdict import ProposedCall, Verdict
+from mooring.servers.questions import Work
 from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
@@ -84,20 +85,30 @@ class Calls:
             on_start()
         outcome: CallOutcome = "error"
         began = perf_counter()
-        try:  # the same as `AuditLog.record_work`, inline: one more coroutine is felt with many calls in flight
-            with route.server.questions.working_for(self.ask) as work:
-                result = await route.server.call(
-                    call.tool,
-                    arguments,
-                    timeout=limit,
-                    on_progress=on_progress,
-                    repeatable=route.repeatable,
-                    verify=route.verify,
-                    find_answers=work.find_answers,
-                )
+        questions = route.server.questions
+        work = Work(questions, self.ask)
+        questions.working[work] = None
+        # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
+        try:
+            result = await route.server.call(
+                call.tool,
+                arguments,
+                timeout=limit,
+                on_progress=on_progress,
+                repeatable=route.repeatable,
+                verify=route.verify,
+                find_answers=work,
+            )
+            if work.interrupt is not None:
+                raise work.interrupt
             outcome = "is_error" if result.is_error else "ok"
             return result
+        except MooringError:
+            if work.interrupt is not None:
+                raise work.interrupt from None
+            raise
         finally:
+            del questions.working[work]
             self._record(call, route.verdict, outcome, perf_counter() - began)
 
     async def _find_route(
@@ -265,7 +276,7 @@ class Calls:
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
             with owner.questions.working_for(self.ask) as work:
-                answering = owner.call(entry.tool, call.arguments, verify=verify, find_answers=work.find_answers)
+                answering = owner.call(entry.tool, call.arguments, verify=verify, find_answers=work)
                 return await self._permissions.audit.record_work(call, verdict, answering)
 
         return make_call
