@@ -159,8 +159,11 @@ class Supervisor:
 
     def finish_call(self) -> None:
         """Note that a call, counted in `usage`, has its outcome."""
-        self.usage.calls -= 1
-        self.usage.touch()
+        usage = self.usage
+        usage.calls -= 1
+        # While others are in flight the server cannot expire, so that only the last one is noted.
+        if not usage.calls:
+            usage.touch()
         if self._closing:
             self.wake()
 
