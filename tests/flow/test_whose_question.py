@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,21 @@ async def test_a_question_in_the_stream_of_a_call_is_about_that_call(home: Home)
         site.answers["tools/call"] = answer
         answers = await serve_many(home, site)
     assert answers == [f"for user {number}: user {number}" for number in range(USERS)]
+
+
+request_number: ContextVar[int] = ContextVar("request_number")
+
+
+async def test_ask_runs_in_the_context_of_the_call_that_it_is_about(home: Home) -> None:
+    async def ask(question: Question) -> Answer:
+        return Yes({"answer": f"request {request_number.get()}"})
+
+    async with demo(home, ask=ask) as host, host.registry() as tools:
+        for number in (1, 2):
+            request_number.set(number)
+            assert (await tools.call("mcp__demo__ask", WHO)).text == f"The person answered: request {number}"
+        request_number.set(3)
+        assert (await host.call("demo.ask", WHO)).text == "The person answered: request 3"
 
 
 class ComeBackLater(Exception):

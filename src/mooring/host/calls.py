@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
 from functools import partial
 from math import inf
 from time import perf_counter
@@ -87,7 +88,7 @@ class Calls:
         outcome: CallOutcome = "error"
         began = perf_counter()
         questions = route.server.questions
-        work = Work(questions, self.ask)
+        work = Work(questions, self.ask, copy_context())
         questions.working[work] = None
         # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
         try:

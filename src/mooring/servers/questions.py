@@ -1,6 +1,8 @@
 """Who answers what a server asks while it works: the conversation whose call it works on."""
 
+import asyncio
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self
 
@@ -34,7 +36,7 @@ class ServerQuestions:
 
     def working_for(self, ask: Ask | None) -> "Work":
         """A call whose questions go to `ask`; it is in flight while it is entered."""
-        return Work(self, ask)
+        return Work(self, ask, copy_context())
 
     async def ask(self, question: Question) -> Answer:
         """Ask about a call that the server does not name: all that are in flight have to be of one conversation."""
@@ -61,6 +63,8 @@ class Work(Struct, eq=False):
 
     questions: ServerQuestions
     ask: Ask | None
+    context: Context
+    """That of the caller. What `ask` looks up there (the request it serves, the graph it runs in) is the caller's."""
     interrupt: Exception | None = None
     """What `ask` raised. It comes out of the call."""
 
@@ -82,8 +86,9 @@ class Work(Struct, eq=False):
 
     async def put(self, question: Question) -> Answer:
         """Put a question to the person behind the call. What `ask` raises comes out of the call."""
+        putting = self.questions.put(question, self.ask)
         try:
-            return await self.questions.put(question, self.ask)
+            return await asyncio.get_running_loop().create_task(putting, context=self.context)
         except Exception as error:
             # By now the call may have ended, and there is nothing left to interrupt.
             if self not in self.questions.working:
