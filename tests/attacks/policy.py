@@ -16,13 +16,13 @@ from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
 from mooring.core.glob import Glob
+from mooring.core.verdict import ProposedCall, Rule
 from mooring.core.where import Viewpoint, Where
 from mooring.errors import MooringError
 from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.values import MAX_FOREIGN, MAX_TEXT
-from mooring.permissions.verdict import ProposedCall, Rule
 from mooring.tools.catalog.names import Scheme, name_tools
 
 ACTOR = str(Path(__file__).parents[1] / "flow" / "actor.py")

@@ -17,9 +17,9 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import Setup, run_on_host
 from mooring.core.question import Allow, Ask, No, Question
 from mooring.core.result import Progress, Result
+from mooring.core.verdict import CommandPermissions
 from mooring.errors import Denied
 from mooring.host.host import Host
-from mooring.permissions.verdict import CommandPermissions
 from mooring.tools.catalog.catalog import CatalogEntry
 from support import DEMO, Home
 

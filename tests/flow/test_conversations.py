@@ -21,7 +21,7 @@ from mooring.core.content import Text
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.result import Result
 from mooring.core.tool import Tool
-from mooring.permissions.verdict import Rule
+from mooring.core.verdict import Rule
 from support import DEMO, Home
 
 USERS = 50

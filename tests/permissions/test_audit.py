@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.core.problem import Problem
+from mooring.core.verdict import ProposedCall, Rule, Verdict
 from mooring.permissions.audit import AuditLog, describe_shape, log_path, read_log
-from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from support import Home
 
 ALLOWED = Verdict("allow", "because", "user", Rule("mcp__x__*", "allow", "canary-pattern"))

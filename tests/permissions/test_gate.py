@@ -10,11 +10,11 @@ import pytest
 from mooring.core.problem import Problem
 from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
 from mooring.core.tool import Hints
+from mooring.core.verdict import ProposedCall, Rule, Verdict
 from mooring.errors import ConfigError, Denied
 from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rules import load_policy
-from mooring.permissions.verdict import ProposedCall, Rule, Verdict
 from mooring.settings import load
 from support import Home
 

@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
+from mooring.core.verdict import ProposedCall, Rule
 from mooring.permissions import audit, values
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
-from mooring.permissions.verdict import ProposedCall, Rule
 from mooring.settings import MODES, SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()

@@ -8,8 +8,8 @@ import pytest
 
 from mooring.core.glob import Glob
 from mooring.core.tool import Hints
+from mooring.core.verdict import Action, Level, Mode, ProposedCall, Rule
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
-from mooring.permissions.verdict import Action, Level, Mode, ProposedCall, Rule
 from mooring.settings import MODES
 
 READS = Hints(read_only_hint=True)

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mooring.core.glob import literal
+from mooring.core.verdict import Action, ProposedCall, Rule
 from mooring.errors import ConfigError
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import parse_pair, parse_rule, spell_exactly
-from mooring.permissions.verdict import Action, ProposedCall, Rule
 from mooring.tools.catalog.names import Scheme, name_tools
 
 SCHEMES: list[Scheme] = ["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]

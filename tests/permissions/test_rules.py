@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.core.verdict import Action, Mode, ProposedCall
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow
-from mooring.permissions.verdict import Action, Mode, ProposedCall
 from mooring.settings import load
 from mooring.syntax.edit import insert_rule
 from mooring.syntax.parse import parse

@@ -11,6 +11,7 @@ from mooring.actions.list import list_needed_inputs
 from mooring.core.command import suggest_args
 from mooring.core.config import ServerConfig, Stdio, find_input_variables
 from mooring.core.problem import Problem
+from mooring.core.verdict import Rule
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back, describe_held_back, quote_argument, safe
 from mooring.errors import FileError
@@ -20,7 +21,6 @@ from mooring.inventory.approval import find_replaced, list_undecided
 from mooring.inventory.load import Inventory
 from mooring.permissions import pins, rules
 from mooring.permissions.rule import find_idle_denies
-from mooring.permissions.verdict import Rule
 from mooring.servers.cache import recall
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.explain import explain_isolation

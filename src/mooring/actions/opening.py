@@ -22,12 +22,12 @@ from mooring.core.problem import Problem
 from mooring.core.question import Ask, Question
 from mooring.core.status import Unapproved
 from mooring.core.template import Template, literal
+from mooring.core.verdict import BYPASSED, CommandPermissions, Rule
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError, InputMissing, MooringError, ServerError, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
-from mooring.permissions.verdict import BYPASSED, CommandPermissions, Rule
 from mooring.process.programs import Guard
 from mooring.servers.connect import derive_server_name, split_command
 from mooring.settings import load

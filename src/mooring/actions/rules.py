@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from mooring.core.verdict import Action, Level, Mode
 from mooring.core.where import Where
 from mooring.display.text import columns, safe, short_path
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.verdict import Action, Level, Mode
 
 _LEVELS: Mapping[Level, str] = {
     "managed": "this machine's settings",

@@ -21,6 +21,7 @@ from mooring.core.question import Ask
 from mooring.core.result import Result
 from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
 from mooring.core.tool import Prompt
+from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.lines import describe_event
 from mooring.display.text import count_noun, safe
@@ -28,7 +29,6 @@ from mooring.errors import ConfigError, HeldBack, MooringError, ServerDisabled, 
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
-from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 from mooring.tools.catalog.catalog import CatalogEntry
 

@@ -7,8 +7,8 @@ import click
 from mooring.cli.adhoc import take_guard
 from mooring.cli.base import Command, Globals, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
+from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
-from mooring.permissions.verdict import CommandPermissions
 
 
 @click.command("chat", cls=Command)

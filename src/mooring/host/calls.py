@@ -15,12 +15,12 @@ from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
+from mooring.core.verdict import ProposedCall, Verdict
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
-from mooring.permissions.verdict import ProposedCall, Verdict
 from mooring.servers.questions import Work
 from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry

@@ -10,6 +10,7 @@ from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.tool import Hints, Pair
+from mooring.core.verdict import Verdict
 from mooring.errors import ConfigError
 from mooring.host.calls import Calls
 from mooring.host.consent import Consent

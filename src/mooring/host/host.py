@@ -15,13 +15,13 @@ from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Pair
+from mooring.core.verdict import Rule
 from mooring.errors import HeldBack, MooringError, ServerError
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, find_mode
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
-from mooring.permissions.verdict import Rule
 from mooring.servers.fleet import needs_listing
 from mooring.servers.items import Item
 from mooring.servers.server import Server

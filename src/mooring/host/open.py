@@ -14,12 +14,12 @@ from msgspec import Struct
 from mooring.core.clock import Sleep
 from mooring.core.limits import Limits
 from mooring.core.question import Ask
+from mooring.core.verdict import Rule
 from mooring.core.where import Viewpoint, here
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.host.options import HostOptions, Policy
 from mooring.inventory.admit import GivenServers
-from mooring.permissions.verdict import Rule
 from mooring.process.programs import Guard
 from mooring.tools.catalog.catalog import CatalogEntry
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 from mooring.core.clock import Sleep
 from mooring.core.limits import Limits
 from mooring.core.question import Ask, Question
+from mooring.core.verdict import BYPASSED, Mode, Rule
 from mooring.core.where import Viewpoint
 from mooring.inventory.admit import Admitted, GivenServers
-from mooring.permissions.verdict import BYPASSED, Mode, Rule
 from mooring.process.programs import Guard
 
 Policy: TypeAlias = Mode | Literal["allow"]

@@ -15,11 +15,11 @@ from mooring.core.address import is_expansion
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
+from mooring.core.verdict import ItemState, ProposedCall, Verdict
 from mooring.errors import Denied, MooringError, ProtocolError, RpcError
 from mooring.host.calls import Calls
 from mooring.host.lookup import Lookup
 from mooring.permissions.conversation import ConversationPermissions
-from mooring.permissions.verdict import ItemState, ProposedCall, Verdict
 from mooring.servers.items import Item, list_server_items
 from mooring.servers.server import Server, describe_origin
 from mooring.wire.session.session import Session

@@ -5,8 +5,8 @@ from weakref import ref
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.question import Ask
+from mooring.core.verdict import Mode, Rule
 from mooring.host.assembly import Assembly
-from mooring.permissions.verdict import Mode, Rule
 from mooring.tools.deferral import glob_for_server
 from mooring.tools.registry import EventListener, Registry, RegistryOptions
 from mooring.tools.results.outcome import Media

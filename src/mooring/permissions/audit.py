@@ -22,9 +22,9 @@ from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.result import Result
 from mooring.core.units import MIB
+from mooring.core.verdict import ProposedCall, Verdict
 from mooring.core.where import Where
 from mooring.errors import FileError
-from mooring.permissions.verdict import ProposedCall, Verdict
 
 T = TypeVar("T")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from mooring.core.verdict import ProposedCall, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
 from mooring.permissions.tool_pins import ToolPins
-from mooring.permissions.verdict import ProposedCall, Verdict
 
 APPROVED = Verdict("allow", "the program says that it was approved", "session")
 

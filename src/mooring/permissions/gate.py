@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mooring.core.problem import Problem
 from mooring.core.question import Allow, AnswerScope, Ask, No, Permission, Yes
+from mooring.core.verdict import Level, ProposedCall, ServerName, Verdict
 from mooring.core.where import Where
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
@@ -21,7 +22,6 @@ from mooring.permissions import rules
 from mooring.permissions.policy import Policy
 from mooring.permissions.rule import spell_typed
 from mooring.permissions.rules import RuleLocation
-from mooring.permissions.verdict import Level, ProposedCall, ServerName, Verdict
 
 _HOLDERS: Mapping[Level, str] = {
     "managed": "the machine's settings",

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
+from mooring.core.verdict import BYPASSED, Mode, Rule
 from mooring.core.where import Where
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog, new_session_id
@@ -14,7 +15,6 @@ from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.policy import Policy
 from mooring.permissions.tool_pins import ToolPins
-from mooring.permissions.verdict import BYPASSED, Mode, Rule
 from mooring.settings import Settings
 
 

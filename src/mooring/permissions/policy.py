@@ -29,9 +29,7 @@ from msgspec.structs import replace
 
 from mooring.core.problem import Problem
 from mooring.core.tool import Hints
-from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
-from mooring.permissions.values import ArgumentValues
-from mooring.permissions.verdict import (
+from mooring.core.verdict import (
     BYPASSED,
     Action,
     ItemState,
@@ -42,6 +40,8 @@ from mooring.permissions.verdict import (
     ServerName,
     Verdict,
 )
+from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
+from mooring.permissions.values import ArgumentValues
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""

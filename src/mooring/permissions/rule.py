@@ -25,9 +25,9 @@ from msgspec import Struct
 
 from mooring.core.confusable import skeleton
 from mooring.core.glob import Glob, folded, literal
+from mooring.core.verdict import Action, Rule, ServerName
 from mooring.errors import ConfigError
 from mooring.permissions.values import ArgumentPattern
-from mooring.permissions.verdict import Action, Rule, ServerName
 from mooring.settings import LONGEST_RULE
 
 _EVERY_TOOL = frozenset({"*", "**", "mcp*", "mcp_*", "mcp__*", "mcp.*"})

@@ -20,12 +20,12 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
+from mooring.core.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
-from mooring.permissions.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.settings import MAX_RULES, MODES, Settings
 from mooring.syntax.parse import parse
 

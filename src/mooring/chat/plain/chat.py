@@ -28,6 +28,7 @@ from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.turn import Backend
+from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.lines import (
     describe_conversation_event,
@@ -48,7 +49,6 @@ from mooring.display.text import (
     shorten_description,
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
-from mooring.permissions.verdict import CommandPermissions
 from mooring.process.programs import Guard
 from mooring.tools.results.outcome import BYTES_PER_TOKEN
 
