@@ -119,10 +119,11 @@ def _describe(kind: Any) -> Any:
 
 def _make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
     try:
-        _, shared = msgspec.json.schema_components([parameters], ref_template="#/$defs/{name}")
+        [reference], shared = msgspec.json.schema_components([parameters], ref_template="#/$defs/{name}")
     except TypeError as error:
         raise ConfigError(f"{tool} cannot be a tool: {error}.") from error
-    own = shared.pop(parameters.__name__)
+    # The struct goes by the tool's name, in which msgspec replaces what no Python name may have.
+    own = shared.pop(reference["$ref"].removeprefix("#/$defs/"))
     own.pop("title", None)
     if shared:
         own["$defs"] = shared

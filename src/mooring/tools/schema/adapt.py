@@ -14,7 +14,7 @@ arguments that a model then sends are still checked against the tool's own schem
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -22,7 +22,8 @@ from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.flatten import Flattener
 from mooring.tools.schema.gemini import GeminiConverter
 from mooring.tools.schema.graph import SchemaTooLarge
-from mooring.tools.schema.loss import Loss, Losses
+from mooring.tools.schema.loss import Loss, Losses, join_path
+from mooring.tools.schema.naming import NameRule, choose_names
 from mooring.tools.schema.narrow import NEVER, NotExpressible
 from mooring.tools.schema.shape import resolve_reference, without
 from mooring.tools.schema.strict import StrictConverter, check_limits
@@ -32,20 +33,10 @@ Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", 
 Conversion: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
-_MAX_NAME = 64
-
-
-class _NameRule(NamedTuple):
-    """The parameter names that a provider takes, and the characters to replace in others."""
-
-    valid: re.Pattern[str]
-    invalid_characters: str
-
-
-_NAME_RULES: Mapping[str, _NameRule] = {
+_NAME_RULES: Mapping[str, NameRule] = {
     # Anthropic: "Property keys should match pattern".
-    "anthropic": _NameRule(re.compile(r"[a-zA-Z0-9_.-]{1,64}"), r"[^a-zA-Z0-9_.-]"),
-    "gemini": _NameRule(re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"), r"[^a-zA-Z0-9_]"),
+    "anthropic": NameRule(re.compile(r"[a-zA-Z0-9_.-]{1,64}"), r"[^a-zA-Z0-9_.-]"),
+    "gemini": NameRule(re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"), r"[^a-zA-Z0-9_]"),
 }
 # Every provider refuses `anyOf`, `oneOf` and `allOf` at the root; these are refused besides.
 _REFUSED_AT_ROOT: Mapping[str, tuple[str, ...]] = {
@@ -64,13 +55,21 @@ class AdaptedSchema(Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
     names: Mapping[str, str] = {}
     """The parameters that had to be renamed: their new names, and their own."""
+    omissible: frozenset[str] = frozenset()
+    """The paths of parameters that are null where a model means to leave them out."""
     strict: bool = False
     reason: str = ""
     """Why it could not be strict, if that was wanted."""
 
-    def restore_names(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that a model sent, under the tool's own names."""
-        return {self.names.get(name, name): value for name, value in arguments.items()}
+    def restore(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that a model sent, as the tool's own schema has them."""
+        named = {self.names.get(name, name): value for name, value in arguments.items()}
+        if not self.omissible:
+            return named
+        try:
+            return _omit_nulls(named, "", self.omissible)
+        except RecursionError:
+            return named  # nested far deeper than the schema: checking them says so
 
 
 def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
@@ -96,18 +95,21 @@ def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
 def _adapt(schema: Mapping[str, Any], provider: Provider, convert: Conversion) -> AdaptedSchema:
     losses = Losses()
     made, names = _rename_parameters(convert(schema, provider, losses), provider)
-    if isinstance(schema, dict) and made == schema:
-        made = schema
-    return AdaptedSchema(made, losses.found, names)
+    return AdaptedSchema(_keep_if_same(schema, made), losses.found, names)
 
 
 def _adapt_strictly(schema: Mapping[str, Any]) -> AdaptedSchema:
+    losses = Losses()
     try:
-        made = _adapt(schema, "openai-strict", _convert_strictly)
+        made, omissible = _convert_strictly(schema, losses)
     except NotExpressible as error:
         loose = adapt(schema, "openai")
         return AdaptedSchema(loose.schema, loose.losses, loose.names, reason=str(error))
-    return AdaptedSchema(made.schema, made.losses, made.names, strict=True)
+    return AdaptedSchema(_keep_if_same(schema, made), losses.found, omissible=omissible, strict=True)
+
+
+def _keep_if_same(schema: Mapping[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    return schema if isinstance(schema, dict) and made == schema else made
 
 
 # --- one conversion per kind of provider --------------------------------------------------------------------
@@ -130,14 +132,16 @@ def _convert_for_gemini(schema: Mapping[str, Any], provider: Provider, losses: L
     return GeminiConverter(flattener, losses).convert(made, "")
 
 
-def _convert_strictly(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    flattener, made = _flatten(schema, provider, losses)
+def _convert_strictly(schema: Mapping[str, Any], losses: Losses) -> tuple[dict[str, Any], frozenset[str]]:
+    """The strict form, and the paths of parameters that may be null in it only because they may be left out."""
+    flattener, made = _flatten(schema, "openai-strict", losses)
     if any("contains itself" in loss.what for loss in losses.found):
         raise NotExpressible("it contains itself")
     # The arguments as a whole are never null, and to allow it would take an `anyOf` at the root.
-    made = StrictConverter(flattener, losses).convert(without(made, "nullable"), "")
+    converter = StrictConverter(flattener, losses)
+    made = converter.convert(without(made, "nullable"), "")
     check_limits(made)
-    return made
+    return made, converter.omissible
 
 
 def _flatten(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> tuple[Flattener, dict[str, Any]]:
@@ -217,6 +221,27 @@ def _shared_required(branches: list[dict[str, Any]]) -> list[str]:
     return [name for name in every if name in shared]
 
 
+# --- the way back -------------------------------------------------------------------------------------------
+
+
+def _omit_nulls(values: Mapping[str, Any], path: str, omissible: frozenset[str]) -> dict[str, Any]:
+    """An object without the nulls that stand for properties that were left out."""
+    made: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = join_path(path, name)
+        if value is not None or inner not in omissible:
+            made[name] = _omit_nulls_within(value, inner, omissible)
+    return made
+
+
+def _omit_nulls_within(value: Any, path: str, omissible: frozenset[str]) -> Any:
+    if isinstance(value, Mapping):
+        return _omit_nulls(value, path, omissible)
+    if isinstance(value, list):
+        return [_omit_nulls_within(item, join_path(path, "[]"), omissible) for item in value]
+    return value
+
+
 # --- names of parameters ------------------------------------------------------------------------------------
 
 
@@ -228,33 +253,11 @@ def _rename_parameters(schema: dict[str, Any], provider: Provider) -> tuple[dict
     properties = schema["properties"]
     if all(map(rule.valid.fullmatch, properties)):
         return schema, {}
-    new_names = _choose_names(properties, rule)
+    new_names = choose_names(properties, rule)
     made = {**schema, "properties": {new_names[name]: part for name, part in properties.items()}}
     if "required" in schema:
         made["required"] = [new_names.get(name, name) for name in schema["required"]]
     return made, {new: name for name, new in new_names.items() if new != name}
-
-
-def _choose_names(names: Iterable[str], rule: _NameRule) -> dict[str, str]:
-    """The new name of each; valid ones keep theirs."""
-    taken = set(filter(rule.valid.fullmatch, names))
-    chosen: dict[str, str] = {}
-    for name in names:
-        chosen[name] = name if name in taken else _find_free_name(name, rule, taken)
-        taken.add(chosen[name])
-    return chosen
-
-
-def _find_free_name(name: str, rule: _NameRule, taken: set[str]) -> str:
-    base = re.sub(rule.invalid_characters, "_", name)
-    if not rule.valid.fullmatch(base[:1]):
-        base = f"_{base}"
-    free = base[:_MAX_NAME]
-    number = 2
-    while free in taken:
-        free = f"{base[: _MAX_NAME - 5]}_{number}"
-        number += 1
-    return free
 
 
 # --- everything below the root ------------------------------------------------------------------------------

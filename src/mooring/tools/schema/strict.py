@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mooring.tools.schema.flatten import Flattener
+from mooring.tools.schema.loss import Losses, join_path
 from mooring.tools.schema.narrow import DESCRIPTIVE, NEVER, NarrowConverter, NotExpressible
 from mooring.tools.schema.shape import list_types, without
 
@@ -22,7 +24,7 @@ MAX_TEXT = 120_000
 class StrictConverter(NarrowConverter):
     """Writes closed objects with every property required: "'required' is required to include every key in properties".
 
-    A property that was optional may be null instead, and is left out again when the arguments are repaired.
+    A property that was optional may be null instead. `omissible` has the paths of those, to leave them out again.
     """
 
     keywords: Mapping[str, frozenset[str]] = {
@@ -37,6 +39,16 @@ class StrictConverter(NarrowConverter):
     formats = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
     """Any other is refused: "is not a valid format"."""
 
+    def __init__(self, flattener: Flattener, losses: Losses) -> None:
+        super().__init__(flattener, losses)
+        self._nullable_now: set[str] = set()
+        self._nullable_before: set[str] = set()
+
+    @property
+    def omissible(self) -> frozenset[str]:
+        # Alternatives share paths: where null is a value in one of them, it is never taken for an omission.
+        return frozenset(self._nullable_now - self._nullable_before)
+
     def join(
         self, leaves: list[dict[str, Any]], nullable: bool, descriptive: Mapping[str, Any], path: str
     ) -> dict[str, Any]:
@@ -46,7 +58,7 @@ class StrictConverter(NarrowConverter):
             return {"type": "null", **descriptive}
         made = leaves[0] if len(leaves) == 1 else {"anyOf": leaves}
         made = {**made, **descriptive}
-        return allow_null(made) if nullable else made
+        return _allow_null(made) if nullable else made
 
     def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
         # OpenAI: "schema must have a 'type' key".
@@ -71,8 +83,13 @@ class StrictConverter(NarrowConverter):
         required = set(made.get("required", ()))
         made = super().convert_object(made, path)
         properties = made["properties"]
-        for name in properties.keys() - required:
-            properties[name] = allow_null(properties[name])
+        for name, schema in properties.items():
+            inner = join_path(path, name)
+            if _allows_null(schema):
+                self._nullable_before.add(inner)
+            elif name not in required:
+                self._nullable_now.add(inner)
+                properties[name] = _allow_null(schema)
         return {**made, "required": list(properties), "additionalProperties": False}
 
 
@@ -91,20 +108,22 @@ def _require_closed(part: Mapping[str, Any], path: str) -> None:
         raise NotExpressible(f"{name} takes properties by a pattern of their names")
 
 
-def allow_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema, with null allowed."""
+def _allows_null(schema: Mapping[str, Any]) -> bool:
     if "anyOf" in schema:
-        branches = schema["anyOf"]
-        if _NULL in branches:
-            return schema
-        return {**schema, "anyOf": [*branches, dict(_NULL)]}
-    kinds = list_types(schema["type"])
-    if "null" in kinds:
+        return _NULL in schema["anyOf"]
+    return "null" in list_types(schema["type"])
+
+
+def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same schema, with null allowed."""
+    if _allows_null(schema):
         return schema
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], dict(_NULL)]}
     if schema["type"] in ("object", "array"):
         descriptive = {key: value for key, value in schema.items() if key in DESCRIPTIVE}
         return {"anyOf": [without(schema, *DESCRIPTIVE), dict(_NULL)], **descriptive}
-    made = {**schema, "type": [*kinds, "null"]}
+    made = {**schema, "type": [*list_types(schema["type"]), "null"]}
     if "enum" in made:
         made["enum"] = [*made["enum"], None]
     return made
