@@ -201,3 +201,15 @@ async def test_a_program_that_always_ends_is_given_up_with_its_last_words() -> N
             pass
     assert caught.value.exit_code == 1
     assert time.monotonic() - began < 10
+
+
+async def test_headers_of_one_call_go_with_no_other_message() -> None:
+    async with Old() as site, mooring.connect(site.url) as session:
+        await asyncio.gather(
+            session.call_tool("echo", {"text": "a"}, headers={"X-User": "ann"}),
+            session.call_tool("echo", {"text": "b"}, headers={"X-User": "bob"}),
+            session.call_tool("echo", {"text": "c"}),
+        )
+    users = {heard.params["arguments"]["text"]: heard.headers.get("X-User") for heard in site.said("tools/call")}
+    assert users == {"a": "ann", "b": "bob", "c": None}
+    assert [heard.method for heard in site.heard if "X-User" in heard.headers] == ["tools/call"] * 2

@@ -407,6 +407,15 @@ async def test_a_call_that_becomes_a_task_is_followed_to_its_result() -> None:
         assert {heard.headers["Mcp-Name"] for heard in site.said("tasks/get")} == {"t1"}
 
 
+async def test_the_headers_of_a_call_go_with_every_request_that_its_task_takes() -> None:
+    async with Site(stateless=True) as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("working")}
+        site.answers["tasks/get"] = lambda heard: task("completed", result=said("done"))
+        assert (await session.call_tool("echo", headers={"X-User": "ann"})).text == "done"
+        headed = [heard.method for heard in site.heard if heard.headers.get("X-User") == "ann"]
+        assert headed == ["tools/call", "tasks/get"]
+
+
 async def test_two_calls_that_are_given_the_same_task_both_get_its_result() -> None:
     async with Site(stateless=True) as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("working")}

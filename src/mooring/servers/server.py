@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.core.event import StatusChanged
+from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.failure import Failure
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
@@ -245,7 +246,7 @@ class Server:
         *,
         timeout: Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers connecting too
         on_progress: Callable[[Progress], None] | None = None,
-        meta: Mapping[str, Any] | None = None,
+        extras: CallExtras = NO_EXTRAS,
         repeatable: bool = False,
         verify: Callable[[], object] | None = None,
         find_answers: FindAnswers | None = None,
@@ -261,7 +262,7 @@ class Server:
         connect_timeout = timeout = timeout or self.limits.call
         if timeout is UNHURRIED:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
-        report = self._redact_progress(on_progress) if on_progress is not None else _ignore_progress
+        report = self._redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
         supervisor.usage.calls += 1
         lost: ServerError | None = None
@@ -269,9 +270,15 @@ class Server:
             if (session := supervisor.session) is not None:
                 try:
                     result = await session.call_tool(
-                        tool, arguments, within=timeout, on_progress=report, meta=meta, find_answers=find_answers
+                        tool,
+                        arguments,
+                        within=timeout,
+                        on_progress=report,
+                        meta=extras.meta,
+                        headers=extras.headers,
+                        find_answers=find_answers,
                     )
-                    return self._redact_failure(result) if result.is_error else result
+                    return self._redact_failure(result, extras) if result.is_error else result
                 except _CONNECTION_LOST as error:
                     # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
                     # notified that a call was canceled, and the next call meets a closed pipe.
@@ -281,12 +288,12 @@ class Server:
                         raise
                     lost = error
             result = await self._connect_and_call(
-                tool, arguments, timeout, connect_timeout, report, meta, verify, find_answers
+                tool, arguments, timeout, connect_timeout, report, extras, verify, find_answers
             )
-            return self._redact_failure(result) if result.is_error else result
+            return self._redact_failure(result, extras) if result.is_error else result
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
-            raise self._redact(lost if lost is not None and lost.may_have_run else error) from None
+            raise self._redact(lost if lost is not None and lost.may_have_run else error, extras) from None
         finally:
             supervisor.finish_call()
 
@@ -297,7 +304,7 @@ class Server:
         timeout: Timeout,  # noqa: ASYNC109 - it is passed on, less the time that connecting takes
         connect_timeout: Timeout,
         on_progress: Callable[[Progress], None],
-        meta: Mapping[str, Any] | None,
+        extras: CallExtras,
         verify: Callable[[], object] | None,
         find_answers: FindAnswers | None,
     ) -> Result:
@@ -311,7 +318,13 @@ class Server:
         if timeout.total is not None:
             timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
         return await session.call_tool(
-            tool, arguments, within=timeout, on_progress=on_progress, meta=meta, find_answers=find_answers
+            tool,
+            arguments,
+            within=timeout,
+            on_progress=on_progress,
+            meta=extras.meta,
+            headers=extras.headers,
+            find_answers=find_answers,
         )
 
     @property
@@ -373,22 +386,30 @@ class Server:
         else:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
 
-    def _redact(self, error: ServerError) -> ServerError:
+    def _redact(self, error: ServerError, extras: CallExtras = NO_EXTRAS) -> ServerError:
         """The same error, without the secrets that the server was given and may have repeated."""
-        redact_error(error, self._secrets)
+        redact_error(error, self._list_secrets(extras))
         return error
 
-    def _redact_failure(self, result: Result) -> Result:
+    def _redact_failure(self, result: Result, extras: CallExtras) -> Result:
         """The same failure of a tool, without the secrets that the server was given."""
-        return redact_result(result, self._secrets) if self._secrets else result
+        secrets = self._list_secrets(extras)
+        return redact_result(result, secrets) if secrets else result
 
-    def _redact_progress(self, on_progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    def _redact_progress(
+        self, on_progress: Callable[[Progress], None], extras: CallExtras
+    ) -> Callable[[Progress], None]:
         def report(step: Progress) -> None:
-            if step.message and self._secrets:
-                step = replace(step, message=redact(step.message, self._secrets))
+            secrets = self._list_secrets(extras)
+            if step.message and secrets:
+                step = replace(step, message=redact(step.message, secrets))
             on_progress(step)
 
         return report
+
+    def _list_secrets(self, extras: CallExtras) -> tuple[str, ...]:
+        """What the server was given by its definition, and with one call."""
+        return self._secrets if extras.headers is None else (*extras.secrets, *self._secrets)
 
     # --- for its supervisor ---------------------------------------------------------------------------------------
 

@@ -188,6 +188,7 @@ class Wire:
 
     def __init__(self, server: MemoryServer) -> None:
         self.mirrors = None
+        self.takes_headers = False
         self._server = server
         self._open = True
 

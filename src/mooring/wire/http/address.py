@@ -1,14 +1,12 @@
 """Where a server is and what it is sent: the URL and the headers of a definition, checked."""
 
 import re
-from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from msgspec import Struct
 
 from mooring.errors import ConfigError
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """All control characters but the tab, which a header's value may hold."""
 
@@ -51,19 +49,6 @@ def parse_address(url: str) -> Address:
         )
     _check_host(host)
     return Address(urlunsplit(parts._replace(fragment="")))
-
-
-def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the same headers. Raises: ConfigError where one could be read as two."""
-    for name, value in headers.items():
-        if not _TOKEN.fullmatch(name):
-            raise ConfigError(f"{name!r} is not a valid name of an HTTP header.")
-        # Not quoted: it may be a secret.
-        if _CONTROL.search(value):
-            raise ConfigError(
-                f"The value of the HTTP header {name} contains a line break or another control character."
-            )
-    return dict(headers)
 
 
 def _parse_socket(parts: SplitResult) -> Address:

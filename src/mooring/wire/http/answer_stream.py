@@ -94,7 +94,8 @@ class AnswerStream:
         """Open the stream again where it broke; whether it brought any message. Raises: ServerDied if it never will."""
         self._events.restart()
         try:
-            response = await self._web.request("GET", self._session.stream_headers(self._events))
+            headers = self._session.stream_headers(self._events, self._post.added)
+            response = await self._web.request("GET", headers, private=bool(self._post.added))
             if response.status < 300 and response.content_type == EVENT_STREAM:
                 return await self._read(response)
         except (ServerDied, ConnectError):

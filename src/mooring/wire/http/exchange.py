@@ -68,14 +68,15 @@ class Exchange:
 
     async def _post(self, post: Post) -> HttpAnswer:
         headers = self._session.headers_of(post)
+        private = bool(post.added)
         try:
-            return await self._web.request("POST", headers, post.body)
+            return await self._web.request("POST", headers, post.body, private=private)
         except ServerDied:
             # The server may have closed a connection that was kept, just as it was used again. What does no harm twice
             # is sent again; a tool may have run.
             if post.method == _CALL:
                 raise
-        return await self._web.request("POST", headers, post.body)
+        return await self._web.request("POST", headers, post.body, private=private)
 
     async def _take_answer(self, post: Post, response: HttpAnswer) -> None:
         if post.method == INITIALIZE:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from mooring.wire.rpc.message import Message, Notification, Request, encode
+from mooring.wire.rpc.message import HeadedRequest, Message, Notification, Request, encode
 from mooring.wire.rpc.mirror import Mirror, header_value
 
 JSON: Final = "application/json"
@@ -35,6 +35,8 @@ class Post(Struct):
     body: bytes
     headers: dict[str, str] = {}
     """What the headers repeat of the body; empty in the era of the handshake."""
+    added: Mapping[str, str] = {}
+    """Headers of its own."""
     begun: bool = False
     """Whether the server may have it, and may have acted on it."""
 
@@ -49,6 +51,10 @@ class Post(Struct):
 
 def make_post(message: Message, key: int, mirrors: Mapping[str, tuple[Mirror, ...]]) -> Post:
     """Make a message ready to go; `key` is for one without an id. Raises: what msgspec raises where it isn't JSON."""
+    if isinstance(message, HeadedRequest):
+        plain = make_post(message.message, key, mirrors)
+        plain.added = message.headers
+        return plain
     body = encode(message)
     match message:
         case Request(own, method, params):

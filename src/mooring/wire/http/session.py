@@ -37,12 +37,12 @@ class HttpSession:
     def headers_of(self, post: Post) -> Mapping[str, str]:
         """The headers to send a message with. `initialize` asks for a session, so it is sent without one."""
         if post.is_stateless or post.method == INITIALIZE:
-            return {**_ACCEPT, **post.headers}
-        return self.headers
+            return {**post.added, **_ACCEPT, **post.headers}
+        return {**post.added, **self.headers} if post.added else self.headers
 
-    def stream_headers(self, events: Events) -> dict[str, str]:
+    def stream_headers(self, events: Events, added: Mapping[str, str] | None = None) -> dict[str, str]:
         """The headers to open a stream with, behind the last event that came whole."""
-        headers = {**self.headers, "Accept": EVENT_STREAM}
+        headers = {**(added or {}), **self.headers, "Accept": EVENT_STREAM}
         if events.last_id:
             headers["Last-Event-ID"] = events.last_id
         return headers

@@ -1,6 +1,7 @@
 """HTTP with SSE as of 2024-11-05: one stream for everything that comes in, and an endpoint for what goes out."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 from math import inf
 from typing import Final
@@ -17,7 +18,7 @@ from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
 from mooring.wire.http.post import INITIALIZED
 from mooring.wire.http.refusal import make_refusal
 from mooring.wire.http.web import Web
-from mooring.wire.rpc.message import Message, Notification, Request, encode
+from mooring.wire.rpc.message import HeadedRequest, Message, Notification, Request, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.rpc.unreadable import identify
 
@@ -48,6 +49,7 @@ class SseTransport:
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
         self.mirrors = None
+        self.takes_headers = True
         self._loop = asyncio.get_running_loop()
         self._web = web
         self._server = server
@@ -89,6 +91,9 @@ class SseTransport:
         self._reading = self._loop.create_task(self._read(self._stream))
 
     def send(self, message: Message) -> None:
+        headers: Mapping[str, str] = {}
+        if isinstance(message, HeadedRequest):
+            headers, message = message.headers, message.message
         body = encode(message)
         waiting = sum(self._unsent.values())
         if waiting and waiting + len(body) > self._limits.unsent:
@@ -100,7 +105,7 @@ class SseTransport:
         else:
             key = self._last_notice = self._last_notice - 1
         self._unsent[key] = len(body)
-        task = self._under_way[key] = self._loop.create_task(self._post(key, body, self._ready))
+        task = self._under_way[key] = self._loop.create_task(self._post(key, body, headers, self._ready))
         task.add_done_callback(partial(self._finish, key))
         if isinstance(message, Notification) and message.method == INITIALIZED:
             self._ready = task
@@ -150,13 +155,16 @@ class SseTransport:
             raise ProtocolError(self._server, f"it names an endpoint on another origin, {shown}", stage="connect")
         return endpoint
 
-    async def _post(self, key: int, body: bytes, ready: "asyncio.Task[None] | None") -> None:
+    async def _post(
+        self, key: int, body: bytes, headers: Mapping[str, str], ready: "asyncio.Task[None] | None"
+    ) -> None:
         """Post a message, which has no answer but its status: what it asks for comes on the stream."""
         assert self._stream is not None
         if ready is not None:
             await asyncio.wait({ready})
         self._unsent.pop(key, None)
-        response = await self._web.request("POST", _POST_HEADERS, body, self._stream.endpoint)
+        endpoint = self._stream.endpoint
+        response = await self._web.request("POST", {**headers, **_POST_HEADERS}, body, endpoint, private=bool(headers))
         words = await self._web.read_beginning(response)
         if response.status >= 300:
             raise make_refusal(self._server, response, words)

@@ -50,6 +50,7 @@ class HttpTransport:
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
         self.mirrors: dict[str, tuple[Mirror, ...]] = {}
+        self.takes_headers = True
         self._loop = asyncio.get_running_loop()
         self._web = web
         self._server = server

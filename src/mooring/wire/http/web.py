@@ -9,9 +9,10 @@ from aiohttp.http import HttpProcessingError
 from multidict import CIMultiDict
 from yarl import URL
 
+from mooring.core.header import check_headers
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
-from mooring.wire.http.address import Address, check_headers
+from mooring.wire.http.address import Address
 from mooring.wire.http.body import Body, release
 from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
 from mooring.wire.http.cookies import Cookies
@@ -50,17 +51,24 @@ class Web:
         self._keep_alive = ""
 
     async def request(
-        self, method: str, headers: Mapping[str, str], body: bytes | None = None, url: URL | None = None
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        url: URL | None = None,
+        *,
+        private: bool = False,
     ) -> HttpAnswer:
         """Send a request; returns the head of the answer, its body yet to come.
 
-        Redirects are followed inside the origin, never out of it.
+        Redirects are followed inside the origin, never out of it. A `private` request has headers of its own: cookies
+        that the server answers it with are not kept, because they would go out with the requests of others.
 
         Raises: ConnectError, ServerDied, ProtocolError, HttpError.
         """
         url = url or self.url
         for _ in range(_HOPS):
-            response = await self._request_once(method, url, headers, body)
+            response = await self._request_once(method, url, headers, body, private)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
@@ -107,14 +115,16 @@ class Web:
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _request_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
+    async def _request_once(
+        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None, private: bool
+    ) -> HttpAnswer:
         if self._cookies:
             headers = {**headers, "Cookie": self._cookies.header(url)}
         try:
             response = await self._connections.send(method, url, headers, body)
         except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
             raise self._translate(method, error) from error
-        if "Set-Cookie" in response.headers:
+        if "Set-Cookie" in response.headers and not private:
             self._cookies.take(response.headers.getall("Set-Cookie"), url)
         if (keep_alive := response.headers.get("Keep-Alive", "")) != self._keep_alive:
             self._keep_alive = keep_alive

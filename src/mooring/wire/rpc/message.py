@@ -1,5 +1,6 @@
 """JSON-RPC messages: incoming ones are decoded once and their contents stay raw; outgoing ones are plain values."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -37,6 +38,17 @@ class Request(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
     id: int
     method: str
     params: Any = UNSET
+
+
+class HeadedRequest(Request, frozen=True, gc=False):
+    """A request with headers of its own, for a transport that has a place for them outside the message."""
+
+    headers: Mapping[str, str] = {}
+
+    @property
+    def message(self) -> Request:
+        """What is written into the body."""
+        return Request(self.id, self.method, self.params)
 
 
 class Notification(Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):

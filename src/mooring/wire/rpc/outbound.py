@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from math import inf
 from typing import Any, TypeAlias
@@ -25,7 +25,7 @@ from mooring.errors import (
     TooLarge,
 )
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.rpc.message import Frame, Notification, Request, add_progress_token
+from mooring.wire.rpc.message import Frame, HeadedRequest, Notification, Request, add_progress_token
 from mooring.wire.rpc.oddities import Oddities
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.rpc.unreadable import AnswerTo, Claim, NoMessage, SomeAnswer, TheirMessage
@@ -101,6 +101,7 @@ class Outbound:
         on_progress: OnProgress | None,
         standing: bool = False,
         find_answers: FindAnswers | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> PendingRequest:
         """Send a request, or queue it until its turn; the deadline runs from now.
 
@@ -116,7 +117,7 @@ class Outbound:
         if within.idle is not None and now + within.idle < until:
             due = now + within.idle
         future: asyncio.Future[Frame] = asyncio.Future(loop=self._loop)
-        request = Request(key, method, params)
+        request = Request(key, method, params) if headers is None else HeadedRequest(key, method, params, headers)
         pending = PendingRequest(
             future, request, stage, now, due, until, within.idle, on_progress, standing, find_answers
         )

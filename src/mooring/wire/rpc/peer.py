@@ -60,6 +60,7 @@ class Ask(Protocol):
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
         find_answers: FindAnswers | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, T]: ...
 
 
@@ -119,16 +120,20 @@ class Peer:
         on_progress: OnProgress | None = None,
         find_answers: FindAnswers | None = None,
         standing: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> T:
         """Send a request, wait for its answer, and `read` the result, which is `about` something.
 
         `until` is a moment of the loop's clock that no progress moves. A task that is cancelled here tells the other
         side so, without waiting. `find_answers` is used for what the other side asks in the course of this request,
         where the transport can tell. A `standing` request may wait forever, and isn't counted among those in flight.
+        `headers` are for a transport that takes them.
 
         Raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
         """
-        pending = self._outbound.begin(method, params, within, until, stage, on_progress, standing, find_answers)
+        pending = self._outbound.begin(
+            method, params, within, until, stage, on_progress, standing, find_answers, headers
+        )
         try:
             frame = await pending.future
         except asyncio.CancelledError:
@@ -164,6 +169,11 @@ class Peer:
     def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
         """By tool, the arguments to repeat outside a message; `None` where the transport has no such place."""
         return self._transport.mirrors
+
+    @property
+    def takes_headers(self) -> bool:
+        """Whether a request can have headers of its own."""
+        return self._transport.takes_headers
 
     def was_asked(self, method: str) -> bool:
         """Whether the other side has made such a request, of those that are answered."""

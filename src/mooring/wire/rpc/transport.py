@@ -45,6 +45,10 @@ class Transport(Protocol):
     def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
         """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
 
+    @property
+    def takes_headers(self) -> bool:
+        """Whether a request can have headers of its own."""
+
     def start(self, receiver: Receiver) -> None:
         """Start to receive."""
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from mooring.core.header import check_headers
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import HttpError
-from mooring.wire.http.address import Address, check_headers, parse_address
+from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.client import Client

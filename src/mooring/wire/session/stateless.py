@@ -167,6 +167,7 @@ class Stateless:
         stage: Stage = "call",
         on_progress: OnProgress | None = None,
         find_answers: FindAnswers | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> T:
         if emulate := self._emulated.get(method):
             await emulate(params)
@@ -177,16 +178,23 @@ class Stateless:
             until = min(until, asyncio.get_running_loop().time() + within.total)
         # The total covers all rounds together, so it becomes a moment; silence is allowed again in each.
         within = Timeout(within.idle, None)
-        raw = await self._once(method, params, within, until, stage, on_progress)
+        ask = self._peer.request if headers is None else partial(self._peer.request, headers=headers)
+        raw = await self._once(ask, method, params, within, until, stage, on_progress)
         if _type_of(raw) != "complete":
             gather = partial(self._gather_input, find_answers)
-            raw = await self._complete(method, params, raw, within, until, stage, on_progress, gather)
+            raw = await self._complete(ask, method, params, raw, within, until, stage, on_progress, gather)
         return read(self._peer.server, about, raw)
 
     async def _once(
-        self, method: str, params: Any, within: Timeout, until: float, stage: Stage, on_progress: OnProgress | None
+        self,
+        ask: Ask,
+        method: str,
+        params: Any,
+        within: Timeout,
+        until: float,
+        stage: Stage,
+        on_progress: OnProgress | None,
     ) -> Raw:
-        ask = self._peer.request
         try:
             return await ask(
                 method, self.add_meta(params), answers.keep_raw,
@@ -211,6 +219,7 @@ class Stateless:
 
     async def _complete(
         self,
+        ask: Ask,
         method: str,
         params: Any,
         raw: Raw,
@@ -227,7 +236,7 @@ class Stateless:
                 case "complete":
                     return raw
                 case "task" if method == "tools/call":
-                    return await self._tasks.finish(self._peer, raw, self.add_meta, gather, within, until)
+                    return await self._tasks.finish(self._peer, ask, raw, self.add_meta, gather, within, until)
                 case "input_required" if method in _MAY_NEED_INPUT:
                     asked = _decode(self._peer.server, _input_required, raw)
                 case other:
@@ -243,7 +252,7 @@ class Stateless:
                 # It only wants the state back; without a pause the rounds would be used up immediately.
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _STATE_PAUSE_CAP)
-            raw = await self._once(method, {**params, **more}, within, until, stage, on_progress)
+            raw = await self._once(ask, method, {**params, **more}, within, until, stage, on_progress)
         if _type_of(raw) == "complete":
             return raw
         reason = f"it asked for more {self._peer.limits.rounds} times before it answered {method}"

@@ -11,7 +11,7 @@ from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import CANCELLED, read_fault
-from mooring.wire.rpc.peer import Peer
+from mooring.wire.rpc.peer import Ask, Peer
 from mooring.wire.session import answers
 from mooring.wire.session.tasks import Polls
 
@@ -63,7 +63,14 @@ class TaskExtension:
         self._polls.wake(task.task_id)
 
     async def finish(
-        self, peer: Peer, created: Raw, add_meta: AddMeta, gather: GatherInput, within: Timeout, until: float
+        self,
+        peer: Peer,
+        request: Ask,
+        created: Raw,
+        add_meta: AddMeta,
+        gather: GatherInput,
+        within: Timeout,
+        until: float,
     ) -> Raw:
         """Wait for a task that was just created, and return its result; cancel it if the caller gives up.
 
@@ -74,7 +81,7 @@ class TaskExtension:
         answered: set[str] = set()
 
         async def ask(method: str, params: Mapping[str, Any]) -> Raw:
-            return await peer.request(method, add_meta(params), answers.keep_raw, within=within, until=until)
+            return await request(method, add_meta(params), answers.keep_raw, within=within, until=until)
 
         try:
             while task.status in ("working", "input_required"):

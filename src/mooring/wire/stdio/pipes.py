@@ -70,6 +70,7 @@ class StdioTransport:
         close_pipe: Callable[[int], object] = os.close,
     ) -> None:
         self.mirrors = None
+        self.takes_headers = False
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout
         self._stdin = stdin

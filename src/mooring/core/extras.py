@@ -1,0 +1,47 @@
+"""What a program sends with one call besides its arguments."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from msgspec import Struct
+
+from mooring.core.header import check_added_headers
+from mooring.core.secret import is_secret, list_secrets
+from mooring.errors import ConfigError
+
+_RESERVED: Final = "io.modelcontextprotocol/"
+_PROGRESS: Final = "progressToken"
+
+
+class CallExtras(Struct, frozen=True, dict=True):
+    """Keys for the `_meta` of a call, and headers for its HTTP requests. `make_extras` checks them."""
+
+    meta: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] | None = None
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """What no error may repeat of them."""
+        headers = self.headers or {}
+        return list_secrets(value for name, value in headers.items() if is_secret(name, value))
+
+
+NO_EXTRAS: Final = CallExtras()
+
+
+def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> CallExtras:
+    """The extras of a call. Raises: ConfigError if one is not the program's to set."""
+    if not meta and not headers:
+        return NO_EXTRAS
+    checked_meta = _check_meta(meta) if meta else None
+    checked_headers = check_added_headers(headers) if headers else None
+    return CallExtras(checked_meta, checked_headers)
+
+
+def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The same keys. Raises: ConfigError if the protocol sets one of them."""
+    for key in meta:
+        if key == _PROGRESS or key.startswith(_RESERVED):
+            raise ConfigError(f"{key} is set by the protocol. Leave it out of `meta`.")
+    return dict(meta)
