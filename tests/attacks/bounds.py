@@ -13,10 +13,14 @@ from tests.bombs import Bomb, bombs
 from tests.process.escapes import KILLERS, LEAVERS, STOPPERS, EscapeHost, wait_until
 from tests.process.test_guard import SOME, Cell, escaped, leftover
 
+from mooring.tools.schema.adapt import PROVIDERS
+
 HOSTILE = str(Path(__file__).parent.with_name("hostile.py"))
 STALL = 0.05
 GROWTH = 100.0
 """Megabytes that all of them together may take."""
+ADAPTING = 3.0
+"""Seconds that all schemas of the server may take to be adapted to a provider, and to be read again."""
 
 PROGRAM = """
 import asyncio, json, sys, time
@@ -35,13 +39,18 @@ async def main():
     found = {}
     async with mooring.open(servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(context=10**9) as tools:
+        async with host.registry(budget=None) as tools:
             for name, arguments in bombs.items():
                 before = time.process_time(), rss()
                 outcome = await tools.call(f"mcp__evil__{name}", arguments)
                 beside = await tools.call("mcp__polite__echo", {"text": "x"})
                 cost = time.process_time() - before[0], (rss() - before[1]) / 1e6
                 found[name] = [*cost, outcome.text[:200], list(outcome.notes), beside.text]
+        for provider in ("anthropic", "openai", "openai-strict", "gemini", "ollama"):
+            began = time.process_time()
+            async with host.registry(provider=provider, budget=None) as tools:
+                size = sum(len(json.dumps(each.as_dict())) for each in tools.definitions)
+            found[provider] = [time.process_time() - began, size / 1e6]
     print(json.dumps(found))
 
 asyncio.run(main())
@@ -63,6 +72,9 @@ def attack_with_schemas(folder: Path, tally: Tally) -> None:
         # A call itself takes some milliseconds of the processor, and two of them were made.
         tally.count(f"{name}: {seconds:.2f} s, {growth:.0f} MB", seconds > STALL + 0.02 or beside != "x")
         tally.count(f"{name}: memory grew by {growth:.0f} MB", growth > GROWTH)
+    for provider in PROVIDERS:
+        seconds, size = found.get(provider, (999.0, 999.0))
+        tally.count(f"{provider}: {seconds:.2f} s, {size:.1f} MB of definitions", seconds > ADAPTING or size > GROWTH)
 
 
 def _write_bombs(folder: Path, made: dict[str, tuple[str, Bomb]]) -> None:

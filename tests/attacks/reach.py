@@ -16,6 +16,7 @@ from mooring.core.event import ToolsChanged
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.where import Viewpoint, Where
 from mooring.host.host import Host
+from mooring.tools.registry import Registry
 
 ACTOR: Final = str(Path(__file__).parent.parent / "flow" / "actor.py")
 OLD: Final = {"tools": ["helper"], "describe": {"helper": "Helps."}}
@@ -278,19 +279,22 @@ def send_in_address(folder: Path, tally: Tally) -> None:
 
 async def _send_unlisted(victim: Victim, server: Server, tally: Tally) -> None:
     for mode in ("ask", "accept-reads", "plan"):
-        async with opened(victim, policy=mode) as host, host.registry() as tools, host.registry() as others:
+        async with opened(victim, policy=mode) as host:
             await host.ready()
-            tools.use(host.tools)
-            others.use(host.tools)
-            for uri in UNLISTED:
-                # Another server, and another conversation, are told of the address: neither makes it this one's.
-                await tools.call("mcp__b__link", {"uri": uri})
-                await others.call("mcp__a__link", {"uri": uri})
-                for name in ("ReadMcpResource", "SubscribeMcpResource"):
-                    before = len(server.noted("reads")) + len(server.noted("subscriptions"))
-                    await tools.call(name, {"server": "a", "uri": uri})
-                    after = len(server.noted("reads")) + len(server.noted("subscriptions"))
-                    tally.count(f"{name} of {uri[:40]!r} in {mode}", after > before)
+            async with host.registry() as tools, host.registry() as others:
+                await _try_unlisted(server, tools, others, mode, tally)
+
+
+async def _try_unlisted(server: Server, tools: Registry, others: Registry, mode: str, tally: Tally) -> None:
+    for uri in UNLISTED:
+        # Another server, and another conversation, are told of the address: neither makes it this one's.
+        await tools.call("mcp__b__link", {"uri": uri})
+        await others.call("mcp__a__link", {"uri": uri})
+        for name in ("ReadMcpResource", "SubscribeMcpResource"):
+            before = len(server.noted("reads")) + len(server.noted("subscriptions"))
+            await tools.call(name, {"server": "a", "uri": uri})
+            after = len(server.noted("reads")) + len(server.noted("subscriptions"))
+            tally.count(f"{name} of {uri[:40]!r} in {mode}", after > before)
 
 
 # --- another name's freedom -------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ async def test_what_one_conversation_found_is_not_shown_to_another(home: Home, t
     home.write("home/.config/mooring/mcp.json", {"mcpServers": {"many": many.entry}})
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry(context=50_000) as one, host.registry(context=50_000) as other:
+        async with host.registry(budget=5000) as one, host.registry(budget=5000) as other:
             assert not (await one.call("ToolSearch", {"query": "weather"})).is_error
             assert one.loaded
             assert other.loaded == ()

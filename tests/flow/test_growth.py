@@ -18,6 +18,7 @@ from mooring.host.lookup import Lookup
 from mooring.inventory.admit import Admitted
 from mooring.settings import load
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.options import RegistryOptions
 from mooring.tools.registry import Registry
 from mooring.tools.results.store import ResultStore
 from support import Actor, Home
@@ -71,16 +72,18 @@ def test_a_server_that_connects_is_the_only_one_that_is_looked_at(home: Home) ->
 
 def test_a_conversation_takes_over_the_last_of_many_changes_only(tmp_path: Path) -> None:
     entries = [CatalogEntry(f"mcp__s__t{n}", "s", f"t{n}", Tool(f"t{n}", SCHEMA), None) for n in range(500)]
-    registry = Registry(cast("Any", SimpleNamespace()), entries, ResultStore(str(tmp_path)))
+    current = [tuple(entries)]
+    options = RegistryOptions(follow=True)
+    registry = Registry(cast("Any", SimpleNamespace()), lambda: current[0], ResultStore(str(tmp_path)), options)
 
     def measure(changes: int) -> float:
         began = time.process_time()
         for _ in range(changes):
-            registry.use(entries)
+            current[0] = (*entries,)
         assert len(registry.pairs) == len(entries)
         return time.process_time() - began
 
     once = min(measure(1) for _ in range(5))
     assert min(measure(100) for _ in range(3)) < 14 * once
-    registry.use(entries[:7])
+    current[0] = tuple(entries[:7])
     assert [definition.name for definition in registry.definitions][-7:] == [entry.name for entry in entries[:7]]

@@ -179,13 +179,12 @@ async def test_a_misspelt_name_is_understood_where_only_one_fits_and_an_unknown_
 async def test_a_tool_of_a_server_that_was_replaced_is_refused_by_its_old_name(
     home: Home, teller: dict[str, Any]
 ) -> None:
-    async with conversation(home, {"x": DEMO["demo"]}) as talk:
+    async with conversation(home, {"x": DEMO["demo"]}, follow=True) as talk:
         await talk.host.apply({"x": teller["teller"]})
         outcome = await talk.tools.call("mcp__x__echo", {"text": "ahoy"})
         assert outcome.is_error
         assert "replaced" in outcome.text
         await talk.host.ready()
-        talk.tools.use(talk.host.tools)
         assert (await talk.tools.call("mcp__x__count")).text == "1"
 
 
@@ -565,7 +564,7 @@ async def test_a_model_that_searches_reads_a_thirtieth_of_what_it_would(
     home: Home, tmp_path: Path, teller: dict[str, Any]
 ) -> None:
     with_tools(tmp_path, 500)
-    async with conversation(home, teller) as talk, talk.host.registry(context=10_000_000) as whole:
+    async with conversation(home, teller) as talk, talk.host.registry(budget=None) as whole:
         all_of_them, shown = tokens(whole), tokens(talk.tools)
         print(f"{all_of_them} tokens, and {shown} where they are searched for")  # noqa: T201
         assert len(whole.definitions) > 500
@@ -624,7 +623,7 @@ async def test_a_host_is_searched_by_words(home: Home) -> None:
 def test_only_the_registry_makes_names() -> None:
     source = Path(mooring.__file__).parent
     made = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "ToolName(" in path.read_text()}
-    assert made <= {"tools/registry.py", "tools/tool.py", "tools/deferral.py", "tools/function.py"}
+    assert made <= {"tools/registry.py", "tools/tool.py", "tools/provider.py", "tools/function.py"}
 
 
 def test_a_state_has_the_word_that_others_know_it_by() -> None:

@@ -169,10 +169,8 @@ async def test_a_link_names_an_address_of_its_own_server_in_its_own_conversation
 ) -> None:
     settings(home, "allow a.link")
     read = {"server": "a", "uri": UNLISTED}
-    async with opened(home) as host, host.registry() as one, host.registry() as other:
+    async with opened(home) as host, host.registry(follow=True) as one, host.registry(follow=True) as other:
         await host.ready()
-        one.use(host.tools)
-        other.use(host.tools)
         assert (await one.call("ReadMcpResource", read)).is_error
         assert not (await one.call("mcp__a__link", {"uri": UNLISTED})).is_error
         assert not (await one.call("ReadMcpResource", read)).is_error

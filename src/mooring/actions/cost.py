@@ -13,8 +13,6 @@ from mooring.tools.deferral import DEFAULT_CONTEXT
 
 OWN = "mooring"
 """The name under which Mooring's own tools are counted."""
-EVERYTHING = 1 << 40
-"""A context, in tokens, so large that no tool has to be deferred."""
 
 
 class Share(Struct, frozen=True):
@@ -83,7 +81,7 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
 async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...], Share]:
     """The share of each server, or of the only one asked about, and of Mooring's own tools."""
     # What a model would be given is asked of the registry itself: once with room for everything, once with none.
-    async with host.registry(context=EVERYTHING) as whole, host.registry(context=0) as deferred:
+    async with host.registry(budget=None) as whole, host.registry(budget=0) as deferred:
         pairs = whole.pairs
         tools = _group_by_server(whole.definitions, pairs)
         always_shown = _group_by_server(deferred.definitions, pairs)

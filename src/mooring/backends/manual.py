@@ -41,6 +41,7 @@ class ManualBackend:
             return
         arguments = await self._person.fill(tool)
         if arguments is not None:
+            tools.show(tool.name)
             await tools.call(tool.name, arguments)
 
 

@@ -35,9 +35,6 @@ from mooring.tools.catalog.catalog import CatalogEntry
 if TYPE_CHECKING:
     from mooring.tools.registry import Registry
 
-UNBOUNDED = 1 << 40
-"""A person who picks tools reads no schemas, so no tool is deferred."""
-
 
 class Face(Protocol):
     """What a conversation needs from whatever shows it."""
@@ -76,7 +73,7 @@ class Conversation:
         self.missing: dict[str, str] = {}
         """Servers that are unavailable, and what the person was last told about each."""
         self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
-        """The tools by server, as they were when the registry was last given them."""
+        """The tools by server, as they were when they were last looked at."""
         self.permissions = permissions
         self._face = face
         self._guard = guard
@@ -102,7 +99,12 @@ class Conversation:
         )
         async with open_host(options) as self.host:
             tools = self.host.registry(
-                context=UNBOUNDED, takes=(), tokens=self.tokens, lines=self.lines, tell=self._face.show_call_event
+                budget=None,  # a person who picks tools reads no schemas
+                follow=True,
+                takes=(),
+                tokens=self.tokens,
+                lines=self.lines,
+                tell=self._face.show_call_event,
             )
             self._listed = self.host.tools_by_server
             async with tools as self.registry:
@@ -118,7 +120,7 @@ class Conversation:
 
     def start(self) -> None:
         """Use the servers that are there by now, and announce what changes from now on."""
-        self._refresh_tools()
+        self._note_tools()
         self.registry.learn()
         self.missing = {}
         for name, status in self.host.status().items():
@@ -139,7 +141,7 @@ class Conversation:
         except HeldBack as error:
             self.host.record_held(error)  # whoever looks for a tool here is about to call it
             raise
-        self._refresh_tools()
+        self._note_tools()
         found = self.registry.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
@@ -180,8 +182,7 @@ class Conversation:
         delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))
 
-    def _refresh_tools(self) -> None:
-        self.registry.use(self.host.tools)
+    def _note_tools(self) -> None:
         self._listed = self.host.tools_by_server
 
     # --- servers --------------------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ class Conversation:
             self._expects_reload = False
             return False
         errors = await self.host.ready(servers=[server])
-        self._refresh_tools()
+        self._note_tools()
         for error in errors.values():
             raise error
         return True
@@ -239,7 +240,7 @@ class Conversation:
     async def approve_tools(self, server: str) -> bool:
         """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""
         agreed = await self.host.ask_about_tools(server)
-        self._refresh_tools()
+        self._note_tools()
         return agreed
 
     async def switch(self, server: str, on: bool) -> None:
@@ -250,7 +251,7 @@ class Conversation:
             self._switched_off |= {server}
         self._expects_reload = True
         await self.host.reload()
-        self._refresh_tools()
+        self._note_tools()
         refused = self.host.refused.get(server)
         if on and refused is not None:
             raise _explain_refusal(server, refused)
@@ -261,7 +262,7 @@ class Conversation:
         errors = await self.host.ready(servers=[name], refresh=True)
         if errors:
             raise next(iter(errors.values()))
-        self._refresh_tools()
+        self._note_tools()
         return len(self.host.tools_by_server.get(name, ()))
 
     def _switch_on(self, server: str) -> None:
@@ -319,13 +320,13 @@ class Conversation:
 
     def _report_tools(self, server: str, text: str) -> None:
         had_tools = bool(self._listed.get(server))
-        self._refresh_tools()
+        self._note_tools()
         # The tools of a server that was missing are announced with "is connected now".
         if had_tools and server not in self.missing:
             self._notice(text)
 
     def _report_reloaded(self, event: Reloaded) -> None:
-        self._refresh_tools()
+        self._note_tools()
         changed = event.added or event.removed or event.replaced
         # A reload that the person asked for was answered already.
         if changed and not self._expects_reload:

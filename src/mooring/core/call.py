@@ -22,7 +22,10 @@ CallStateName: TypeAlias = Literal["pending", "processing", "done", "error"]
 
 
 class Definition(Struct, frozen=True):
-    """A tool as a model is shown it. The description and the schema are the server's own."""
+    """A tool as a model is shown it.
+
+    The description and the schema are the server's own, unless they had to be adapted to a provider.
+    """
 
     name: ToolName
     description: str
@@ -36,6 +39,8 @@ class Definition(Struct, frozen=True):
     """What the server claims about it. Not to be relied on."""
     output_schema: Mapping[str, Any] | None = None
     """The schema of its structured result, if it has one."""
+    strict: bool = False
+    """Whether the provider can hold the model to the schema: what OpenAI's `strict` is to be set to."""
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data that is valid JSON."""

@@ -23,6 +23,9 @@ class TurnTools(Protocol):
     def search(self, words: str, limit: int = 5) -> tuple[Definition, ...]:
         """The tools that fit a request, best first."""
 
+    def show(self, name: str) -> Definition:
+        """Have a tool among the definitions from now on: what a model was never shown, it can't call."""
+
     async def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Outcome:
         """Call a tool. A failure is an outcome; cancelling this cancels the call."""
 

@@ -11,16 +11,18 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
 from mooring.core.verdict import ProposedCall, Verdict
-from mooring.errors import Closed, HeldBack, MooringError, TimedOut
+from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
+from mooring.permissions.policy import find_strictest
 from mooring.servers.questions import Work
 from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -71,6 +73,7 @@ class Calls:
         on_progress: Callable[[Progress], None] | None,
         on_start: Callable[[], None] | None,
         approved: bool = False,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Result:
         """See `Host.call`."""
         # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.
@@ -97,6 +100,7 @@ class Calls:
                 arguments,
                 timeout=limit,
                 on_progress=on_progress,
+                extras=extras,
                 repeatable=route.repeatable,
                 verify=route.verify,
                 find_answers=work,
@@ -214,6 +218,35 @@ class Calls:
         others = self._lookup.other_names(call.server)
         return (call, *(replace(call, server=name) for name in others))
 
+    def judge(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
+        """What would become of a call now; nobody is asked. Raises: Stale."""
+        try:
+            shown, server = self._lookup.find_current(entry)
+        except HeldBack:
+            return HELD_BACK
+        return self._permissions.judge(self.list_names(self._propose(shown, server, arguments)))
+
+    def judge_absent(self, name: str) -> Verdict | None:
+        """The verdict on a tool that no list shows because it is held back; `None` if the name means no such tool."""
+        try:
+            self._lookup.catalog.find(name)
+        except HeldBack:
+            return HELD_BACK
+        except (UnknownServer, UnknownTool):
+            return None
+        return None
+
+    def judge_own_tool(
+        self, tool: str, arguments: Mapping[str, Any], also: Iterable[str] = (), hints: Hints | None = None
+    ) -> Verdict:
+        """What would become of a call of a tool that belongs to no server."""
+        return self._permissions.judge(_propose_own(tool, arguments, also, hints))
+
+    def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
+        """What would become of repeated calls of a tool. Raises: Stale."""
+        polls = self._permissions.judge([_propose_polling(entry, arguments)])
+        return find_strictest([polls, self.judge(entry, arguments)])
+
     async def authorize(
         self, calls: Sequence[ProposedCall], seconds: float = inf, *, approved: bool = False
     ) -> Verdict:
@@ -251,11 +284,9 @@ class Calls:
         approved: bool = False,
     ) -> Result:
         """See `Host.own`."""
-        call = ProposedCall(None, tool, arguments, hints, origin="mooring" if hints is None else "this program")
-        # A rule about one name of the tool, as other programs write it, holds for all of them.
-        calls = [call, *(replace(call, tool=name) for name in also)]
+        calls = _propose_own(tool, arguments, also, hints)
         verdict = await self.authorize(calls, approved=approved)
-        return await self._permissions.audit.record_work(call, verdict, work())
+        return await self._permissions.audit.record_work(calls[0], verdict, work())
 
     async def authorize_polling(
         self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, approved: bool = False
@@ -267,9 +298,7 @@ class Calls:
 
         Raises: Denied, Stale.
         """
-        polling = {"server": entry.server, "toolName": entry.tool, "arguments": arguments or {}}
-        polls = ProposedCall(None, "SubscribePolling", polling, origin="mooring")
-        await self.authorize([polls], approved=approved)
+        await self.authorize([_propose_polling(entry, arguments)], approved=approved)
         entry, _, call, verdict = await self._authorize_tool(entry, arguments, approved=approved)
 
         async def make_call() -> Result:
@@ -292,6 +321,20 @@ class Calls:
         """Fail the calls that wait for a person's answer."""
         if not self._closed.done():
             self._closed.set_result(None)
+
+
+def _propose_own(
+    tool: str, arguments: Mapping[str, Any], also: Iterable[str], hints: Hints | None
+) -> list[ProposedCall]:
+    """A call of a tool that belongs to no server, under each of its names."""
+    call = ProposedCall(None, tool, arguments, hints, origin="mooring" if hints is None else "this program")
+    # A rule about one name of the tool, as other programs write it, holds for all of them.
+    return [call, *(replace(call, tool=name) for name in also)]
+
+
+def _propose_polling(entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> ProposedCall:
+    polling = {"server": entry.server, "toolName": entry.tool, "arguments": arguments or {}}
+    return ProposedCall(None, "SubscribePolling", polling, origin="mooring")
 
 
 def _total_seconds(limit: Timeout | None) -> float:

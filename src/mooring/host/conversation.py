@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from mooring.core.event import Event
+from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
@@ -16,13 +17,16 @@ from mooring.host.calls import Calls
 from mooring.host.consent import Consent
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
-from mooring.host.requests import POLL, SUBSCRIBE, Requests
+from mooring.host.requests import POLL, READ, SUBSCRIBE, Requests
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.items import Item
 from mooring.servers.server import Server
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.wire.session.session import Session
+
+_READING_TOOLS = {tools[0]: tools for tools in (READ, SUBSCRIBE, POLL)}
+"""The names under which a rule may speak of each of Mooring's tools that read addresses."""
 
 
 def _do_nothing() -> None:
@@ -69,10 +73,29 @@ class ConversationHost:
         arguments: Mapping[str, Any],
         *,
         approved: bool = False,
+        extras: CallExtras = NO_EXTRAS,
         on_start: Callable[[], None],
         on_progress: Callable[[Progress], None],
     ) -> Result:
-        return await self.calls.call(name, arguments, self._timeout, on_progress, on_start, approved)
+        return await self.calls.call(name, arguments, self._timeout, on_progress, on_start, approved, extras)
+
+    def may(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Verdict:
+        """What would become of a call, without making it; nobody is asked. Raises: Stale."""
+        return self.calls.judge(entry, arguments)
+
+    def may_absent(self, name: str) -> Verdict | None:
+        return self.calls.judge_absent(name)
+
+    def may_own(
+        self, tool: str, arguments: Mapping[str, Any], *, also: Iterable[str] = (), hints: Hints | None = None
+    ) -> Verdict:
+        return self.calls.judge_own_tool(tool, arguments, also, hints)
+
+    def may_read(self, tool: str, server: str, uri: str, *, linked: bool) -> Verdict:
+        return self._requests.judge_reading(_READING_TOOLS[tool], server, uri, linked)
+
+    def may_poll(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Verdict:
+        return self.calls.judge_polling(entry, arguments)
 
     async def own(
         self,

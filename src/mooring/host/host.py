@@ -6,9 +6,12 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import UNSET, UnsetType
+
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
+from mooring.core.extras import NO_EXTRAS, make_extras
 from mooring.core.limits import Timeout
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
@@ -32,6 +35,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 if TYPE_CHECKING:
     from mooring.tools.registry import EventListener, Registry
     from mooring.tools.results.outcome import Media
+    from mooring.tools.schema.adapt import Provider
     from mooring.tools.tool import ModelTool
 
 
@@ -145,21 +149,26 @@ class Host:
         timeout: float | Timeout | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_start: Callable[[], None] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, Result]:
         """Call a tool by its shown name, or as `server.tool`. A failure that the tool itself reports is a result.
 
         `timeout` is in seconds and covers everything from the start of the server to the result. `on_start` is called
-        once the call is authorized.
+        once the call is authorized. `meta` has keys for the call's `_meta`, such as a trace id. `headers` are sent with
+        this call's HTTP requests alone, beside those that are configured, and win over them.
 
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale if its server was replaced since.
             ServerDisabled, NotApproved: its server may not be started.
             Denied: a rule or the person forbids it; HeldBack if the tool differs from what was approved.
             BadArguments: the arguments cannot be sent.
+            ConfigError: the protocol sets one of `meta` or `headers` itself, or the server is not reached over HTTP.
             ServerError: the server, or the connection to it, failed.
         """
         # Not a coroutine itself: one more for each call would be measurable.
-        return self._parts.calls.call(name, arguments, timeout, on_progress, on_start)
+        extras = NO_EXTRAS if meta is None and headers is None else make_extras(meta, headers)
+        return self._parts.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
 
     async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
         """The tool of that name, or of that server and name. Raises: as `call`.
@@ -271,13 +280,18 @@ class Host:
         ask: Ask | None = None,
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
-        context: int = 200_000,
-        takes: "Iterable[Media]" = ("image",),
+        own: bool = True,
+        provider: "Provider | None" = None,
+        budget: int | UnsetType | None = UNSET,
+        always: Iterable[str] = (),
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
         loaded: Iterable[str] = (),
+        follow: bool = False,
+        takes: "Iterable[Media]" = ("image",),
         tokens: int | None = None,
         lines: int | None = None,
+        background_after: float | UnsetType | None = UNSET,
         more: "Iterable[ModelTool]" = (),
         tell: "EventListener | None" = None,
     ) -> "Registry":
@@ -286,12 +300,25 @@ class Host:
         The questions of a conversation go to its own `ask`, and nobody else waits for them or has the answers. `policy`
         and `rules` are its own too; what is left out is as in `mooring.open`.
 
-        `context` is the size of the model's context in tokens, and `takes` the media that it accepts beside text.
-        `allow` and `deny` are an agent's globs over `server.tool`, or over shown names. `loaded` is `Registry.loaded`
-        of a conversation that is resumed, `tokens` and `lines` how much of a result is returned at once, and `more` an
-        agent's own tools. `tell` is called with everything that happens, in order.
+        Args:
+            own: False leaves out Mooring's own tools: `ToolSearch`, those for resources, and `ToolResult`.
+            provider: whose model it is, such as "anthropic". Names and schemas are those that this provider takes, and
+                `call` takes what its model sends. By default, they are the servers' own.
+            budget: how many tokens the definitions may take before the model has to search for tools. 0 makes it
+                search for all of them, None for none. By default, as `toolBudget` in the settings says.
+            always: globs over `server.tool` of those that are shown whatever they cost.
+            allow, deny: globs over `server.tool`, or over shown names, of what this agent may use.
+            loaded: `Registry.loaded` of a conversation that is resumed.
+            follow: whether tools of servers that connect later, or change theirs, appear in `definitions`. By default,
+                the tools are those that are known now.
+            takes: the media that the model accepts beside text.
+            tokens, lines: how much of a result is returned at once.
+            background_after: after how many seconds a call continues in the background; None waits for its end. By
+                default, as `backgroundAfter` in the settings says.
+            more: an agent's own tools; `mooring.tool` makes one.
+            tell: called with everything that happens, in order.
 
-        Raises: ConfigError if a name is taken.
+        Raises: ConfigError if an option is invalid, or a name is taken.
         """
         from mooring.host.toolset import make_registry  # lazy: a program without a model needs none of it
 
@@ -300,13 +327,18 @@ class Host:
             ask=ask,
             mode=find_mode(policy),
             rules=rules,
-            context=context,
-            takes=takes,
+            own=own,
+            provider=provider,
+            budget=budget,
+            always=always,
             allow=allow,
             deny=deny,
             loaded=loaded,
+            follow=follow,
+            takes=takes,
             tokens=tokens,
             lines=lines,
+            background_after=background_after,
             more=more,
             tell=tell,
         )

@@ -99,6 +99,14 @@ class Requests:
         on_start()
         return await request.send(lambda session: session.read_resource(uri))
 
+    def judge_reading(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> Verdict:
+        """What would become of reading an address, as far as its server's lists are known; nobody is asked.
+
+        Raises: as `Host.server`.
+        """
+        is_listed = linked or _is_named(self._lookup.server(name), uri)
+        return self._permissions.judge(self._propose(tools, name, {"uri": uri}, "listed" if is_listed else "unlisted"))
+
     async def permit_watching(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
     ) -> PermittedReading:

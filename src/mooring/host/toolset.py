@@ -1,17 +1,27 @@
 """The tools of one conversation: a registry made from the host's servers, settings and results."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from weakref import ref
+
+from msgspec import UNSET, UnsetType
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.question import Ask
 from mooring.core.verdict import Mode, Rule
+from mooring.errors import ConfigError
 from mooring.host.assembly import Assembly
-from mooring.tools.deferral import glob_for_server
-from mooring.tools.registry import EventListener, Registry, RegistryOptions
+from mooring.permissions.conversation import ConversationPermissions
+from mooring.settings import Settings
+from mooring.tools.deferral import DEFAULT_CONTEXT, glob_for_server
+from mooring.tools.options import RegistryOptions
+from mooring.tools.registry import EventListener, Registry
 from mooring.tools.results.outcome import Media
 from mooring.tools.results.store import ResultStore
 from mooring.tools.tool import ModelTool
+
+if TYPE_CHECKING:
+    from mooring.tools.schema.adapt import Provider
 
 
 def make_registry(
@@ -20,46 +30,103 @@ def make_registry(
     ask: Ask | None,
     mode: Mode | None,
     rules: Iterable[Rule],
-    context: int,
-    takes: Iterable[Media],
+    own: bool,
+    provider: "Provider | None",
+    budget: int | UnsetType | None,
+    always: Iterable[str],
     allow: Iterable[str] | None,
     deny: Iterable[str],
     loaded: Iterable[str],
+    follow: bool,
+    takes: Iterable[Media],
     tokens: int | None,
     lines: int | None,
+    background_after: float | UnsetType | None,
     more: Iterable[ModelTool],
     tell: EventListener | None,
 ) -> Registry:
-    """See `Host.registry`. Raises: ConfigError if a name is taken."""
+    """See `Host.registry`. Raises: ConfigError if an option is invalid, or a name is taken."""
     settings = parts.settings
-    always_loaded = [glob_for_server(name) for name, server in parts.fleet.servers.items() if server.config.always_load]
-    terms = RegistryOptions(
-        context=context,
-        percent=settings["toolBudget"],
-        always=(*always_loaded, *settings["alwaysLoad"]),
+    options = RegistryOptions(
+        own=own,
+        provider=_check_provider(provider),
+        budget=_find_budget(budget, settings, own),
+        always=(*_list_always_loaded(parts), *always),
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         loaded=tuple(loaded),
+        follow=follow,
         takes=frozenset(takes),
         tokens=tokens or settings["resultTokens"],
         lines=lines,
-        patience=settings["backgroundAfter"] or None,
+        background_after=_find_background_after(background_after, settings, own),
     )
+    return _open_registry(parts, parts.permissions.begin(ask, mode, rules), ask, options, more, tell)
+
+
+def _open_registry(
+    parts: Assembly,
+    permissions: ConversationPermissions,
+    ask: Ask | None,
+    options: RegistryOptions,
+    more: Iterable[ModelTool],
+    tell: EventListener | None,
+) -> Registry:
     # A call that may go on in the background is not ended by silence.
-    timeout = None if terms.patience is None else UNHURRIED
-    permissions = parts.permissions.begin(ask, mode, rules)
+    timeout = None if options.background_after is None else UNHURRIED
     conversation = parts.converse(permissions, ask or parts.shared.ask, timeout)
+    lookup = parts.lookup
     registry = Registry(
         conversation,
-        parts.lookup.tools,
+        lambda: lookup.tools,
         ResultStore(parts.results),
-        terms,
+        options,
         more=more,
         tell=tell or _tell_nobody,
         selections=parts.selections,
     )
     parts.registries[registry] = ref(permissions)
     return registry
+
+
+def _list_always_loaded(parts: Assembly) -> list[str]:
+    """Globs over the tools that are always shown, by the servers' entries or by the settings."""
+    servers = parts.fleet.servers.items()
+    whole = [glob_for_server(name) for name, server in servers if server.config.always_load]
+    return [*whole, *parts.settings["alwaysLoad"]]
+
+
+def _check_provider(provider: "Provider | None") -> "Provider | None":
+    """The same provider. Raises: ConfigError if there is none of that name."""
+    if provider is None:
+        return None
+    from mooring.tools.schema.adapt import PROVIDERS  # few conversations name one
+
+    if provider not in PROVIDERS:
+        raise ConfigError(f"{provider!r} is no provider. Use one of {', '.join(PROVIDERS)}.")
+    return provider
+
+
+def _find_budget(budget: int | UnsetType | None, settings: Settings, own: bool) -> int | None:
+    """How many tokens tools may take; `None` for any number."""
+    if not own:
+        if budget is not UNSET and budget is not None:
+            raise ConfigError("With own=False there is no ToolSearch to find tools with. Leave budget out.")
+        return None
+    if budget is UNSET:
+        percent: float = settings["toolBudget"]
+        return round(DEFAULT_CONTEXT * percent / 100)
+    if budget is not None and budget < 0:
+        raise ConfigError(f"budget is {budget}. Use a number of tokens from 0 on, or None for any number.")
+    return budget
+
+
+def _find_background_after(seconds: float | UnsetType | None, settings: Settings, own: bool) -> float | None:
+    """After how many seconds a call continues in the background; `None` if it never does."""
+    if seconds is not UNSET:
+        return seconds
+    # Without Mooring's own tools a model has none to fetch the result with.
+    return (settings["backgroundAfter"] or None) if own else None
 
 
 def _tell_nobody(_: object) -> None:

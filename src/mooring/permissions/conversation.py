@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from mooring.core.verdict import ProposedCall, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
+from mooring.permissions.policy import find_strictest
 from mooring.permissions.tool_pins import ToolPins
 
 APPROVED = Verdict("allow", "the program says that it was approved", "session")
@@ -44,6 +45,13 @@ class ConversationPermissions:
             else:
                 self.recheck(other)
         return verdict
+
+    def judge(self, calls: Sequence[ProposedCall]) -> Verdict:
+        """What would become of a call, given under each of its names, if it were made now: the strictest verdict."""
+        first, *others = [self.gate.policy.decide(call) for call in calls]
+        # An allow holds for the name that was used alone, so other names matter only where a rule speaks of them.
+        relevant = [verdict for verdict in others if verdict.action == "deny" or verdict.rule is not None]
+        return find_strictest([first, *relevant])
 
     def accept(self, calls: Sequence[ProposedCall]) -> Verdict:
         """Allow a call that the program had approved elsewhere, unless it is denied.

@@ -160,7 +160,7 @@ class Policy:
             verdict = self._apply_rules(call, prepared, ArgumentValues(call.arguments))
         if call.target is None:
             return verdict
-        return _stricter(verdict, self.decide(call.target))
+        return find_strictest([verdict, self.decide(call.target)])
 
     def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
@@ -328,8 +328,9 @@ def _claims_to_only_read(hints: Hints | None) -> bool:
     return hints.read_only_hint is True and hints.destructive_hint is not True
 
 
-def _stricter(one: Verdict, other: Verdict) -> Verdict:
-    return min(one, other, key=lambda verdict: _STRICTEST_FIRST.index(verdict.action))
+def find_strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first of those that let through the least."""
+    return min(verdicts, key=lambda verdict: _STRICTEST_FIRST.index(verdict.action))
 
 
 def _explain(level: Level, rule: Rule) -> str:

@@ -8,27 +8,29 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from mooring.core.call import Definition, ToolName
+from mooring.core.call import Definition
 from mooring.core.glob import GlobSet, literal
 from mooring.core.result import Result
-from mooring.core.tool import Pair, Tool
-from mooring.errors import ProtocolError, UnknownTool
+from mooring.core.tool import Pair
+from mooring.errors import UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings
 from mooring.tools.catalog.cost import defer
+from mooring.tools.provider import ProviderTools
 from mooring.tools.results.outcome import json_result
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, BuiltinTool, ToolHost
 
+if TYPE_CHECKING:
+    from mooring.tools.schema.adapt import Provider
+
 DEFAULT_CONTEXT = 200_000
-"""How many tokens a model can hold, unless the caller says."""
-DEFAULT_PERCENT = 10.0
-"""How much of that its tools may take, unless a setting says."""
+"""How many tokens a model is taken to hold: the setting `toolBudget` is a percentage of that."""
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 20
 MEANING_WAIT = 2.0
@@ -47,7 +49,7 @@ class Selection:
         self,
         entries: Iterable[CatalogEntry],
         scope: "ToolScope",
-        budget: int,
+        budget: float,
         always: Iterable[str] = (),
         meaning: Meaning | None = None,
     ) -> None:
@@ -61,11 +63,19 @@ class Selection:
         self.meaning = meaning
         self.forms: dict[str, ArgumentForm] = {}
         """How the arguments of each tool are read, by its shown name; made with its first call."""
+        self._for_provider: dict[Provider | None, ProviderTools] = {}
 
     @cached_property
     def servers(self) -> frozenset[str]:
         """Whose they are."""
         return frozenset(server for server, _ in self.entries)
+
+    def for_provider(self, provider: "Provider | None") -> ProviderTools:
+        """The same tools as a provider takes them."""
+        made = self._for_provider.get(provider)
+        if made is None:
+            made = self._for_provider[provider] = ProviderTools(provider, self.by_name)
+        return made
 
     @cached_property
     def index(self) -> Index:
@@ -98,7 +108,7 @@ class Selections:
         self._made: dict[tuple[object, ...], Selection] = {}
 
     def find(
-        self, entries: tuple[CatalogEntry, ...], scope: "ToolScope", budget: int, always: tuple[str, ...]
+        self, entries: tuple[CatalogEntry, ...], scope: "ToolScope", budget: float, always: tuple[str, ...]
     ) -> Selection:
         """The selection for these tools on these terms, made if no other conversation has it."""
         # A catalog hands out the same tuple until one of its tools changes. What was made of an older one is kept by
@@ -147,14 +157,12 @@ class Deferral:
         pair = entry.server, entry.tool
         return pair in self.selection.deferred and pair not in self._loaded
 
-    def find_raw_name(self, server: str, tool: str) -> str:
-        """The raw name of a server's tool, given that or its shown name. Raises: UnknownTool."""
-        if (server, tool) in self.selection.entries:
-            return tool
-        entry = self.selection.by_name.get(tool)
+    def find_entry(self, server: str, tool: str) -> CatalogEntry:
+        """A server's tool, given its raw name or its shown one. Raises: UnknownTool."""
+        entry = self.selection.entries.get((server, tool)) or self.selection.by_name.get(tool)
         if entry is None or entry.server != server:
             raise UnknownTool(server, tool)
-        return entry.tool
+        return entry
 
     def load(self, names: Iterable[str]) -> None:
         """Show these from now on, as if a search had found them."""
@@ -164,10 +172,8 @@ class Deferral:
                 self._loaded.setdefault((entry.server, entry.tool))
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
-        """The tools that fit a request, best first; they are shown from now on."""
-        found = [self.selection.entries[pair] for pair in self.selection.index.search(words, limit)]
-        self.load(entry.name for entry in found)
-        return found
+        """The tools that fit a request, best first."""
+        return [self.selection.entries[pair] for pair in self.selection.index.search(words, limit)]
 
     def learn(self) -> None:
         """Start to learn what the tools mean, if the search extra is installed; the next search is better for it."""
@@ -184,30 +190,18 @@ class Deferral:
             await asyncio.to_thread(meaning.wait, MEANING_WAIT)
 
 
-def define_tool(name: str, tool: Tool, server: str | None = None) -> Definition:
-    """A tool as a model is shown it; a schema that can't be read becomes one that allows any object."""
-    try:
-        schema = tool.schema
-    except ProtocolError:
-        schema = {"type": "object"}
-    try:
-        output_schema = tool.result_schema
-    except ProtocolError:
-        output_schema = None
-    description = tool.description or tool.title or ""
-    return Definition(
-        ToolName(name), description, schema, server, tool.name, tool.title, tool.annotations, output_schema
-    )
-
-
-def make_search_tool(host: ToolHost, get_deferral: Callable[[], Deferral]) -> BuiltinTool:
-    """The tool by which a model finds others."""
+def make_search_tool(
+    host: ToolHost, get_deferral: Callable[[], Deferral], define: Callable[[CatalogEntry], Definition]
+) -> BuiltinTool:
+    """The tool by which a model finds others; `define` says how it is shown one."""
 
     async def search(arguments: Arguments) -> Result:
         query = arguments["query"]
         await get_deferral().wait_for_meaning(query)
-        found = get_deferral().search(query, arguments.get("limit", DEFAULT_LIMIT))
-        return json_result([_as_search_result(define_tool(entry.name, entry.definition)) for entry in found])
+        deferral = get_deferral()
+        found = deferral.search(query, arguments.get("limit", DEFAULT_LIMIT))
+        deferral.load(entry.name for entry in found)
+        return json_result([_as_search_result(define(entry)) for entry in found])
 
     servers = get_deferral().selection.server_list
     return BuiltinTool(

@@ -12,7 +12,9 @@ from msgspec import Struct, convert, field
 
 from mooring.core.content import Embedded, Image, ResourceContents, ResourceLink, Text
 from mooring.core.result import Result
+from mooring.core.verdict import Verdict
 from mooring.errors import BadArguments, FileError, UnknownServer
+from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.outcome import Media, is_viewable, json_result
 from mooring.tools.results.store import ResultStore
 from mooring.tools.tool import (
@@ -113,11 +115,10 @@ class ResourceTools:
         host: ToolHost,
         store: ResultStore,
         has_server: Callable[[str], bool],
-        find_raw_name: Callable[[str, str], str],
+        find_entry: Callable[[str, str], CatalogEntry],
         takes: Collection[Media] = (),
     ) -> None:
-        """`has_server` says whether this conversation may use a server, `find_raw_name` what its tool is really
-        called."""
+        """`has_server` says whether this conversation may use a server, `find_entry` which of its tools is meant."""
         self.links = ResourceLinks()
         self.watched: dict[str, ConversationWatch] = {}
         self.on_watch: Callable[[], None] = lambda: None
@@ -126,11 +127,13 @@ class ResourceTools:
         self._store = store
         self._takes = takes
         self._has_server = has_server
-        self._find_raw_name = find_raw_name
+        self._find_entry = find_entry
         self.tools = tuple(self._make_tools())
         for tool in self.tools:
             # Rules about any of these names have to apply to the tool.
             tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
+            if isinstance(tool, ReachingTool):
+                tool.judge = partial(self._judge, tool.name)
 
     async def close(self) -> None:
         """End everything that this conversation watches."""
@@ -205,6 +208,18 @@ class ResourceTools:
         found = [Image(data=part.blob, mime_type=part.mime_type or "") for part in contents if part.blob]
         return [image for image in found if is_viewable(image, self._takes)]
 
+    def _judge(self, tool: str, arguments: Arguments) -> Verdict | None:
+        """What would become of a reading, a subscription or a polling. Raises: as `ToolHost.server`; UnknownTool."""
+        server, uri, polled = arguments.get("server"), arguments.get("uri"), arguments.get("toolName")
+        if not isinstance(server, str):
+            return None
+        real = self._find_server(server)
+        if isinstance(polled, str) and arguments.get("type") == "tool":
+            return self._host.may_poll(self._find_entry(real, polled), arguments.get("arguments") or {})
+        if not isinstance(uri, str):
+            return None
+        return self._host.may_read(tool, server, uri, linked=self.links.has(real, uri))
+
     # --- watches --------------------------------------------------------------------------------------------------
 
     async def _subscribe(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
@@ -234,7 +249,7 @@ class ResourceTools:
             on_start=on_start,
         )
         if request.type == "tool":
-            tool = self._find_raw_name(server, request.tool_name or "")
+            tool = self._find_entry(server, request.tool_name or "").tool
             watch = await poll(tool=tool, arguments=request.arguments)
         else:
             watch = await poll(uri=uri, linked=self.links.has(server, uri))

@@ -27,64 +27,28 @@ from mooring.core.call import (
     ToolName,
 )
 from mooring.core.content import Text
-from mooring.core.near import nearest
+from mooring.core.extras import CallExtras, make_extras
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Hints
-from mooring.errors import BadArguments, ConfigError, MooringError, UnknownTool
-from mooring.tools.arguments.form import ArgumentForm
+from mooring.core.verdict import Verdict
+from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
-from mooring.tools.catalog.catalog import CatalogEntry, fold_name
-from mooring.tools.deferral import (
-    DEFAULT_CONTEXT,
-    DEFAULT_LIMIT,
-    DEFAULT_PERCENT,
-    Deferral,
-    Selections,
-    ToolScope,
-    define_tool,
-    make_search_tool,
-)
-from mooring.tools.manage import ALIASES, MAX_PORTION, ResourceTools, make_result_tool
-from mooring.tools.news import INTERVAL, WatchReporter
-from mooring.tools.results.deliver import Delivery, Tokens
-from mooring.tools.results.outcome import BYTES_PER_TOKEN, DEFAULT_TOKENS, Media, find_budget
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.deferral import DEFAULT_LIMIT, Selections
+from mooring.tools.manage import MAX_PORTION, ResourceTools, make_result_tool
+from mooring.tools.news import WatchReporter
+from mooring.tools.options import RegistryOptions
+from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.outcome import BYTES_PER_TOKEN, find_budget
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
-
-PATIENCE = 120.0
-"""Seconds after which a call continues in the background."""
+from mooring.tools.toolbox import ListEntries, Toolbox
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
 WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 """Arguments, or the JSON in which a model wrote them."""
-
-
-class RegistryOptions(Struct, frozen=True, kw_only=True):
-    """What one conversation may use, and how results are given to it."""
-
-    context: int = DEFAULT_CONTEXT
-    """How many tokens its model can hold."""
-    percent: float = DEFAULT_PERCENT
-    """How much of that tools may take before they have to be searched for."""
-    always: tuple[str, ...] = ()
-    """Globs over `server.tool` of those that are shown whatever they cost."""
-    allow: tuple[str, ...] | None = None
-    """Globs over `server.tool`, or over shown names, of the only ones available; `None` for all."""
-    deny: tuple[str, ...] = ()
-    loaded: tuple[str, ...] = ()
-    """Names that a search found before, when a conversation is resumed."""
-    takes: frozenset[Media] = frozenset({"image"})
-    """What the model can be given besides text."""
-    tokens: Tokens = DEFAULT_TOKENS
-    """How much of a result is given at once."""
-    lines: int | None = None
-    """How many lines of it, for a reader who would have to scroll."""
-    patience: float | None = PATIENCE
-    """Seconds to wait for a call before it continues in the background; `None` waits for every call to end."""
-    news_interval: float = INTERVAL
-    """Seconds between two reports about what is watched."""
 
 
 class Registry:
@@ -93,7 +57,7 @@ class Registry:
     def __init__(
         self,
         host: ToolHost,
-        entries: Iterable[CatalogEntry],
+        list_entries: ListEntries,
         store: ResultStore,
         options: RegistryOptions | None = None,
         *,
@@ -110,10 +74,9 @@ class Registry:
         self._host = host
         self._store = store
         self._tell = tell = _guard_listener(tell)
-        self._selections = selections or Selections()
-        self._delivery = Delivery(store, options.takes, options.tokens, options.lines)
-        self._scope = ToolScope(options.allow, options.deny)
-        self._resources = ResourceTools(host, store, self._has_server, self._find_raw_name, options.takes)
+        self._has_reader = options.has_builtin("ToolResult")
+        self._delivery = Delivery(store, options.takes, options.tokens, options.lines, self._has_reader)
+        self._resources = ResourceTools(host, store, self._has_server, self._find_entry, options.takes)
         self._news = WatchReporter(
             host,
             self._resources.watched,
@@ -127,10 +90,21 @@ class Registry:
         self._running: dict[CallId, RunningCall] = {}
         self._closed = False
         self._numbers = count(1)
-        self._more = tuple(more)
-        self._latest: tuple[tuple[CatalogEntry, ...], Iterable[str] | None] | None = None
-        """A snapshot of the catalog that is to be used, and what was found in it, once somebody looks."""
-        self._take(tuple(entries), options.loaded)
+        result_tool = make_result_tool(host, store, self._find_ended, self._max_portion())
+        builtin = (*self._resources.tools, result_tool)
+        self._tools = Toolbox(host, list_entries, options, builtin, more, selections or Selections())
+
+    def _max_portion(self) -> int:
+        return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
+
+    def _has_server(self, server: str) -> bool:
+        """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
+        if self._options.scope.allows_server(server):
+            return True
+        return server in self._tools.deferral.servers
+
+    def _find_entry(self, server: str, tool: str) -> CatalogEntry:
+        return self._tools.deferral.find_entry(server, tool)
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,124 +124,101 @@ class Registry:
 
     # --- which tools there are ------------------------------------------------------------------------------------
 
-    def use(self, entries: Iterable[CatalogEntry], loaded: Iterable[str] | None = None) -> None:
-        """Switch to another snapshot of the catalog. Tools that a search found stay found if they still exist."""
-        # Taken over when somebody looks: while two hundred servers connect, nobody needs every state in between.
-        self._latest = tuple(entries), loaded
-
-    def _use_latest(self) -> None:
-        if self._latest is None:
-            return
-        (entries, loaded), self._latest = self._latest, None
-        self._take(entries, self._deferral.loaded if loaded is None else loaded)
-
-    def _get_deferral(self) -> Deferral:
-        self._use_latest()
-        return self._deferral
-
-    def _take(self, entries: tuple[CatalogEntry, ...], loaded: Iterable[str]) -> None:
-        options = self._options
-        budget = round(options.context * options.percent / 100)
-        self._deferral = Deferral(self._selections.find(entries, self._scope, budget, options.always))
-        self._deferral.load(loaded)
-        self._search = make_search_tool(self._host, self._get_deferral)
-        self._own = self._make_own_tools()
-        # Schemas may differ between two snapshots.
-        self._own_forms: dict[str, ArgumentForm] = {}
-
-    def _make_own_tools(self) -> dict[str, ModelTool]:
-        """Mooring's own tools and an agent's, by every name; a server's tool never takes one of these names."""
-        result_tool = make_result_tool(self._host, self._store, self._find_ended, self._max_portion())
-        own: dict[str, ModelTool] = {}
-        # The order is the one in which a model is shown them.
-        for builtin in (*self._resources.tools, result_tool, self._search):
-            own[builtin.name] = builtin
-        for builtin in self._resources.tools:
-            own |= dict.fromkeys(builtin.aliases, builtin)
-        for tool in self._more:
-            if tool.name in own:
-                raise ConfigError(f"A tool is called {tool.name} already.")
-            own[tool.name] = tool
-        return {name: tool for name, tool in own.items() if self._scope.allows_builtin(tool.name)}
-
-    def _max_portion(self) -> int:
-        return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
-
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What a model is shown now, in a stable order; a search adds to the end."""
-        self._use_latest()
-        own = [tool for name, tool in self._own.items() if name not in ALIASES]
-        if not self._deferral.has_hidden:
-            own = [tool for tool in own if tool is not self._search]
-        shown = [define_tool(tool.name, tool.definition, tool.server) for tool in own]
-        shown += [define_tool(entry.name, entry.definition, entry.server) for entry in self._deferral.offered]
-        return tuple(shown)
+        return self._tools.definitions
 
     @property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
-        """The server and the raw name behind each shown name."""
-        self._use_latest()
-        return {name: (entry.server, entry.tool) for name, entry in self._deferral.selection.by_name.items()}
+        """The server and the raw name behind each name of a server's tool."""
+        return self._tools.pairs
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The names that a search found: worth keeping with a conversation."""
-        return self._get_deferral().loaded
-
-    def _has_server(self, server: str) -> bool:
-        """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
-        if self._scope.allows_server(server):
-            return True
-        return server in self._get_deferral().servers
-
-    def _find_raw_name(self, server: str, tool: str) -> str:
-        return self._get_deferral().find_raw_name(server, tool)
+        return self._tools.loaded
 
     def find(self, name: str) -> Definition | None:
-        """The tool that a name, or `server.tool`, means; it counts as shown from now on."""
-        tool = self._find(name)
-        return None if tool is None else self._show(tool)
+        """The tool that a name, or `server.tool`, means."""
+        return self._tools.look_up(name)
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
-        """The servers' tools that fit a request, best first; they count as shown from now on."""
-        found = self._get_deferral().search(words, limit)
-        return tuple(define_tool(entry.name, entry.definition, entry.server) for entry in found)
+        """The servers' tools that fit a request, best first."""
+        return self._tools.search(words, limit)
+
+    def show(self, name: str) -> Definition:
+        """Have a tool in `definitions` from now on, as if the model's own search had found it. Raises: UnknownTool."""
+        return self._tools.show(name)
 
     def learn(self) -> None:
         """Start to learn what the tools mean, for a caller that is going to search."""
-        self._get_deferral().learn()
+        self._tools.deferral.learn()
 
-    def _show(self, tool: ModelTool) -> Definition:
-        self._deferral.load([tool.name])
-        return define_tool(tool.name, tool.definition, tool.server)
+    def may(self, name: str, arguments: WrittenArguments = None) -> Verdict:
+        """What would become of a call now: allowed, asked about or denied, and why. Nothing is called, nobody is asked.
+
+        A tool that is held back is denied. Arguments that don't fit its schema are judged as they are.
+
+        Raises: UnknownTool; Stale if its server was replaced; UnknownServer if a resource's server is unknown.
+        """
+        tool = self._tools.find(name)
+        if tool is None:
+            held = self._host.may_absent(name)
+            if held is None:
+                raise self._tools.explain_unknown(name)
+            return held
+        parsed = _parse(arguments)
+        meant = self._guess_meant(tool, {} if isinstance(parsed, BadArguments) else parsed)
+        if isinstance(tool, ServerTool | BuiltinTool):
+            return tool.may(meant)
+        return self._host.may_own(tool.name, meant, hints=tool.definition.annotations or Hints())
+
+    def _guess_meant(self, tool: ModelTool, arguments: Arguments) -> Arguments:
+        """The arguments as a call would send them, if it would send them."""
+        try:
+            return self._tools.fit_arguments(tool, arguments)[0]
+        except BadArguments:
+            return arguments
 
     # --- calls ----------------------------------------------------------------------------------------------------
 
     async def call(
-        self, name: str, arguments: WrittenArguments = None, *, id: str | None = None, approved: bool = False
+        self,
+        name: str,
+        arguments: WrittenArguments = None,
+        *,
+        id: str | None = None,
+        approved: bool = False,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Call a tool by the name a model gave it. A failure is an outcome; cancelling this cancels the call.
 
-        A call that takes longer than `RegistryOptions.patience` continues in the background: the outcome says under
+        A call that takes longer than `background_after` continues in the background: the outcome says under
         which id, and an event follows when it has ended.
 
         What `ask` raises comes out of here, and the call was not made: that is the way to interrupt a run. When it is
         resumed with the person's yes, `approved` makes the call without asking again. It never overrides a deny, nor a
         tool that changed since it was pinned.
 
-        Raises: ConfigError if the registry is closed; what `ask` raises.
+        `meta` and `headers` go with a call of a server's tool, as with `Host.call`. A tool that belongs to no server
+        has no use for them.
+
+        Raises: ConfigError if the registry is closed, or the protocol sets one of `meta` or `headers` itself; what
+        `ask` raises.
         """
         if self._closed:
             raise ConfigError(f"{name} was not called: the registry is closed. Call tools inside its `async with`.")
-        tool = self._find(name)
+        terms = _CallTerms(approved, make_extras(meta, headers))
+        tool = self._tools.find(name)
         # What is wrong with the name or the arguments is raised inside `_run`: such a call is pending and fails like
         # any other, so that a log or a screen shows it.
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
         self._report(request, CallPending())
         running = RunningCall(
-            lambda running: self._run(request, tool, parsed, running, approved), self._options.patience
+            lambda running: self._run(request, tool, parsed, running, terms), self._options.background_after
         )
         self._running[request.id] = running
         try:
@@ -301,15 +252,15 @@ class Registry:
         tool: ModelTool | None,
         parsed: Arguments | BadArguments,
         running: RunningCall,
-        approved: bool,
+        terms: "_CallTerms",
     ) -> Outcome:
         blank = _blank_outcome(request, tool)
         try:
             if tool is None:
-                raise self._unknown(request.name)
+                raise self._tools.explain_unknown(request.name)
             if isinstance(parsed, BadArguments):
                 raise parsed
-            outcome = await self._call_tool(request, tool, running, blank, approved)
+            outcome = await self._call_tool(request, tool, running, blank, terms)
         except MooringError as error:
             outcome = await self._delivery.deliver_failure(error, blank)
         except BaseException as error:
@@ -322,13 +273,16 @@ class Registry:
         return outcome
 
     async def _call_tool(
-        self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome, approved: bool
+        self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome, terms: "_CallTerms"
     ) -> Outcome:
-        self._refuse_hidden(tool)
-        arguments, notes = self._fit_arguments(tool, request.arguments)
+        self._tools.refuse_hidden(tool)
+        arguments, notes = self._tools.fit_arguments(tool, request.arguments)
         progress = ProgressReporter(lambda state: self._report(request, state), running)
-        if isinstance(tool, ServerTool | BuiltinTool):
-            result = await tool.call(arguments, progress.start, progress.progress, approved=approved)
+        start, report, approved = progress.start, progress.progress, terms.approved
+        if isinstance(tool, ServerTool):
+            result = await tool.call(arguments, start, report, approved=approved, extras=terms.extras)
+        elif isinstance(tool, BuiltinTool):
+            result = await tool.call(arguments, start, report, approved=approved)
         else:
             result = await self._call_agent_tool(tool, arguments, progress, approved)
         if tool.server is not None:
@@ -357,26 +311,6 @@ class Registry:
         hints = tool.definition.annotations or Hints()
         return await self._host.own(tool.name, arguments, work, hints=hints, approved=approved)
 
-    def _refuse_hidden(self, tool: ModelTool) -> None:
-        """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.
-
-        Raises: BadArguments.
-        """
-        if not (isinstance(tool, ServerTool) and self._deferral.is_hidden(tool.entry)):
-            return
-        self._deferral.load([tool.entry.name])
-        schema = bytes(tool.definition.input_schema).decode(errors="replace")
-        words = f"{tool.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
-        raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
-
-    def _fit_arguments(self, tool: ModelTool, arguments: Arguments) -> tuple[Arguments, tuple[str, ...]]:
-        """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
-        forms = self._own_forms if tool.server is None else self._deferral.selection.forms
-        form = forms.get(tool.name)
-        if form is None:
-            form = forms[tool.name] = ArgumentForm(tool.definition)
-        return form.fit(tool.server or "Mooring", arguments)
-
     def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
         """Report a cancelled call, or an agent's own tool that raised what no tool should."""
         aborted = isinstance(error, asyncio.CancelledError)
@@ -388,9 +322,9 @@ class Registry:
     def _leave_to_background(self, request: Invocation, running: RunningCall) -> Outcome:
         self._background.calls[request.id] = running
         self._report(request, CallProcessing(background=True))
-        how = f'ToolResult with {{"id": "{request.id}"}} gives its result then.'
-        words = f"It goes on in the background. You will hear when it has ended; {how}"
-        blank = _blank_outcome(request, self._find(request.name))
+        words = "It goes on in the background. You will hear when it has ended"
+        words += f'; ToolResult with {{"id": "{request.id}"}} gives its result then.' if self._has_reader else "."
+        blank = _blank_outcome(request, self._tools.find(request.name))
         return replace(blank, parts=(Text(words),), continues=request.id)
 
     async def _find_ended(self, id: str) -> Result | None:
@@ -399,33 +333,6 @@ class Registry:
             return Result((Text(f"{id} goes on; it has not ended yet."),))
         ended = self._background.outcome(id)
         return None if ended is None else Result(ended.parts, ended.is_error)
-
-    # --- names ----------------------------------------------------------------------------------------------------
-
-    def _find(self, name: str) -> ModelTool | None:
-        """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
-        self._use_latest()
-        own = self._own.get(name)
-        if own is not None:
-            return own
-        selection = self._deferral.selection
-        entry = selection.by_name.get(name)
-        if entry is not None:
-            return ServerTool(entry, self._host)
-        folded = fold_name(name)
-        # By identity: a tool and its aliases are one tool.
-        own_alike = {id(tool): tool for own_name, tool in self._own.items() if fold_name(own_name) == folded}
-        if own_alike:
-            return next(iter(own_alike.values())) if len(own_alike) == 1 else None
-        alike = selection.alike.get(folded, ())
-        return ServerTool(alike[0], self._host) if len(alike) == 1 else None
-
-    def _unknown(self, name: str) -> UnknownTool:
-        close = nearest(name, [*self._own, *self._deferral.selection.by_name])
-        if close:
-            return UnknownTool("Mooring", name, close, "")
-        hint = "; ToolSearch finds those there are" if self._deferral.has_hidden else ""
-        return UnknownTool("Mooring", name, close, f"there is none of that name{hint}")
 
     def _make_invocation(self, name: str, tool: ModelTool | None, arguments: Arguments, id: str | None) -> Invocation:
         number = next(self._numbers)
@@ -436,6 +343,13 @@ class Registry:
         if tool is None:
             return Invocation(key, ToolName(name), arguments)
         return Invocation(key, tool.name, arguments, tool.server, tool.definition.name)
+
+
+class _CallTerms(Struct, frozen=True):
+    """How the program wants one call to be made."""
+
+    approved: bool
+    extras: CallExtras
 
 
 def _guard_listener(tell: EventListener) -> EventListener:

@@ -1,4 +1,4 @@
-"""Calls on their way: waited for as long as patience lasts, then left to finish in the background."""
+"""Calls on their way: waited for some time, then left to finish in the background."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -17,9 +17,9 @@ MAX_KEPT = 32
 class RunningCall:
     """One call: a task that somebody waits for until it ends or is left to the background."""
 
-    def __init__(self, work: "Callable[[RunningCall], Coroutine[Any, Any, Outcome]]", patience: float | None) -> None:
+    def __init__(self, work: "Callable[[RunningCall], Coroutine[Any, Any, Outcome]]", seconds: float | None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._patience = patience
+        self._seconds = seconds
         self._timer: asyncio.TimerHandle | None = None
         # A future rather than an event: asyncio.wait takes it beside the task.
         self._left: asyncio.Future[None] = self._loop.create_future()
@@ -28,9 +28,9 @@ class RunningCall:
         self.task.add_done_callback(lambda _: self._stop_timer())
 
     def start_timer(self) -> None:
-        """Let patience run from now on. The time a person took to permit the call doesn't count."""
-        if self._patience is not None and self._timer is None:
-            self._timer = self._loop.call_later(self._patience, self.leave)
+        """Begin to wait. The time a person took to permit the call doesn't count."""
+        if self._seconds is not None and self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self.leave)
 
     def leave(self) -> None:
         """Let the call continue in the background."""

@@ -7,8 +7,10 @@ from msgspec import Raw, json
 
 from mooring.core.call import ToolName
 from mooring.core.event import Event
+from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.result import Progress, Reading, Result
 from mooring.core.tool import Hints, Tool
+from mooring.core.verdict import Verdict
 from mooring.tools.catalog.catalog import CatalogEntry
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -76,7 +78,14 @@ class ToolHost(Protocol):
     """What tools need from the host. Every call is checked and logged there."""
 
     async def call(
-        self, name: CatalogEntry, arguments: Arguments, *, approved: bool, on_start: OnStart, on_progress: OnProgress
+        self,
+        name: CatalogEntry,
+        arguments: Arguments,
+        *,
+        approved: bool,
+        extras: CallExtras,
+        on_start: OnStart,
+        on_progress: OnProgress,
     ) -> Result:
         """Call a server's tool. With `approved` nobody is asked, here and below: whoever calls had it approved.
 
@@ -99,6 +108,23 @@ class ToolHost(Protocol):
 
         Raises: Denied; whatever the work raises.
         """
+
+    def may(self, entry: CatalogEntry, arguments: Arguments) -> Verdict:
+        """What would become of a call of a server's tool, without making it; nobody is asked. Raises: Stale."""
+
+    def may_absent(self, name: str) -> Verdict | None:
+        """The verdict on a tool that isn't listed because it is held back; `None` if the name means no such tool."""
+
+    def may_own(
+        self, tool: str, arguments: Arguments, *, also: Sequence[str] = (), hints: Hints | None = None
+    ) -> Verdict:
+        """The same as `may` for a tool that belongs to no server."""
+
+    def may_read(self, tool: str, server: str, uri: str, *, linked: bool) -> Verdict:
+        """The same for one of Mooring's own tools that reads or watches a resource. Raises: as `server`."""
+
+    def may_poll(self, entry: CatalogEntry, arguments: Arguments) -> Verdict:
+        """The same for repeated calls of a server's tool. Raises: Stale."""
 
     def server(self, name: str) -> ServerHandle:
         """The server of that name, ignoring case and following aliases. Raises: UnknownServer."""
@@ -162,11 +188,21 @@ class ServerTool:
     def origin(self) -> str:
         return self._host.origin(self.entry.server)
 
+    def may(self, arguments: Arguments) -> Verdict:
+        """What would become of a call. Raises: Stale."""
+        return self._host.may(self.entry, arguments)
+
     async def call(
-        self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress, *, approved: bool = False
+        self,
+        arguments: Arguments,
+        on_start: OnStart,
+        on_progress: OnProgress,
+        *,
+        approved: bool = False,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Result:
         return await self._host.call(
-            self.entry, arguments, approved=approved, on_start=on_start, on_progress=on_progress
+            self.entry, arguments, approved=approved, extras=extras, on_start=on_start, on_progress=on_progress
         )
 
 
@@ -208,6 +244,10 @@ class BuiltinTool:
 
         return await self._host.own(self.definition.name, arguments, work, also=self.aliases, approved=approved)
 
+    def may(self, arguments: Arguments) -> Verdict:
+        """What would become of a call."""
+        return self._host.may_own(self.definition.name, arguments, also=self.aliases)
+
 
 class ReachingTool(BuiltinTool):
     """One of Mooring's own tools that asks something of a server; its work also takes what to call once it may begin,
@@ -216,7 +256,14 @@ class ReachingTool(BuiltinTool):
     The host judges and records what is asked of the server. Judged here too, one call would be asked about twice.
     """
 
+    judge: Callable[[Arguments], Verdict | None] = staticmethod(lambda arguments: None)
+    """What would become of what is asked of the server; `None` if the arguments don't say what that is."""
+
     async def call(
         self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress, *, approved: bool = False
     ) -> Result:
         return await self._work(arguments, on_start, approved)
+
+    def may(self, arguments: Arguments) -> Verdict:
+        """What would become of a call. Raises: as `ToolHost.server`."""
+        return self.judge(arguments) or super().may(arguments)

@@ -29,7 +29,7 @@ def estimate_tools(tools: Tools) -> int:
     return sum(map(estimate_tool, tools.values()))
 
 
-def defer(tools: Tools, budget: int, always: Iterable[str] = ()) -> tuple[Tools, Tools]:
+def defer(tools: Tools, budget: float, always: Iterable[str] = ()) -> tuple[Tools, Tools]:
     """Split tools into those a model is shown from the start and those it has to search for.
 
     If all of them fit the budget, all are shown. Otherwise only those are that a glob in `always` names as

@@ -40,6 +40,8 @@ class Delivery(Struct, frozen=True):
     tokens: Tokens = DEFAULT_TOKENS
     lines: int | None = None
     """How many lines of text are given at once; `None` for any number."""
+    has_reader: bool = True
+    """Whether the model has `ToolResult`, to read the rest of what is cut."""
 
     async def deliver(self, result: Result, blank: Outcome) -> Outcome:
         """What the model gets for a result; `blank` says of which tool."""
@@ -77,9 +79,10 @@ class Delivery(Struct, frozen=True):
         if self._fits(texts, max_bytes):
             return replace(blank, parts=join_texts(parts))
         cut = cut_texts(self.store, texts, max_bytes, self.lines)
+        preview = cut.preview if self.has_reader else cut.preview_alone
         media = [part for part in parts if not isinstance(part, Text)]
         file = cut.file.path if cut.file is not None else None
-        return replace(blank, parts=(Text(cut.preview), *media), file=file, excerpt=cut.excerpt)
+        return replace(blank, parts=(Text(preview), *media), file=file, excerpt=cut.excerpt)
 
     def _keep_blob(self, blob: Blob) -> Text:
         try:
@@ -103,16 +106,21 @@ class CutText(Struct, frozen=True):
     @property
     def preview(self) -> str:
         """The two ends for a model, and how it reads the rest."""
+        if self.file is None:
+            return self._join_ends(self.trouble)
+        reads = f'ToolResult with {{"id": "{self.file.id}", "offset": …}} reads any part of it.'
+        return self._join_ends(f"The whole is in {self.file.path}; {reads}")
+
+    @property
+    def preview_alone(self) -> str:
+        """The two ends for a model that has no tool to read the rest with."""
+        return self._join_ends(self.trouble if self.file is None else f"The whole is in {self.file.path}.")
+
+    def _join_ends(self, advice: str) -> str:
         head, tail = self.excerpt.head, self.excerpt.tail
         left = max(0, self.size - count_bytes([head]) - count_bytes([tail]))
-        left_out = f"… {left:,} of {self.size:,} bytes are left out here. {self._advise()}"
+        left_out = f"… {left:,} of {self.size:,} bytes are left out here. {advice}"
         return f"{head}\n\n[{left_out}]\n\n{tail}"
-
-    def _advise(self) -> str:
-        if self.file is None:
-            return self.trouble
-        reads = f'ToolResult with {{"id": "{self.file.id}", "offset": …}} reads any part of it.'
-        return f"The whole is in {self.file.path}; {reads}"
 
 
 def cut_texts(store: ResultStore, texts: list[str], max_bytes: int, max_lines: int | None) -> CutText:

@@ -1,0 +1,198 @@
+"""Which tools one conversation has, under which names, and which of them its model has been shown."""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from typing import TypeAlias
+
+from msgspec.json import encode
+
+from mooring.core.call import Definition
+from mooring.core.near import nearest
+from mooring.errors import BadArguments, ConfigError, UnknownTool
+from mooring.tools.arguments.form import ArgumentForm, Repaired
+from mooring.tools.catalog.catalog import CatalogEntry, fold_name
+from mooring.tools.deferral import Deferral, Selections, make_search_tool
+from mooring.tools.manage import ALIASES
+from mooring.tools.options import RegistryOptions
+from mooring.tools.provider import ProviderTools
+from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
+
+ListEntries: TypeAlias = Callable[[], tuple[CatalogEntry, ...]]
+"""Gives the servers' tools as they are now: the same tuple until one of them changes."""
+
+
+class Toolbox:
+    """The tools of one conversation: those of servers, Mooring's own, and an agent's."""
+
+    def __init__(
+        self,
+        host: ToolHost,
+        list_entries: ListEntries,
+        options: RegistryOptions,
+        builtin: Iterable[BuiltinTool],
+        more: Iterable[ModelTool],
+        selections: Selections,
+    ) -> None:
+        """Raises: ConfigError if a name is taken."""
+        self._host = host
+        self._list_entries = list_entries
+        self._options = options
+        self._builtin = tuple(builtin)
+        self._more = tuple(more)
+        self._selections = selections
+        self._take(list_entries(), options.loaded)
+
+    def _take(self, entries: tuple[CatalogEntry, ...], loaded: Iterable[str]) -> None:
+        options = self._options
+        budget = inf if options.budget is None or not options.own else options.budget
+        self._entries = entries
+        self.deferral = Deferral(self._selections.find(entries, options.scope, budget, options.always))
+        self.deferral.load(loaded)
+        self._adapted = self.deferral.selection.for_provider(options.provider)
+        self._search = make_search_tool(self._host, lambda: self.deferral, self._define_entry)
+        self._own = self._collect_own()
+        self._own_adapted = ProviderTools(options.provider, self._own)
+        # Schemas may differ between two snapshots.
+        self._own_forms: dict[str, ArgumentForm] = {}
+        self._defined: dict[str, Definition] = {}
+
+    def _follow(self) -> bool:
+        """Take over what servers list by now, if that is wanted; whether anything changed."""
+        if not self._options.follow:
+            return False
+        entries = self._list_entries()
+        if entries is self._entries:
+            return False
+        self._take(entries, self.deferral.loaded)
+        return True
+
+    def _collect_own(self) -> dict[str, ModelTool]:
+        """Mooring's own tools and an agent's, by every name; a server's tool never takes one of these names."""
+        own: dict[str, ModelTool] = {}
+        # The order is the one in which a model is shown them.
+        builtin = (*self._builtin, self._search) if self._options.own else ()
+        for tool in builtin:
+            own[tool.name] = tool
+        for tool in builtin:
+            own |= dict.fromkeys(tool.aliases, tool)
+        for added in self._more:
+            if added.name in own:
+                raise ConfigError(f"A tool is called {added.name} already.")
+            own[added.name] = added
+        return {name: tool for name, tool in own.items() if self._options.scope.allows_builtin(tool.name)}
+
+    # --- as a model sees them -------------------------------------------------------------------------------------
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What a model is shown now, in a stable order; a search adds to the end."""
+        self._follow()
+        own = [tool for name, tool in self._own.items() if name not in ALIASES]
+        if not self.deferral.has_hidden:
+            own = [tool for tool in own if tool is not self._search]
+        shown = [self._define(tool) for tool in own]
+        shown += [self._define_entry(entry) for entry in self.deferral.offered]
+        return tuple(shown)
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[str, str]]:
+        """The server and the raw name behind each name of a server's tool."""
+        self._follow()
+        shown_name = self._adapted.shown_name
+        by_name = self.deferral.selection.by_name
+        return {shown_name(name): (entry.server, entry.tool) for name, entry in by_name.items()}
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The names that a search found, as the catalog has them: another provider gets them too."""
+        self._follow()
+        return self.deferral.loaded
+
+    def search(self, words: str, limit: int) -> tuple[Definition, ...]:
+        """The servers' tools that fit a request, best first."""
+        self._follow()
+        return tuple(map(self._define_entry, self.deferral.search(words, limit)))
+
+    def look_up(self, name: str) -> Definition | None:
+        """The tool that a name, or `server.tool`, means."""
+        self._follow()
+        tool = self.find(name)
+        return None if tool is None else self._define(tool)
+
+    def show(self, name: str) -> Definition:
+        """Show a tool from now on. Raises: UnknownTool."""
+        self._follow()
+        tool = self.find(name)
+        if tool is None:
+            raise self.explain_unknown(name)
+        self.deferral.load([tool.name])
+        return self._define(tool)
+
+    def _define(self, tool: ModelTool) -> Definition:
+        if isinstance(tool, ServerTool):
+            return self._define_entry(tool.entry)
+        return self._own_adapted.define(tool.name, tool.definition)
+
+    def _define_entry(self, entry: CatalogEntry) -> Definition:
+        """A server's tool as the model is shown it: always the same object, as long as it is the same tool."""
+        made = self._defined.get(entry.name)
+        if made is None:
+            made = self._defined[entry.name] = self._adapted.define(entry.name, entry.definition, entry.server)
+        return made
+
+    # --- for a call -----------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> ModelTool | None:
+        """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
+        found = self._find_known(name)
+        # A known name means the tool that was shown by it. An unknown one may be of a server that has connected since.
+        if found is None and self._follow():
+            return self._find_known(name)
+        return found
+
+    def _find_known(self, name: str) -> ModelTool | None:
+        own = self._own.get(self._own_adapted.meant_name(name))
+        if own is not None:
+            return own
+        selection = self.deferral.selection
+        entry = selection.by_name.get(self._adapted.meant_name(name))
+        if entry is not None:
+            return ServerTool(entry, self._host)
+        folded = fold_name(name)
+        # By identity: a tool and its aliases are one tool.
+        own_alike = {id(tool): tool for own_name, tool in self._own.items() if fold_name(own_name) == folded}
+        if own_alike:
+            return next(iter(own_alike.values())) if len(own_alike) == 1 else None
+        alike = selection.alike.get(folded, ())
+        return ServerTool(alike[0], self._host) if len(alike) == 1 else None
+
+    def explain_unknown(self, name: str) -> UnknownTool:
+        """The error about a name that no tool has."""
+        close = nearest(name, [*self._own, *map(self._adapted.shown_name, self.deferral.selection.by_name)])
+        if close:
+            return UnknownTool("Mooring", name, close, "")
+        hint = "; ToolSearch finds those there are" if self.deferral.has_hidden else ""
+        return UnknownTool("Mooring", name, close, f"there is none of that name{hint}")
+
+    def refuse_hidden(self, tool: ModelTool) -> None:
+        """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.
+
+        Raises: BadArguments.
+        """
+        if not (isinstance(tool, ServerTool) and self.deferral.is_hidden(tool.entry)):
+            return
+        self.deferral.load([tool.entry.name])
+        shown = self._define_entry(tool.entry)
+        schema = encode(shown.schema).decode()
+        words = f"{shown.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
+        raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
+
+    def fit_arguments(self, tool: ModelTool, arguments: Arguments) -> Repaired:
+        """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
+        adapted, forms = self._own_adapted, self._own_forms
+        if tool.server is not None:
+            adapted, forms = self._adapted, self.deferral.selection.forms
+        form = forms.get(tool.name)
+        if form is None:
+            form = forms[tool.name] = ArgumentForm(tool.definition)
+        return form.fit(tool.server or "Mooring", adapted.restore(tool.name, tool.definition, tool.server, arguments))
