@@ -10,12 +10,22 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "BadArguments", "Client", "Clogged", "Closed", "ConfigError", "ConnectError", "Denied",
-        "FileError", "Guard", "GuardLost", "HandshakeError", "HeldBack", "Host", "HttpError", "InputMissing", "Inventory", "Limits",
-        "Loaded", "MooringError", "NeedsLogin", "NotApproved", "Outcome", "ParseError", "Problem", "Progress",
-        "ProtocolError", "Registry", "Result", "Root", "RpcError", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session",
-        "SpawnError", "Stale", "Suspended", "TimedOut", "Timeout", "TooLarge", "Tool", "UnknownServer",
-        "UnknownTool", "Unresolved", "connect", "discover", "discover_and_load", "open", "tool",
+        "Allow", "Answer", "Approval", "Ask", "Audio", "BadArguments", "Block", "Broken", "CallChanged", "CallDone",
+        "CallFailed", "CallPending", "CallProcessing", "CallState", "ChangedTool", "ChangedTools", "Client",
+        "Clogged", "Closed", "Completion", "ConfigError", "ConnectError", "Connected", "Connecting",
+        "ConversationEvent", "Definition", "Denied", "Disabled", "Embedded", "Event", "Excerpt", "Failed",
+        "FileError", "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError",
+        "HeldBack", "Hello", "Hints", "Host", "Http", "HttpError", "Idle", "Image", "Implementation", "InputMissing",
+        "Inventory", "Invocation", "Item", "Limits", "ListChanged", "ListedTool", "Listing", "Loaded", "LogMessage",
+        "Logged", "Media", "Message", "MissingValue", "ModelTool", "MooringError", "NeedsAuth", "NeedsInput",
+        "NeedsLogin", "No", "NotAdmitted", "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part",
+        "Permission", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Question", "Reading", "Registry",
+        "RejectedServer", "Reloaded", "Resource", "ResourceContents", "ResourceLink", "ResourceTemplate", "Result",
+        "Root", "RpcError", "Rule", "Sampling", "Server", "ServerConfig", "ServerDied", "ServerDisabled",
+        "ServerError", "Session", "SpawnError", "Stale", "Status", "StatusChanged", "Stdio", "Suspended", "Text",
+        "TimedOut", "Timeout", "TooLarge", "Tool", "ToolsChanged", "Troubled", "Unapproved", "UnknownServer",
+        "UnknownTool", "Unresolved", "Updated", "Verdict", "Viewpoint", "Visit", "Watch", "WatchNews", "WatchUpdate",
+        "Where", "Yes", "connect", "discover", "discover_and_load", "open", "tool",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 
@@ -45,5 +55,5 @@ def test_only_one_place_opens_a_host() -> None:
     root = Path(mooring.__file__).parent
     made = re.compile(r"(?<!class )\bHost\(|mooring\.open\(|host\.open import")
     openers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
-    # `mooring.open` is the library's own; every face goes through the actions.
-    assert openers == {"actions/opening.py", "host/open.py", "__init__.py"}
+    # `mooring.open` is the library's own, and the messages of a host name it; every face goes through the actions.
+    assert openers == {"actions/opening.py", "host/open.py", "host/host.py", "__init__.py"}

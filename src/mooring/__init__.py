@@ -4,12 +4,113 @@ from typing import TYPE_CHECKING, Any
 
 # For type checkers alone: at run time, `__getattr__` below loads each name when it is first used.
 if TYPE_CHECKING:
-    from mooring.core.config import ServerConfig
-    from mooring.core.limits import Limits, Timeout
-    from mooring.core.outcome import Outcome
-    from mooring.core.problem import Problem
-    from mooring.core.result import Progress, Result
-    from mooring.core.tool import Tool
+    from mooring.core.call import (
+        CallChanged,
+        CallDone,
+        CallFailed,
+        CallPending,
+        CallProcessing,
+        CallState,
+        ConversationEvent,
+        Definition,
+        Invocation,
+        WatchNews,
+        WatchUpdate,
+    )
+    from mooring.core.config import (
+        Broken,
+        Http,
+        Origin,
+        ServerConfig,
+        Stdio,
+    )
+    from mooring.core.content import (
+        Audio,
+        Block,
+        Embedded,
+        Image,
+        Other,
+        ResourceContents,
+        ResourceLink,
+        Text,
+    )
+    from mooring.core.event import (
+        Event,
+        ListChanged,
+        Logged,
+        Reloaded,
+        StatusChanged,
+        ToolsChanged,
+        Troubled,
+        Updated,
+    )
+    from mooring.core.hello import (
+        Hello,
+        Implementation,
+    )
+    from mooring.core.limits import (
+        Limits,
+        Timeout,
+    )
+    from mooring.core.outcome import (
+        Excerpt,
+        Outcome,
+        Part,
+    )
+    from mooring.core.problem import (
+        Problem,
+    )
+    from mooring.core.question import (
+        Allow,
+        Answer,
+        Approval,
+        Ask,
+        ChangedTool,
+        ChangedTools,
+        Form,
+        MissingValue,
+        No,
+        Permission,
+        Question,
+        Sampling,
+        Visit,
+        Yes,
+    )
+    from mooring.core.result import (
+        Completion,
+        FilledPrompt,
+        LogMessage,
+        Message,
+        Progress,
+        Reading,
+        Result,
+    )
+    from mooring.core.status import (
+        Connected,
+        Connecting,
+        Disabled,
+        Failed,
+        Idle,
+        NeedsAuth,
+        NeedsInput,
+        RejectedServer,
+        Status,
+        Unapproved,
+    )
+    from mooring.core.tool import (
+        Hints,
+        Listing,
+        Prompt,
+        Resource,
+        ResourceTemplate,
+    )
+    from mooring.core.tool import (
+        Tool as ListedTool,
+    )
+    from mooring.core.where import (
+        Viewpoint,
+        Where,
+    )
     from mooring.errors import (
         BadArguments,
         Clogged,
@@ -41,47 +142,166 @@ if TYPE_CHECKING:
         UnknownTool,
         Unresolved,
     )
-    from mooring.host.host import Host
-    from mooring.host.open import Loaded, discover_and_load, open
-    from mooring.inventory.load import Inventory, discover
-    from mooring.process.programs import Guard
-    from mooring.servers.connect import connect
-    from mooring.tools.function import tool
-    from mooring.tools.registry import Registry
-    from mooring.wire.session.client import Client, Root
-    from mooring.wire.session.session import Session
+    from mooring.host.host import (
+        Host,
+    )
+    from mooring.host.open import (
+        Loaded,
+        discover_and_load,
+        open,
+    )
+    from mooring.host.options import (
+        Policy,
+    )
+    from mooring.inventory.admit import (
+        GivenServers,
+        NotAdmitted,
+    )
+    from mooring.inventory.load import (
+        Inventory,
+        discover,
+    )
+    from mooring.permissions.verdict import (
+        Rule,
+        Verdict,
+    )
+    from mooring.process.programs import (
+        Guard,
+    )
+    from mooring.servers.connect import (
+        connect,
+    )
+    from mooring.servers.items import (
+        Item,
+    )
+    from mooring.servers.server import (
+        Server,
+    )
+    from mooring.servers.watch import (
+        Watch,
+    )
+    from mooring.tools.catalog.catalog import (
+        CatalogEntry as Tool,
+    )
+    from mooring.tools.function import (
+        FunctionTool,
+        tool,
+    )
+    from mooring.tools.registry import (
+        Registry,
+    )
+    from mooring.tools.results.outcome import (
+        Media,
+    )
+    from mooring.tools.tool import (
+        ModelTool,
+    )
+    from mooring.wire.session.client import (
+        Client,
+        Root,
+    )
+    from mooring.wire.session.session import (
+        Session,
+    )
 
 __all__ = [
+    "Allow",
+    "Answer",
+    "Approval",
+    "Ask",
+    "Audio",
     "BadArguments",
+    "Block",
+    "Broken",
+    "CallChanged",
+    "CallDone",
+    "CallFailed",
+    "CallPending",
+    "CallProcessing",
+    "CallState",
+    "ChangedTool",
+    "ChangedTools",
     "Client",
     "Clogged",
     "Closed",
+    "Completion",
     "ConfigError",
     "ConnectError",
+    "Connected",
+    "Connecting",
+    "ConversationEvent",
+    "Definition",
     "Denied",
+    "Disabled",
+    "Embedded",
+    "Event",
+    "Excerpt",
+    "Failed",
     "FileError",
+    "FilledPrompt",
+    "Form",
+    "FunctionTool",
+    "GivenServers",
     "Guard",
     "GuardLost",
     "HandshakeError",
     "HeldBack",
+    "Hello",
+    "Hints",
     "Host",
+    "Http",
     "HttpError",
+    "Idle",
+    "Image",
+    "Implementation",
     "InputMissing",
     "Inventory",
+    "Invocation",
+    "Item",
     "Limits",
+    "ListChanged",
+    "ListedTool",
+    "Listing",
     "Loaded",
+    "LogMessage",
+    "Logged",
+    "Media",
+    "Message",
+    "MissingValue",
+    "ModelTool",
     "MooringError",
+    "NeedsAuth",
+    "NeedsInput",
     "NeedsLogin",
+    "No",
+    "NotAdmitted",
     "NotApproved",
+    "Origin",
+    "Other",
     "Outcome",
     "ParseError",
+    "Part",
+    "Permission",
+    "Policy",
     "Problem",
     "Progress",
+    "Prompt",
     "ProtocolError",
+    "Question",
+    "Reading",
     "Registry",
+    "RejectedServer",
+    "Reloaded",
+    "Resource",
+    "ResourceContents",
+    "ResourceLink",
+    "ResourceTemplate",
     "Result",
     "Root",
     "RpcError",
+    "Rule",
+    "Sampling",
+    "Server",
     "ServerConfig",
     "ServerDied",
     "ServerDisabled",
@@ -89,14 +309,30 @@ __all__ = [
     "Session",
     "SpawnError",
     "Stale",
+    "Status",
+    "StatusChanged",
+    "Stdio",
     "Suspended",
+    "Text",
     "TimedOut",
     "Timeout",
     "TooLarge",
     "Tool",
+    "ToolsChanged",
+    "Troubled",
+    "Unapproved",
     "UnknownServer",
     "UnknownTool",
     "Unresolved",
+    "Updated",
+    "Verdict",
+    "Viewpoint",
+    "Visit",
+    "Watch",
+    "WatchNews",
+    "WatchUpdate",
+    "Where",
+    "Yes",
     "connect",
     "discover",
     "discover_and_load",
@@ -104,31 +340,49 @@ __all__ = [
     "tool",
 ]
 
-# The module of each name; names that are not listed are in `errors`. Loaded on first use: the guard and the demo server
-# run this file, too, and must start in an instant.
-_MODULES = {
-    "Client": "wire.session.client",
-    "Guard": "process.programs",
-    "Host": "host.host",
-    "Inventory": "inventory.load",
-    "Limits": "core.limits",
-    "Loaded": "host.open",
-    "Outcome": "core.outcome",
-    "Problem": "core.problem",
-    "Progress": "core.result",
-    "Registry": "tools.registry",
-    "Result": "core.result",
-    "Root": "wire.session.client",
-    "ServerConfig": "core.config",
-    "Session": "wire.session.session",
-    "Timeout": "core.limits",
-    "Tool": "core.tool",
-    "connect": "servers.connect",
-    "discover": "inventory.load",
-    "discover_and_load": "host.open",
-    "open": "host.open",
-    "tool": "tools.function",
+# The names of each module; names that are not listed are in `errors`. Loaded on first use: the guard and the demo
+# server run this file, too, and must start in an instant.
+_NAMES = {
+    "core.call": (
+        "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent Definition Invocation "
+        "WatchNews WatchUpdate"
+    ),
+    "core.config": "Broken Http Origin ServerConfig Stdio",
+    "core.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
+    "core.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
+    "core.hello": "Hello Implementation",
+    "core.limits": "Limits Timeout",
+    "core.outcome": "Excerpt Outcome Part",
+    "core.problem": "Problem",
+    "core.question": (
+        "Allow Answer Approval Ask ChangedTool ChangedTools Form MissingValue No Permission Question Sampling Visit Yes"
+    ),
+    "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
+    "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",
+    "core.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
+    "core.where": "Viewpoint Where",
+    "host.host": "Host",
+    "host.open": "Loaded discover_and_load open",
+    "host.options": "Policy",
+    "inventory.admit": "GivenServers NotAdmitted",
+    "inventory.load": "Inventory discover",
+    "permissions.verdict": "Rule Verdict",
+    "process.programs": "Guard",
+    "servers.connect": "connect",
+    "servers.items": "Item",
+    "servers.server": "Server",
+    "servers.watch": "Watch",
+    "tools.catalog.catalog": "Tool",
+    "tools.function": "FunctionTool tool",
+    "tools.registry": "Registry",
+    "tools.results.outcome": "Media",
+    "tools.tool": "ModelTool",
+    "wire.session.client": "Client Root",
+    "wire.session.session": "Session",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+# Inside, a tool is what a server lists; to a program, it is what `host.tools` holds.
+_OWN_NAMES = {"Tool": "CatalogEntry", "ListedTool": "Tool"}
 
 
 def __getattr__(name: str) -> Any:
@@ -137,7 +391,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = import_module(f"mooring.{_MODULES.get(name, 'errors')}")
-    return getattr(module, name)
+    return getattr(module, _OWN_NAMES.get(name, name))
 
 
 # Names that are not loaded yet are completed in a shell, too.
