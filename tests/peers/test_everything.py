@@ -113,10 +113,10 @@ async def test_a_cancelled_call_returns_at_once_and_the_server_stays_usable():
 async def test_silence_times_out_and_progress_is_a_sign_of_life():
     within = mooring.Timeout(idle=0.8, total=None)
     async with mooring.connect(EVERYTHING) as session:
-        lively = await session.call_tool(LONG, {"duration": 2, "steps": 20}, within=within, on_progress=lambda _: None)
+        lively = await session.call_tool(LONG, {"duration": 2, "steps": 20}, timeout=within, on_progress=lambda _: None)
         assert not lively.is_error
         with pytest.raises(mooring.TimedOut):
-            await session.call_tool(LONG, {"duration": 30, "steps": 1}, within=within)
+            await session.call_tool(LONG, {"duration": 30, "steps": 1}, timeout=within)
         assert (await session.call_tool("echo", {"message": "still here"})).text == "Echo: still here"
 
 

@@ -102,7 +102,7 @@ def test_whoever_waits_a_moment_only_gets_what_is_there_and_hears_of_all_the_oth
     async def run() -> None:
         async with mooring.open(request=harbour.request(ALL), policy="allow", limits=LIMITS) as host:
             began = time.monotonic()
-            errors = await host.ready(within=0.25)
+            errors = await host.ready(timeout=0.25)
             assert time.monotonic() - began < 1.25
             assert errors.keys() | known(host).keys() == ALL.keys()
             assert all(isinstance(errors[name], TimedOut) for name in (*SLOW, *HANGING))

@@ -90,7 +90,7 @@ async def test_a_server_of_each_generation_is_used_in_full(served):
         assert [result.text for result in results] == [f"call {i} ⚓" for i in range(50)]
         if served.room != "mcp-1.6":  # which ends its stream when a call is cancelled
             with pytest.raises(mooring.TimedOut):
-                await session.call_tool("slow", {"steps": 400}, within=mooring.Timeout(0.5, 0.5))
+                await session.call_tool("slow", {"steps": 400}, timeout=mooring.Timeout(0.5, 0.5))
             assert (await session.call_tool("echo", {"text": "still here"})).text == "still here"
         assert session.oddities.malformed == session.oddities.unknown == 0
 
@@ -134,7 +134,7 @@ async def test_everything_that_a_client_can_do_works_behind_a_url(way, path):
         done = await session.call_tool(LONG, {"duration": 1, "steps": 4}, on_progress=steps.append)
         assert ("completed" in done.text, len(steps)) == (True, 4)
         with pytest.raises(mooring.TimedOut):
-            await session.call_tool(LONG, {"duration": 20, "steps": 2}, within=mooring.Timeout(0.5, 0.5))
+            await session.call_tool(LONG, {"duration": 20, "steps": 2}, timeout=mooring.Timeout(0.5, 0.5))
         sampled = await session.call_tool("trigger-sampling-request", {"prompt": "x", "maxTokens": 10})
         assert "sampled" in sampled.text
         assert not (await session.call_tool("trigger-elicitation-request")).is_error

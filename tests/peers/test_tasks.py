@@ -66,7 +66,7 @@ async def test_a_task_that_needs_a_person_asks_in_between(made: Made) -> None:
 async def test_a_task_that_takes_too_long_or_is_given_up_leaves_the_server_usable(made: Made) -> None:
     async with mooring.connect(made.command) as session:
         with pytest.raises(mooring.TimedOut):
-            await session.call_tool("long", within=Timeout(None, 0.7))
+            await session.call_tool("long", timeout=Timeout(None, 0.7))
         call = asyncio.create_task(session.call_tool("long"))
         await asyncio.sleep(0.3)
         began = time.monotonic()

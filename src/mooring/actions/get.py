@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from mooring.actions.list import Row, describe_winner, finite_seconds
-from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, list_inputs, list_templates
+from mooring.core.config import Broken, Connection, Http, InProcess, ServerConfig, Stdio, list_inputs, list_templates
 from mooring.core.template import Template, effect_of_unset, find_unset, is_bare_name, written_text
 from mooring.display.text import mask
 from mooring.inventory.load import Inventory, RowSource, describe_source
@@ -142,6 +142,8 @@ def _describe_connection(connection: Connection) -> dict[str, object]:
             }
         case Http() as remote:
             return {"headers": _mask(remote.headers), "headers_helper": remote.headers_helper is not None}
+        case InProcess():
+            return {}
 
 
 def _mask(values: Mapping[str, Template]) -> dict[str, str]:

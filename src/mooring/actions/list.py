@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from mooring.core.approved import UNDECIDED, Standing, is_in_force
-from mooring.core.config import Broken, Connection, Http, ServerConfig, Stdio, Transport, list_inputs
+from mooring.core.config import Broken, Connection, Http, InProcess, ServerConfig, Stdio, Transport, list_inputs
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_arguments, hide_in_url
 from mooring.core.status_word import StatusWord
@@ -30,7 +30,7 @@ class Shadow(Struct, frozen=True):
 class Proposal(Struct, frozen=True):
     """What an unapproved project would start under a name that is the person's own."""
 
-    transport: Transport | None
+    transport: Transport | Literal["memory"] | None
     command: str | None
     args: tuple[str, ...]
     url: str | None
@@ -42,7 +42,7 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     """One definition and its status. Values that can hold secrets are not part of it."""
 
     name: str
-    transport: Transport | None
+    transport: Transport | Literal["memory"] | None
     command: str | None
     args: tuple[str, ...]
     url: str | None
@@ -163,6 +163,8 @@ def split_target(config: ServerConfig | Broken) -> tuple[str | None, tuple[str, 
             return command.text, _hide_secrets(args), None
         case Http(url):
             return None, (), hide_in_url(url.text)
+        case InProcess():
+            return None, (), None
 
 
 def _hide_secrets(args: Sequence[Template]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from mooring.core.template import InputPart, Template
 
 Scope: TypeAlias = Literal["cli", "managed", "project", "user"]
 Transport: TypeAlias = Literal["stdio", "http", "sse", "auto"]
+"""How a definition in a file is reached."""
 Lifecycle: TypeAlias = Literal["lazy", "eager", "keep-alive"]
 
 
@@ -60,7 +61,20 @@ class Http(Struct, frozen=True, tag=True):
     transport: Transport = "auto"
 
 
-Connection: TypeAlias = Stdio | Http
+class InProcess(Struct, frozen=True, tag=True):
+    """A server that is an object of this program; in no file, so that nothing remembers it."""
+
+    server: Any
+
+    @property
+    def transport(self) -> Literal["memory"]:
+        return "memory"
+
+    def __repr__(self) -> str:
+        return f"<InProcess {type(self.server).__name__}>"
+
+
+Connection: TypeAlias = Stdio | Http | InProcess
 
 
 def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iterator[tuple[str, Template]]:
@@ -82,6 +96,8 @@ def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iter
                 yield f"headers.{name}", value
             if remote.headers_helper:
                 yield "headersHelper", remote.headers_helper
+        case InProcess():
+            pass
     if oauth and oauth.client_secret:
         yield "oauth.clientSecret", oauth.client_secret
 
@@ -166,7 +182,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         return self.disabled_by is None
 
     @property
-    def transport(self) -> Transport:
+    def transport(self) -> Transport | Literal["memory"]:
         return self.connection.transport
 
     def __repr__(self) -> str:

@@ -12,6 +12,27 @@ class Timeout(Struct, frozen=True):
     total: float | None = 600.0
 
 
+def make_timeout(timeout: float | Timeout) -> Timeout:
+    """A number of seconds for everything as a `Timeout`; a `Timeout` as it is.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(timeout, Timeout):
+        return timeout
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout takes a number of seconds or a mooring.Timeout, not {timeout!r}.")
+    return Timeout(None, timeout)
+
+
+def find_seconds(timeout: float | Timeout | None) -> float | None:
+    """How long to wait for something that reports no progress; `None` sets no limit. Raises: as `make_timeout`."""
+    if timeout is None:
+        return None
+    limit = make_timeout(timeout)
+    return min((seconds for seconds in (limit.idle, limit.total) if seconds is not None), default=None)
+
+
 UNHURRIED = Timeout(None, None)
 """For a call that goes on in the background if it takes long: only its server's definition can set a timeout."""
 

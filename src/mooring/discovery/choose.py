@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import Standing, is_in_force
-from mooring.core.config import Http, ServerConfig, Stdio
+from mooring.core.config import Http, InProcess, ServerConfig, Stdio
 from mooring.discovery.scan import DORMANT, RankedDefinition
 
 
@@ -127,3 +127,5 @@ def _connection_key(choice: Choice) -> Hashable:
             return command, args, frozenset(env.items()), pass_env, env_file, cwd
         case Http(url, headers, headers_helper, transport):
             return url, frozenset(headers.items()), headers_helper, transport
+        case InProcess(server):
+            return id(server)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import Connection, Http, ServerConfig, Stdio
+from mooring.core.config import Connection, Http, InProcess, ServerConfig, Stdio
 from mooring.core.glob import Glob, folded, literal, star_glob
 from mooring.discovery.format import StartPolicy
 from mooring.discovery.untyped import as_mapping, text_or_none
@@ -107,6 +107,8 @@ class _ClaudeRules:
                 return _words(stdio) in self._commands
             case Http(url):
                 return any(pattern.matches(url.text) for pattern in self._addresses)
+            case InProcess():
+                return False
 
 
 def _collect(rules: Sequence[Rule], key: str) -> list[Any]:
@@ -222,6 +224,8 @@ class _AmpRule(Struct, frozen=True):
                 is_line_only = not self.rejects and "args" not in self.conditions
                 command = (line,) if is_line_only else (words[0], line)
                 return {"command": command, "args": (" ".join(words[1:]),)}
+            case InProcess():
+                return {}
 
 
 class _AmpCondition(Struct, frozen=True):

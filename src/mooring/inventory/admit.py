@@ -20,8 +20,9 @@ if TYPE_CHECKING:  # loading the formats of thirty tools costs more than opening
     from mooring.discovery.choose import Choice
     from mooring.inventory.load import Inventory
 
-GivenServers: TypeAlias = Mapping[str, Any] | Iterable[ServerConfig]
-"""Servers that a program passes in: in the common shape, `{"echo": {"command": …}}`, or as values."""
+GivenServers: TypeAlias = Mapping[str, Any] | Iterable[Any]
+"""Servers that a program passes in: by name, each an entry in the common shape, a `ServerConfig` or an object that is a
+server; the whole content of a file that has such a mapping; or a list of values and objects that know their names."""
 
 _WHY = {
     "rejected": "was rejected for this project",
@@ -126,7 +127,7 @@ def admit_given(configs: Iterable[ServerConfig], folder: str, settings: Settings
     Raises:
         ConfigError: they are not definitions.
     """
-    message = "Servers are given as a mapping in the shape of mcpServers, or as ServerConfig values."
+    message = "Servers are given as a mapping in the shape of mcpServers, as ServerConfig values, or as server objects."
     try:
         found: list[Any] = list(configs)
     except TypeError:
@@ -158,11 +159,33 @@ def build_loader(request: Viewpoint, servers: GivenServers | None) -> Callable[[
     """
     if servers is None:
         return lambda: _load_configured(request)
-    if isinstance(servers, Mapping):
-        admitted = _load_given(servers, request)
+    named = servers if isinstance(servers, Mapping) else _name_objects(servers)
+    if isinstance(named, Mapping):
+        admitted = _load_given(named, request)
     else:
-        admitted = admit_given(servers, request.cwd, load_settings(request.where, None))
+        admitted = admit_given(named, request.cwd, load_settings(request.where, None))
     return lambda: admitted
+
+
+def _name_objects(servers: Any) -> Mapping[str, Any] | Any:
+    """Server objects by the names that they give themselves; anything else as it is.
+
+    Raises: ConfigError if two of them have one name.
+    """
+    # Values alone are by far the most common, and need nothing that knows other objects.
+    given = servers if isinstance(servers, list | tuple) else [servers]
+    if all(isinstance(server, ServerConfig) for server in given):
+        return servers
+    from mooring.servers.in_process import is_server_object
+
+    named: dict[str, Any] = {}
+    for server in given:
+        if not isinstance(server, ServerConfig) and not is_server_object(server):
+            return servers
+        if server.name in named:
+            raise ConfigError(f"Two servers are called {server.name!r}. Pass them as a mapping with names of your own.")
+        named[server.name] = server
+    return named
 
 
 def _load_configured(request: Viewpoint) -> Admitted:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import UNDECIDED, Standing
-from mooring.core.config import Connection, Http, OAuth, ServerConfig, Stdio, list_templates
+from mooring.core.config import Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
 from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.core.template import Template, written_text
@@ -273,6 +273,8 @@ def _describe_connection(connection: Connection, own: _OwnValues) -> dict[str, A
                 },
                 "headers_helper": written_text(remote.headers_helper),
             }
+        case InProcess():
+            return {}
 
 
 def _describe_command(program: Stdio) -> tuple[str, ...]:

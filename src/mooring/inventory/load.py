@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Standing
-from mooring.core.config import Broken, Origin, ServerConfig, Stdio, list_templates
+from mooring.core.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
 from mooring.core.template import Template, TextPart, VariablePart, literal
@@ -23,6 +23,7 @@ from mooring.discovery.entry import read_entry as understood
 from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.formats.vscode import FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions import trust
@@ -135,13 +136,56 @@ def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Vie
 def _parse_given(
     servers: Mapping[str, Any], request: Viewpoint
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
+    format, document = _find_shape(servers)
+    key = format.key[0]
+    given = document[key]
+    values = {name: server for name, server in given.items() if not _is_data(server)}
+    entries = {name: entry for name, entry in given.items() if name not in values}
+    definitions, problems = _parse_entries(format, {**document, key: entries}, request)
+    return [*definitions, *(_make_config(name, server) for name, server in values.items())], problems
+
+
+def _find_shape(servers: Mapping[str, Any]) -> tuple[Format, Mapping[str, Any]]:
+    """The format that the servers are written in, and the whole document: of a file, or made around a bare mapping."""
+    for format in (OWN, VSCODE):
+        inner = servers.get(format.key[0])
+        # A server may be called `servers`.
+        if isinstance(inner, Mapping) and not isinstance(inner.get("command", inner.get("url")), str):
+            return format, servers
+    return OWN, {OWN.key[0]: servers}
+
+
+def _is_data(server: Any) -> bool:
+    """Whether this is an entry as in a file, and no value or object; a wrong one is reported like a file's."""
+    return server is None or isinstance(server, Mapping | str | int | float | list | tuple)
+
+
+def _make_config(name: str, server: Any) -> ServerConfig:
+    """The definition of something that is no entry of a file. Raises: ConfigError if it is no server either."""
+    from mooring.servers.in_process import is_server_object  # lazy: listings and files have no objects
+
+    if isinstance(server, ServerConfig):
+        return replace(server, name=name)
+    if not is_server_object(server):
+        message = f"The server {name!r} is given as a value of type {type(server).__name__}."
+        shapes = (
+            'Give an entry such as {"command": "…"}, a ServerConfig, or an object of mooring.testing, fastmcp or mcp.'
+        )
+        raise ConfigError(message, shapes)
+    origin = Origin("mooring", "cli", None, ("mcpServers", name))
+    return ServerConfig(name=name, origin=origin, connection=InProcess(server))
+
+
+def _parse_entries(
+    format: Format, given: Mapping[str, Any], request: Viewpoint
+) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     place = Place("cli", "servers", literal=True)
-    # Through JSON and our own format, so that a program's servers are read by the same rules as a file's.
+    # Through JSON and a file's format, so that a program's servers are read by the same rules as a file's.
     try:
-        document = parse(json.dumps({"mcpServers": servers}).encode(), "json")
+        document = parse(json.dumps(given).encode(), "json")
     except (TypeError, ValueError, ParseError) as error:
         raise ConfigError(f"The servers given cannot be understood: {error}.") from None
-    format = replace(OWN, places=(place,), closed=False)
+    format = replace(format, tool=OWN.tool, places=(place,), closed=False)
     entries = gather_entries(format, (Sheet(place, "", document),), make_context(request.where, request.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]

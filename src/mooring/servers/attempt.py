@@ -7,7 +7,7 @@ from math import isinf
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig, Stdio
+from mooring.core.config import InProcess, ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
@@ -37,6 +37,13 @@ async def open_session(
         ServerError: no session could be opened, or it was lost.
         NotApproved: the server is no longer what was approved.
     """
+    connection = approved.config.connection
+    if isinstance(connection, InProcess):
+        from mooring.servers.in_process import open_in_process  # lazy: few programs have servers of their own
+
+        async with open_in_process(connection.server, approved.name, client, limits, known_era) as session:
+            yield session
+        return
     ready = await prepare(approved, make_launch_context(shared))
     on_ready(ready)
     for omission in ready.omitted:

@@ -1,12 +1,16 @@
 """`mooring.connect`: one server without any configuration, for programs that only want to talk to it."""
 
+from __future__ import annotations
+
 import os
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
-from mooring.core.limits import Limits
+from msgspec.structs import replace
+
+from mooring.core.limits import Limits, Timeout, make_timeout
 from mooring.core.where import here
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
@@ -21,18 +25,19 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def connect(
-    target: str | Sequence[str],
+    target: str | Sequence[str] | Any,
     *,
     headers: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     client: Client | None = None,
+    timeout: float | Timeout | None = None,  # noqa: ASYNC109 - for each request of the session
     limits: Limits | None = None,
-    transport: "TransportKind" = "auto",
+    transport: TransportKind = "auto",
     network: Mapping[str, str] | None = None,
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:
-    """Open a session with the server behind a URL, or with the one that a command starts.
+    """Open a session with the server behind a URL, with the one that a command starts, or with an object that is one.
 
     A URL begins with http://, https:// or unix://. `headers` go with every request, and `transport` is the way to
     talk to it. `network` may name a `proxy`, a file of authorities `ca`, a client `certificate` and its `key`, if the
@@ -42,10 +47,21 @@ async def connect(
     that look like secrets, plus `env`. When the session ends, so does everything the server started. To connect to
     many servers, pass all of them one `guard`, and close it afterwards.
 
+    An object is a `mooring.testing.Server`, a `fastmcp.FastMCP` or a server of the `mcp` package.
+
+    `timeout` is seconds for each request of the session, or a `Timeout`; by default `Limits.call`.
+
     Raises:
         ConfigError: the command is empty, or the URL or a header is invalid.
         ServerError: no session could be opened.
     """
+    limits = limits or Limits()
+    if timeout is not None:
+        limits = replace(limits, call=make_timeout(timeout))
+    if not isinstance(target, str | Sequence):
+        async with _connect_object(target, client, limits) as session:
+            yield session
+        return
     if isinstance(target, str) and is_server_url(target):
         # Lazy: a server that is a program needs no HTTP.
         from mooring.wire.http.network import Options
@@ -59,12 +75,23 @@ async def connect(
             yield session
         return
     launch = prepare_command(target, env=env, cwd=cwd)
-    limits = allow_install_time(launch, limits or Limits())
+    limits = allow_install_time(launch, limits)
     async with AsyncExitStack() as stack:
         if guard is None:
             guard = await stack.enter_async_context(Guard())
         dialed = dial(launch, guard, server=derive_server_name(launch.argv), client=client, limits=limits)
         yield await stack.enter_async_context(dialed)
+
+
+def _connect_object(target: Any, client: Client | None, limits: Limits) -> AbstractAsyncContextManager[Session]:
+    """A session with an object of this program. Raises: ConfigError if it is no server."""
+    from mooring.servers.in_process import is_server_object, open_in_process  # lazy: few programs have such objects
+
+    if not is_server_object(target):
+        raise ConfigError(
+            f"connect takes a command, a URL or a server object, not a value of type {type(target).__name__}."
+        )
+    return open_in_process(target, target.name, client, limits)
 
 
 def is_server_url(target: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from time import time
 
 from mooring.core.approved import Approved
+from mooring.core.config import InProcess
 from mooring.core.failure import Failure
 from mooring.core.offer import Offer
 from mooring.display.text import quote_argument
@@ -83,9 +84,8 @@ class Fleet:
             return {}
         now = time()
         by_name = {server.name: server for server in servers}
-        failures = self._cache.load_failures(
-            [server.approved for server in by_name.values()], self._shared.defaults.where
-        )
+        lasting = [server.approved for server in by_name.values() if _is_lasting(server.approved)]
+        failures = self._cache.load_failures(lasting, self._shared.defaults.where)
         errors: dict[str, ServerError] = {}
         for name, failure in failures.items():
             if _still_holds(failure, by_name[name], now, seconds):
@@ -108,20 +108,20 @@ class Fleet:
     def forget(self, server: Server) -> None:
         """Forget what a server offered; while it is connected, it is asked again instead."""
         server.forget_offer()
-        if self._cache is not None:
+        if self._cache is not None and _is_lasting(server.approved):
             self._cache.forget(self._cache.own_key(server.approved, self._shared.defaults.where))
             # A host that is killed before it closes must not remember it again.
             self._write_soon(self._cache)
 
     def keep_offer(self, approved: Approved, offer: Offer) -> None:
         """Remember what a server offers, for the next host too."""
-        if self._cache is not None:
+        if self._cache is not None and _is_lasting(approved):
             self._cache.put(self._cache.own_key(approved, self._shared.defaults.where), offer)
             self._write_soon(self._cache)
 
     def keep_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected, for the next host too."""
-        if self._cache is not None:
+        if self._cache is not None and _is_lasting(approved):
             self._cache.put_failure(self._cache.own_key(approved, self._shared.defaults.where), failure)
             self._write_soon(self._cache)
 
@@ -142,7 +142,8 @@ class Fleet:
     def _load_offers(self, approved: list[Approved]) -> dict[str, Offer]:
         if self._cache is None:
             return {}
-        return self._cache.load_offers(approved, self._shared.defaults.where)
+        lasting = [each for each in approved if _is_lasting(each)]
+        return self._cache.load_offers(lasting, self._shared.defaults.where)
 
     def _write_soon(self, cache: Cache) -> None:
         if self._pending_write is None:
@@ -151,6 +152,11 @@ class Fleet:
     def _write(self, cache: Cache) -> None:
         self._pending_write = None
         asyncio.get_running_loop().run_in_executor(None, cache.flush)
+
+
+def _is_lasting(approved: Approved) -> bool:
+    """Whether the next host can have the same server: an object ends with its program."""
+    return not isinstance(approved.config.connection, InProcess)
 
 
 def needs_listing(server: Server) -> bool:

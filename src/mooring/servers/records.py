@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Approved
-from mooring.core.config import Http, ServerConfig, Stdio, list_templates
+from mooring.core.config import ServerConfig, Stdio, list_templates
 from mooring.core.failure import Failure
 from mooring.core.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
 from mooring.core.units import MIB, OFFER_LIFE
@@ -140,7 +140,7 @@ def _depends_on_folder(approved: Approved) -> bool:
     templates = [template for _, template in list_templates(connection)]
     if not approved.own or any(map(_depends_on_place, templates)):
         return True
-    if isinstance(connection, Http):
+    if not isinstance(connection, Stdio):
         return False
     paths = [template.text for template in (connection.cwd, connection.env_file) if template is not None]
     if "/" in connection.command.text:

@@ -50,8 +50,9 @@ class Call:
 class MemoryServer:
     """Talks to one client at a time. `received` holds every message from it, in order."""
 
-    def __init__(self, name: str = "memory") -> None:
+    def __init__(self, name: str = "memory", instructions: str = "") -> None:
         self.name = name
+        self.instructions = instructions
         self.received: list[dict[str, Any]] = []
         self.capabilities: dict[str, Any] = {}
         self._tools: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {}
@@ -84,6 +85,10 @@ class MemoryServer:
     async def session(self, **options: Any) -> Session:
         """A client's session with this server; the options are those of `mooring.wire.session.session.connect`."""
         return await connect(Wire(self), server=self.name, **options)
+
+    def open_transport(self) -> "Wire":
+        """A connection to this server, as `mooring.open` and `mooring.connect` make it."""
+        return Wire(self)
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send the client a notification."""
@@ -165,7 +170,8 @@ class MemoryServer:
     def _initialize(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
         info = {"name": self.name, "version": "1"}
         version = params["protocolVersion"]
-        return {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": info}
+        hello = {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": info}
+        return {**hello, "instructions": self.instructions} if self.instructions else hello
 
     def _list_tools(self, params: dict[str, Any], call: Call) -> dict[str, Any]:
         return {"tools": [described for described, _ in self._tools.values()]}

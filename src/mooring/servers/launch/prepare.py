@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
-from mooring.core.config import Http, Stdio, find_input_variables
+from mooring.core.config import Http, InProcess, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
@@ -100,6 +100,8 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
             return await _prepare_program(approved, stdio, context, placeholders)
         case Http() as http:
             return await _prepare_endpoint(approved, http, context, placeholders)
+        case InProcess():
+            raise Unresolved(approved.name, "server", "is an object of this program, which nothing has to start")
 
 
 def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mooring import files
-from mooring.core.config import Connection, Http, Stdio
+from mooring.core.config import Connection, Http, InProcess, Stdio
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.servers.launch.environment import search_path
@@ -56,6 +56,8 @@ def resolve_target(connection: Connection, folder: str, where: Where, path: str)
             return _resolve_program(connection, folder, where, path)
         case Http(url):
             return _resolve_origin(url, folder, where)
+        case InProcess():
+            return None
 
 
 def may_replace_program(name: str) -> bool:
