@@ -200,7 +200,7 @@ async def trickles(meter: Meter) -> str:
         return response
 
     async with faulty(meter, drip) as (_, session):
-        await fails(session.call_tool("fault", within=SECOND), mooring.TimedOut)
+        await fails(session.call_tool("fault", timeout=SECOND), mooring.TimedOut)
         bound("error after", meter.seconds, 2)
         took = meter.seconds
         await echoes(session)
@@ -209,7 +209,7 @@ async def trickles(meter: Meter) -> str:
 
 async def hangs(meter: Meter) -> str:
     async with faulty(meter, lambda heard: asyncio.sleep(60)) as (_, session):
-        await fails(session.call_tool("fault", within=SECOND), mooring.TimedOut)
+        await fails(session.call_tool("fault", timeout=SECOND), mooring.TimedOut)
         bound("error after", meter.seconds, 2)
         took = meter.seconds
         await echoes(session)

@@ -62,7 +62,7 @@ async def never_speaks(meter: Meter) -> str:
 def hangs_in_a_call(fault: str) -> Callable[[Meter], Awaitable[str]]:
     async def trial(meter: Meter) -> str:
         async with meter.server(fault) as session:
-            await fails(session.call_tool("fault", within=SECOND), mooring.TimedOut)
+            await fails(session.call_tool("fault", timeout=SECOND), mooring.TimedOut)
             bound("call ends", meter.seconds, 2)
             took = meter.seconds
             await echoes(session)
@@ -164,7 +164,7 @@ def flood(fault: str) -> Callable[[Meter], Awaitable[str]]:
 
 async def never_reads(meter: Meter) -> str:
     async with meter.server("never_reads_stdin") as session, meter.watching():
-        error = await fails(session.call_tool("echo", {"text": "x" * 2_000_000}, within=SECOND), mooring.TimedOut)
+        error = await fails(session.call_tool("echo", {"text": "x" * 2_000_000}, timeout=SECOND), mooring.TimedOut)
         bound("call ends", meter.seconds, 2)
         bound("memory", meter.megabytes, 32, "MB")
         return f"{type(error).__name__} at its deadline ({meter.seconds:.2f} s)"
@@ -172,7 +172,7 @@ async def never_reads(meter: Meter) -> str:
 
 async def stderr_flood(meter: Meter) -> str:
     async with meter.server("stderr_flood", 50_000_000) as session, meter.watching():
-        result = await session.call_tool("fault", within=mooring.Timeout(60, 60))
+        result = await session.call_tool("fault", timeout=mooring.Timeout(60, 60))
         assert result.text == "after the flood"
         bound("memory", meter.megabytes, 32, "MB")
         return f"50 MB drained in {meter.seconds:.1f} s, +{meter.megabytes:.0f} MB"

@@ -109,7 +109,7 @@ def _environ(pid: str) -> bytes:
 
 async def echoes(session: mooring.Session) -> None:
     """The server is alive and well: the next call works."""
-    result = await session.call_tool("echo", {"text": "still here"}, within=mooring.Timeout(5, 5))
+    result = await session.call_tool("echo", {"text": "still here"}, timeout=mooring.Timeout(5, 5))
     assert result.text == "still here", result.text
 
 

@@ -114,7 +114,8 @@ async def test_a_call_that_may_have_run_says_so_though_its_second_try_came_to_no
 async def test_after_the_end_nothing_is_watched_and_nobody_listens_for_ever(home: Home) -> None:
     async with opened(home, servers={"demo": DEMO}) as host:
         await host.ready()
-    assert [event async for event in host.events()] == []
+        events = host.events()
+    assert [event async for event in events] == []
     with pytest.raises(mooring.ConfigError, match="closed"):
         await host.poll("demo", uri="demo://clock")
 

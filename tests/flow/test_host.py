@@ -197,7 +197,7 @@ async def test_one_bad_server_costs_the_others_nothing(home: Home, actor: Actor,
 async def test_who_is_late_is_named_and_comes_in_the_background(home: Home, actor: Actor, tmp_path: Path) -> None:
     late = Actor(tmp_path / "late.json", late=0.7)
     async with opened(home, servers={"prompt": actor.entry, "late": late.entry}) as host:
-        errors = await host.ready(within=0.35)
+        errors = await host.ready(timeout=0.35)
         assert list(errors) == ["late"]
         assert isinstance(errors["late"], TimedOut)
         await until(lambda: any(entry.server == "late" for entry in host.tools))

@@ -238,7 +238,7 @@ async def test_an_error_says_all_that_is_known_and_is_never_a_group(
         async with mooring.connect(
             faulty(fault), limits=mooring.Limits(connect=0.5 if fault == "hang_init" else 3.0)
         ) as session:
-            await session.call_tool("fault", within=mooring.Timeout(1, 1))
+            await session.call_tool("fault", timeout=mooring.Timeout(1, 1))
     error = caught.value
     assert isinstance(error, kind)
     assert (error.stage, error.retry) == (stage, retry)

@@ -181,7 +181,7 @@ async def test_a_call_that_is_given_up_is_cancelled_on_the_server() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = never
         with pytest.raises(TimedOut) as caught:
-            await session.call_tool("echo", within=Timeout(0.2, 0.2))
+            await session.call_tool("echo", timeout=Timeout(0.2, 0.2))
         assert caught.value.may_have_run
         await wait_until(lambda: site.said("notifications/cancelled"))
         told = site.said("notifications/cancelled")[0].params["requestId"]
@@ -228,7 +228,7 @@ async def test_an_answer_that_is_none_fails_its_call_and_no_other(answer, error:
         await wait_until(lambda: site.said("tools/call"))
         site.answers["tools/call"] = answer
         with pytest.raises(error) as caught:
-            await session.call_tool("echo", within=Timeout(5, 5))
+            await session.call_tool("echo", timeout=Timeout(5, 5))
         assert not isinstance(caught.value, TimedOut)
         failed.set()
         assert (await other).text == "fine"
@@ -369,7 +369,7 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_
         site.answers["tools/call"] = answer_with(event(b"", "1", 3_600_000))
         began = time.monotonic()
         with pytest.raises(ServerDied):
-            await session.call_tool("echo", within=Timeout(30, 30))
+            await session.call_tool("echo", timeout=Timeout(30, 30))
         assert time.monotonic() - began < 5
 
 
@@ -507,7 +507,7 @@ async def test_a_body_that_trickles_ends_at_the_deadline() -> None:
     async with Site() as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = trickle
         with pytest.raises(TimedOut):
-            await session.call_tool("echo", within=Timeout(0.5, 0.5))
+            await session.call_tool("echo", timeout=Timeout(0.5, 0.5))
 
 
 # F21: too much of everything
@@ -695,7 +695,7 @@ async def test_every_call_has_one_outcome_and_it_is_its_own_whatever_the_server_
     async def call(number: int) -> bool:
         patience = 0.3 if fates[number] == 6 else 15.0
         try:
-            result = await session.call_tool("echo", {"text": str(number)}, within=Timeout(patience, patience))
+            result = await session.call_tool("echo", {"text": str(number)}, timeout=Timeout(patience, patience))
         except ServerError:
             return False
         assert result.text == str(number)
@@ -784,7 +784,7 @@ async def test_an_odd_retry_after_is_no_answer_to_how_long(value) -> None:
         site.answers["tools/call"] = lambda heard: web.Response(status=429, headers={"Retry-After": value})
         async with mooring.connect(site.url) as session:
             with pytest.raises(ServerError):
-                await session.call_tool("echo", {"text": "x"}, within=Timeout(None, 2.0))
+                await session.call_tool("echo", {"text": "x"}, timeout=Timeout(None, 2.0))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_a_cancelled_call_tells_the_server_without_waiting(server):
 async def test_an_answer_that_comes_after_all_is_counted_and_ignored(server):
     async with await server.session() as session:
         with pytest.raises(TimedOut):
-            await session.call_tool("gated", {"name": "a"}, within=SHORT)
+            await session.call_tool("gated", {"name": "a"}, timeout=SHORT)
         server.write({"id": find_sent(server, "tools/call")[0]["id"], "result": {"content": []}})
         assert (await session.call_tool("echo", {"text": "x"})).text == "x"
         assert session.oddities.late == 1
@@ -84,7 +84,7 @@ async def test_a_deadline_cancels_at_the_server_and_says_that_the_call_may_have_
         with pytest.raises(
             TimedOut, match=r"memory did not answer tools/call within 0.05 s. It may have run"
         ) as caught:
-            await session.call_tool("gated", {"name": "a"}, within=Timeout(0.05, 10))
+            await session.call_tool("gated", {"name": "a"}, timeout=Timeout(0.05, 10))
         assert caught.value.may_have_run
         assert caught.value.retry
         await wait_until(lambda: find_sent(server, "notifications/cancelled"))
@@ -97,7 +97,7 @@ async def test_many_deadlines_are_each_kept(server):
 
         async def wait(i):
             with pytest.raises(TimedOut):
-                await session.call_tool("gated", {"name": str(i)}, within=Timeout(0.02 * (i % 5 + 1), 10))
+                await session.call_tool("gated", {"name": str(i)}, timeout=Timeout(0.02 * (i % 5 + 1), 10))
             return loop.time() - began
 
         waited = await asyncio.gather(*(wait(i) for i in range(100)))
@@ -116,7 +116,7 @@ async def test_progress_extends_the_idle_deadline_and_never_the_whole_one(server
         loop = asyncio.get_running_loop()
         began = loop.time()
         with pytest.raises(TimedOut):
-            await session.call_tool("busy", within=Timeout(0.1, 0.4), on_progress=steps.append)
+            await session.call_tool("busy", timeout=Timeout(0.1, 0.4), on_progress=steps.append)
         assert loop.time() - began == pytest.approx(0.4, abs=LATE)
         assert len(steps) >= 5
 
@@ -171,7 +171,7 @@ async def test_waiting_for_its_turn_counts_towards_the_deadline(server):
         first = asyncio.ensure_future(session.call_tool("gated", {"name": "a"}))
         await wait_until(lambda: server.gates)
         with pytest.raises(TimedOut) as caught:
-            await session.call_tool("echo", {"text": "x"}, within=SHORT)
+            await session.call_tool("echo", {"text": "x"}, timeout=SHORT)
         assert not caught.value.may_have_run
         server.gates["a"].set()
         await first

@@ -374,7 +374,7 @@ async def test_a_task_that_takes_too_long_is_cancelled():
     server.states = ["working"]
     async with await server.session() as session:
         with pytest.raises(TimedOut):
-            await session.call_tool("slow", within=Timeout(5, 0.2))
+            await session.call_tool("slow", timeout=Timeout(5, 0.2))
         await until(lambda: said(server, "tasks/cancel"))
 
 

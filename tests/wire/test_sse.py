@@ -170,7 +170,7 @@ async def test_a_message_that_is_refused_fails_its_call() -> None:
 
     async with Locked() as site, mooring.connect(site.url, transport="sse") as session:
         with pytest.raises(NeedsLogin):
-            await session.call_tool("echo", within=Timeout(5, 5))
+            await session.call_tool("echo", timeout=Timeout(5, 5))
         site.over.set()
 
 

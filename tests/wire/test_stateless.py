@@ -234,7 +234,7 @@ async def test_a_person_who_does_not_answer_is_waited_for_no_longer_than_the_cal
     async with Site(stateless=True) as site, mooring.connect(site.url, client=Client(elicit=never)) as session:
         site.answers["tools/call"] = lambda heard: asks("x")
         with pytest.raises(TimedOut):
-            await session.call_tool("echo", within=Timeout(5, 0.3))
+            await session.call_tool("echo", timeout=Timeout(5, 0.3))
 
 
 async def test_a_call_that_is_given_up_is_cancelled_by_closing_its_stream() -> None:
@@ -251,7 +251,7 @@ async def test_a_call_that_is_given_up_is_cancelled_by_closing_its_stream() -> N
     async with Site(stateless=True) as site, mooring.connect(site.url) as session:
         site.answers["tools/call"] = never
         with pytest.raises(TimedOut):
-            await session.call_tool("echo", within=Timeout(0.2, 0.2))
+            await session.call_tool("echo", timeout=Timeout(0.2, 0.2))
         await asyncio.wait_for(closed.wait(), 5)
         assert site.said("notifications/cancelled") == []
 
@@ -448,7 +448,7 @@ async def test_a_task_that_is_given_up_is_cancelled() -> None:
         site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("working")}
         site.answers["tasks/get"] = lambda heard: task("working")
         with pytest.raises(TimedOut):
-            await session.call_tool("echo", within=Timeout(5, 0.3))
+            await session.call_tool("echo", timeout=Timeout(5, 0.3))
         await until(lambda: site.said("tasks/cancel"))
         assert site.said("tasks/cancel")[0].params["taskId"] == "t1"
 
@@ -481,7 +481,7 @@ async def test_the_era_works_over_pipes_and_cancels_by_a_notice() -> None:
     async with await dialled(server) as session:
         assert session.era == "stateless"
         with pytest.raises(TimedOut):
-            await session.call_tool("x", within=Timeout(0.1, 0.1))
+            await session.call_tool("x", timeout=Timeout(0.1, 0.1))
         await until(lambda: server.received[-1]["method"] == "notifications/cancelled")
         assert all(f"{META}protocolVersion" in message["params"]["_meta"] for message in server.received[:-1])
         assert "initialize" not in [message["method"] for message in server.received]

@@ -158,7 +158,7 @@ async def test_a_second_answer_is_counted(start):
 async def test_a_half_line_costs_its_call_and_not_the_one_glued_to_it(start):
     async with start("half_line") as session:
         with pytest.raises(TimedOut) as caught:
-            await session.call_tool("fault", within=SHORT)
+            await session.call_tool("fault", timeout=SHORT)
         assert caught.value.may_have_run
         assert await echo(session) == "hello"
 

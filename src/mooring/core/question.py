@@ -135,3 +135,25 @@ class No(Struct, frozen=True, tag=True):
 Answer: TypeAlias = Yes | Allow | No
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
 """Puts a question to the person. Without one, nothing is asked and everything is refused."""
+
+
+def check_ask(ask: Ask) -> Ask:
+    """The same function; an answer that it may not give is an error that says so, wherever the question came from.
+
+    Raises:
+        TypeError: it cannot be called. What it returns is checked with each answer.
+    """
+    if not callable(ask):
+        raise TypeError(f"ask takes an async function that returns Yes, Allow or No, not {ask!r}.")
+
+    async def ask_and_check(question: Question) -> Answer:
+        answering: Any = ask(question)
+        if not hasattr(answering, "__await__"):
+            raise TypeError(f"ask has to be an async function; it returned {answering!r} without being awaited.")
+        answer: Any = await answering
+        if not isinstance(answer, Yes | Allow | No):
+            kind = type(question).__name__
+            raise TypeError(f"ask has to return Yes(), Allow() or No(); for a {kind}, it returned {answer!r}.")
+        return answer
+
+    return ask_and_check

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+from msgspec.structs import replace
+
 from mooring.core.approved import Approved
 from mooring.core.config import Stdio
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
@@ -72,7 +74,7 @@ class Assembly:
             self,
             ServerDefaults(
                 where=where,
-                limits=options.limits or Limits(line=settings["maxMessageBytes"]),
+                limits=_choose_limits(options, settings),
                 env=settings["env"],
                 network=settings["network"],
             ),
@@ -257,6 +259,11 @@ class Assembly:
         self.troubles = (*self.troubles, problem)
         with suppress(RuntimeError):  # raised if the loop is closed
             self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))
+
+
+def _choose_limits(options: HostOptions, settings: Settings) -> Limits:
+    limits = options.limits or Limits(line=settings["maxMessageBytes"])
+    return limits if options.timeout is None else replace(limits, call=options.timeout)
 
 
 def _find_foreign(wanted: Mapping[str, Approved], aliases: Mapping[str, Alias]) -> frozenset[str]:

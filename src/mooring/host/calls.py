@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.limits import Timeout
+from mooring.core.limits import Timeout, make_timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
@@ -77,7 +77,7 @@ class Calls:
     ) -> Result:
         """See `Host.call`."""
         # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.
-        limit = timeout if timeout is None or isinstance(timeout, Timeout) else Timeout(None, timeout)
+        limit = timeout if timeout is None or isinstance(timeout, Timeout) else make_timeout(timeout)
         version, policy = self._lookup.catalog.version, self._permissions.gate.policy
         if version is not self._routes_version or policy is not self._routes_policy:
             self._routes_version, self._routes_policy, self._routes = version, policy, {}

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from math import inf
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
 
 from msgspec import UNSET, UnsetType
 
@@ -12,16 +12,16 @@ from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
 from mooring.core.extras import NO_EXTRAS, make_extras
-from mooring.core.limits import Timeout
+from mooring.core.limits import Timeout, find_seconds
 from mooring.core.problem import Problem
-from mooring.core.question import Ask
+from mooring.core.question import Ask, check_ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.tool import Pair
 from mooring.core.verdict import Rule
-from mooring.errors import HeldBack, MooringError, ServerError
+from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
 from mooring.host.assembly import Assembly
-from mooring.host.options import HostOptions, Policy, find_mode
+from mooring.host.options import HostOptions, Policy, check_rules, find_mode
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
@@ -39,15 +39,36 @@ if TYPE_CHECKING:
     from mooring.tools.tool import ModelTool
 
 
+T = TypeVar("T")
+
+_NOT_OPEN = "This host is not open yet. Use it inside `async with mooring.open() as host:`."
+_OPEN_ALREADY = "This host is open already. Use one `async with` for each `mooring.open()`."
+_CLOSED = "This host is closed. Use it inside its `async with`, or open another one with `mooring.open()`."
+
+
 class Host:
-    """Many servers as one. Methods may be called from any task, any number of them at a time."""
+    """Many servers as one. Methods may be called from any task, any number of them at a time.
+
+    `mooring.open` makes one. It is usable inside its `async with`, once.
+    """
 
     def __init__(self, options: HostOptions) -> None:
         """Nothing is read before `async with`. Raises: ConfigError."""
-        self._parts = Assembly(options)
+        self._assembly = Assembly(options)
+        self._state: Literal["new", "open", "closed"] = "new"
+        self._parts = _make_stand_in(_NOT_OPEN)
 
     async def __aenter__(self) -> Self:
-        await self._parts.open()
+        if self._state != "new":
+            raise ConfigError(_OPEN_ALREADY if self._state == "open" else _CLOSED)
+        # Before anything is awaited: two tasks may try at the same time.
+        self._state = "open"
+        try:
+            await self._assembly.open()
+        except BaseException:
+            self._state, self._parts = "closed", _make_stand_in(_CLOSED)
+            raise
+        self._parts = self._assembly
         return self
 
     async def __aexit__(
@@ -57,7 +78,10 @@ class Host:
 
     async def close(self) -> None:
         """Close everything, in order: what is watched, all servers at the same time, the guard, then the files."""
-        await self._parts.close()
+        # Until this is done the host stays open, so that a second `close` can finish what a cancellation broke off.
+        if self._state == "open":
+            await self._parts.close()
+            self._state, self._parts = "closed", _make_stand_in(_CLOSED)
 
     # --- what there is --------------------------------------------------------------------------------------------
 
@@ -72,8 +96,8 @@ class Host:
 
     @property
     def troubles(self) -> tuple[Problem, ...]:
-        """What went wrong beside the work itself since the host was opened."""
-        return self._parts.troubles
+        """What went wrong beside the work itself since the host was opened; all of it once the host is closed."""
+        return self._assembly.troubles if self._state == "closed" else self._parts.troubles
 
     @property
     def servers(self) -> Mapping[str, Server]:
@@ -114,7 +138,7 @@ class Host:
 
     async def ready(
         self,
-        within: float | None = None,
+        timeout: float | Timeout | None = None,
         *,
         servers: Iterable[str] | None = None,
         refresh: bool = False,
@@ -122,16 +146,16 @@ class Host:
     ) -> dict[str, MooringError]:
         """Connect every server whose tools are unknown (with `refresh`, every server); return the errors by server.
 
-        Waits `within` seconds at most; by default, as long as each server may take. A server that is late goes on
+        Waits for `timeout` seconds at most; by default, as long as each server may take. A server that is late goes on
         connecting in the background. A server that is named is being used: the person is asked for what it lacks. A
         failure that is less than `trusted` seconds old, here or in another process, is
         believed: that server is not tried again.
         """
-        fleet = self._parts.fleet
+        fleet, seconds = self._parts.fleet, find_seconds(timeout)
         if servers is not None:
             named = {await self.admit(name) for name in servers}
-            return await fleet.ready(named, within, refresh=refresh, trusted=trusted)
-        errors = await fleet.ready(fleet.servers.values(), within, refresh=refresh, trusted=trusted)
+            return await fleet.ready(named, seconds, refresh=refresh, trusted=trusted)
+        errors = await fleet.ready(fleet.servers.values(), seconds, refresh=refresh, trusted=trusted)
         return dict(sorted({**self._parts.lookup.unusable, **errors}.items()))
 
     def lately_failed(self, seconds: float) -> dict[str, ServerError]:
@@ -170,13 +194,16 @@ class Host:
         extras = NO_EXTRAS if meta is None and headers is None else make_extras(meta, headers)
         return self._parts.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
 
-    async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
+    async def find(
+        self, name: str | Pair, timeout: float | Timeout | None = None, *, trusted: float = 0.0
+    ) -> CatalogEntry:
         """The tool of that name, or of that server and name. Raises: as `call`.
 
         If it is unknown, its server is asked for its tools first, unless it listed them less than `trusted` seconds
         ago.
         """
-        return await self._parts.own.find(name, within, trusted=trusted)
+        seconds = find_seconds(timeout)
+        return await self._parts.own.find(name, inf if seconds is None else seconds, trusted=trusted)
 
     def record_held(self, error: HeldBack) -> None:
         """Record that a tool would have been called, but is held back. `call` does this itself, `find` does not."""
@@ -212,46 +239,73 @@ class Host:
         """
         return self._parts.lookup.definition(name)
 
-    async def resources(self, server: str | None = None) -> list[Item]:
+    async def resources(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached and are not denied.
+
+        `timeout` covers everything, from the start of the server on; also below.
 
         Raises: for one, as `server`; Denied; ServerError.
         """
-        if server is not None:
-            await self.admit(server)
-        return await self._parts.own.resources(server)
+        return await self._ask(server, self._parts.own.resources, server, timeout=timeout)
 
-    async def templates(self, server: str | None = None) -> list[Item]:
+    async def templates(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
-        if server is not None:
-            await self.admit(server)
-        return await self._parts.own.templates(server)
+        return await self._ask(server, self._parts.own.templates, server, timeout=timeout)
 
-    async def prompts(self, server: str | None = None) -> list[Item]:
+    async def prompts(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
-        if server is not None:
-            await self.admit(server)
-        return await self._parts.own.prompts(server)
+        return await self._ask(server, self._parts.own.prompts, server, timeout=timeout)
 
-    async def read(self, server: str, uri: str) -> Reading:
+    async def read(self, server: str, uri: str, *, timeout: float | Timeout | None = None) -> Reading:
         """The content of a resource. An address that no list of its server names has to be permitted.
 
         Raises: as `server`; Denied; ServerError.
         """
-        await self.admit(server)
-        return await self._parts.own.read(server, uri)
+        return await self._ask(server, self._parts.own.read, server, uri, timeout=timeout)
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
+    async def prompt(
+        self,
+        server: str,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | Timeout | None = None,
+    ) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
-        await self.admit(server)
-        return await self._parts.own.prompt(server, name, arguments)
+        return await self._ask(server, self._parts.own.prompt, server, name, arguments, timeout=timeout)
 
     async def complete(
-        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+        self,
+        server: str,
+        ref: Mapping[str, str],
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+        *,
+        timeout: float | Timeout | None = None,
     ) -> Completion:
         """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
-        await self.admit(server)
-        return await self._parts.own.complete(server, ref, argument, value, context)
+        complete = self._parts.own.complete
+        return await self._ask(server, complete, server, ref, argument, value, context, timeout=timeout)
+
+    async def _ask(
+        self,
+        server: str | None,
+        question: Callable[..., Coroutine[Any, Any, T]],
+        *details: Any,
+        timeout: float | Timeout | None,
+    ) -> T:
+        """Ask a server something, or all of them; the person is asked first for what the one that is named lacks."""
+        seconds = find_seconds(timeout)
+        try:
+            async with asyncio.timeout(seconds) as timer:
+                if server is not None:
+                    await self.admit(server)
+                return await question(*details)
+        except TimeoutError:
+            if seconds is None or not timer.expired():
+                raise
+            raise TimedOut(server or "A server", "what it was asked", seconds) from None
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
@@ -259,7 +313,7 @@ class Host:
         """The tools that fit a request, best first; see `learn`."""
         return self._parts.lookup.catalog.search(words, limit)
 
-    async def learn(self, words: str = "", within: float = 60.0) -> str:
+    async def learn(self, words: str = "", timeout: float | Timeout = 60.0) -> str:
         """Wait until searches go by what tools mean, if `mooring[search]` is installed; or return why not yet.
 
         Meanings are computed once for each tool, in the background, beginning with the first search at the latest. With
@@ -272,7 +326,7 @@ class Host:
             index.search(words, 1)
         else:
             index.sense.learn()
-        return await asyncio.to_thread(meaning.wait, within)
+        return await asyncio.to_thread(meaning.wait, find_seconds(timeout) or 0.0)
 
     def registry(
         self,
@@ -324,9 +378,9 @@ class Host:
 
         return make_registry(
             self._parts,
-            ask=ask,
+            ask=ask and check_ask(ask),
             mode=find_mode(policy),
-            rules=rules,
+            rules=check_rules(rules),
             own=own,
             provider=provider,
             budget=budget,
@@ -443,3 +497,17 @@ class Host:
         found = self.server(server)
         self._parts.fleet.forget(found)
         self._parts.lookup.invalidate(found.name)
+
+
+class _StandIn:
+    """In the place of the parts of a host that isn't open: whatever is asked of them is the same error."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ConfigError(self._message)
+
+
+def _make_stand_in(message: str) -> Assembly:
+    return cast(Assembly, _StandIn(message))

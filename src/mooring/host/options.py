@@ -1,25 +1,38 @@
 """The options of a host as one value, passed from `mooring.open` to the parts that use them."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
 from mooring.core.clock import Sleep
-from mooring.core.limits import Limits
+from mooring.core.limits import Limits, Timeout
 from mooring.core.question import Ask, Question
 from mooring.core.verdict import BYPASSED, Mode, Rule
 from mooring.core.where import Viewpoint
+from mooring.errors import ConfigError
 from mooring.inventory.admit import Admitted, GivenServers
 from mooring.process.programs import Guard
 
 Policy: TypeAlias = Mode | Literal["allow"]
+_POLICIES = ("allow", *get_args(Mode))
 
 
 def find_mode(policy: Policy | None) -> Mode | None:
-    """The mode that a policy stands for."""
+    """The mode that a policy stands for. Raises: ConfigError if there is no such policy."""
+    if policy is not None and policy not in _POLICIES:
+        raise ConfigError(f"policy is one of {', '.join(_POLICIES)}, not {policy!r}.")
     return "bypass" if policy == "allow" else policy
+
+
+def check_rules(rules: Iterable[Any]) -> tuple[Rule, ...]:
+    """The same rules. Raises: ConfigError if one of them is something else."""
+    found = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
+    for rule in found:
+        if not isinstance(rule, Rule):
+            raise ConfigError(f'rules takes mooring.Rule("server.tool", "allow") and the like, not {rule!r}.')
+    return found
 
 
 def _keep(admitted: Admitted) -> Admitted:
@@ -41,6 +54,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     servers: GivenServers | None = None
     ask: Ask | None = None
     policy: Policy | None = None
+    timeout: Timeout | None = None
     limits: Limits | None = None
     guard: Guard | None = None
     reload: bool = False

@@ -272,7 +272,7 @@ class Server:
                     result = await session.call_tool(
                         tool,
                         arguments,
-                        within=timeout,
+                        timeout=timeout,
                         on_progress=report,
                         meta=extras.meta,
                         headers=extras.headers,
@@ -320,7 +320,7 @@ class Server:
         return await session.call_tool(
             tool,
             arguments,
-            within=timeout,
+            timeout=timeout,
             on_progress=on_progress,
             meta=extras.meta,
             headers=extras.headers,

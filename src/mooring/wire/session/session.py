@@ -12,7 +12,7 @@ from msgspec import Raw
 from mooring.core.extras import CallExtras, make_extras
 from mooring.core.failure import Ending
 from mooring.core.hello import EraName, Hello
-from mooring.core.limits import Limits, Timeout
+from mooring.core.limits import Limits, Timeout, make_timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
@@ -98,6 +98,7 @@ def make_peer(
 class Session:
     """One open connection. Methods may be called from any task, and any number of them at a time.
 
+    `timeout` is a number of seconds, or a `Timeout`; by default `Limits.call`.
     Each method raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
     """
 
@@ -139,7 +140,7 @@ class Session:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        within: Timeout | None = None,
+        timeout: float | Timeout | None = None,
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
@@ -154,7 +155,8 @@ class Session:
         Raises: ConfigError if the protocol sets one of `meta` or `headers` itself, or if `headers` cannot be sent.
         """
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
-        within = within or self._limits.call
+        # Inline: most calls bring a `Timeout`, and each of them passes here.
+        within = timeout if isinstance(timeout, Timeout) else self._choose_timeout(timeout)
         if meta is not None or headers is not None or name in self._task_tools:
             extras = make_extras(meta, headers)
             return self._call_specially(params, within, on_progress, find_answers, extras)
@@ -220,7 +222,7 @@ class Session:
         """
         seconds = min(_READ_ROOTS, until - self._loop.time())
         with suppress(ServerError):  # the first call says better what is wrong
-            await self.ping(Timeout(seconds, seconds))
+            await self.ping(seconds)
         await asyncio.sleep(_APPLY_ROOTS)
 
     async def list_resources(self) -> Listing[Resource]:
@@ -232,14 +234,14 @@ class Session:
     async def list_prompts(self) -> Listing[Prompt]:
         return await self._list("prompts", PROMPTS)
 
-    def read_resource(self, uri: str, *, within: Timeout | None = None) -> Reply[Reading]:
-        return self._ask("resources/read", {"uri": uri}, answers.read_contents, uri, within)
+    def read_resource(self, uri: str, *, timeout: float | Timeout | None = None) -> Reply[Reading]:
+        return self._ask("resources/read", {"uri": uri}, answers.read_contents, uri, timeout)
 
     def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None, *, within: Timeout | None = None
+        self, name: str, arguments: Mapping[str, str] | None = None, *, timeout: float | Timeout | None = None
     ) -> Reply[FilledPrompt]:
         params = {"name": name, "arguments": arguments or {}}
-        return self._ask("prompts/get", params, answers.read_prompt, name, within)
+        return self._ask("prompts/get", params, answers.read_prompt, name, timeout)
 
     def subscribe(self, uri: str) -> Reply[None]:
         """Have changes of a resource reported to `Client.on_update`."""
@@ -249,21 +251,27 @@ class Session:
         return self._ask("resources/unsubscribe", {"uri": uri}, answers.ignore)
 
     def complete(
-        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+        self,
+        ref: Mapping[str, str],
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+        *,
+        timeout: float | Timeout | None = None,
     ) -> Reply[Completion]:
         """Complete `value`; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`."""
         params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context is not None:
             params["context"] = {"arguments": context}
-        return self._ask("completion/complete", params, answers.read_completion, argument)
+        return self._ask("completion/complete", params, answers.read_completion, argument, timeout)
 
     async def set_level(self, level: str) -> None:
         """Have the server send log messages from this level on; does nothing if the server does not log."""
         if self.hello.offers("logging") or self.era == "stateless":
             await self._ask("logging/setLevel", {"level": level}, answers.ignore)
 
-    def ping(self, within: Timeout | None = None) -> Reply[None]:
-        return self._ask("ping", {}, answers.ignore, within=within)
+    def ping(self, timeout: float | Timeout | None = None) -> Reply[None]:
+        return self._ask("ping", {}, answers.ignore, timeout=timeout)
 
     def roots_changed(self) -> None:
         """Tell the server that `Client.roots` returns something else now; in the stateless era it asks each time."""
@@ -292,9 +300,12 @@ class Session:
         params: dict[str, Any],
         read: Read[T],
         about: str = "",
-        within: Timeout | None = None,
+        timeout: float | Timeout | None = None,
     ) -> Reply[T]:
-        return self._request(method, params, read, about, within=within or self._limits.call)
+        return self._request(method, params, read, about, within=self._choose_timeout(timeout))
+
+    def _choose_timeout(self, timeout: float | Timeout | None) -> Timeout:
+        return self._limits.call if timeout is None else make_timeout(timeout)
 
     async def _call_as_task(
         self,
