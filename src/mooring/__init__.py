@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 # For type checkers alone: at run time, `__getattr__` below loads each name when it is first used.
 if TYPE_CHECKING:
+    from mooring.core.approved import Approved
     from mooring.core.call import (
         CallChanged,
         CallDone,
@@ -161,6 +162,8 @@ if TYPE_CHECKING:
         Inventory,
         discover,
     )
+    from mooring.permissions.pins import HeldTools
+    from mooring.permissions.policy import Policy as CallPolicy
     from mooring.permissions.verdict import (
         Rule,
         Verdict,
@@ -180,6 +183,7 @@ if TYPE_CHECKING:
     from mooring.servers.watch import (
         Watch,
     )
+    from mooring.settings import Settings
     from mooring.tools.catalog.catalog import (
         CatalogEntry as Tool,
     )
@@ -208,6 +212,7 @@ __all__ = [
     "Allow",
     "Answer",
     "Approval",
+    "Approved",
     "Ask",
     "Audio",
     "BadArguments",
@@ -217,6 +222,7 @@ __all__ = [
     "CallDone",
     "CallFailed",
     "CallPending",
+    "CallPolicy",
     "CallProcessing",
     "CallState",
     "ChangedTool",
@@ -246,6 +252,7 @@ __all__ = [
     "GuardLost",
     "HandshakeError",
     "HeldBack",
+    "HeldTools",
     "Hello",
     "Hints",
     "Host",
@@ -307,6 +314,7 @@ __all__ = [
     "ServerDisabled",
     "ServerError",
     "Session",
+    "Settings",
     "SpawnError",
     "Stale",
     "Status",
@@ -367,6 +375,10 @@ _NAMES = {
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
     "permissions.verdict": "Rule Verdict",
+    "core.approved": "Approved",
+    "settings": "Settings",
+    "permissions.pins": "HeldTools",
+    "permissions.policy": "CallPolicy",
     "process.programs": "Guard",
     "servers.connect": "connect",
     "servers.items": "Item",
@@ -382,7 +394,7 @@ _NAMES = {
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 # Inside, a tool is what a server lists; to a program, it is what `host.tools` holds.
-_OWN_NAMES = {"Tool": "CatalogEntry", "ListedTool": "Tool"}
+_OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Tool": "CatalogEntry"}
 
 
 def __getattr__(name: str) -> Any:

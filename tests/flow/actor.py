@@ -5,7 +5,7 @@ said of some, `shape` further fields of their definitions, `die` ends it at its 
 unanswered, `bare` has it offer no resources, `mute` lets
 pings go unanswered, `resources`, `templates` and `prompts` are what it lists, and a further tool `link` answers with a link to
 the address it is given, a further tool `void` answers with nothing, `roots` has it ask for the roots as it starts, as server-filesystem does: a further tool `where`
-answers with those it works in by then; `structured` is what it answers with besides the text, `says` that text; `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
+answers with those it works in by then; `structured` is what it answers with besides the text, `says` that text; `instructions` how it is to be used; `content` is what it answers when a resource is read. It notes every method that it is asked for in `<file>.asked`. It appends its process id to `<file>.starts`, for each nap to `<file>.naps`, the name of
 each tool that has answered to `<file>.answers`, the arguments of each call to `<file>.arguments`, what its client can do to `<file>.capabilities`, what is read to `<file>.reads`, and what is subscribed to and no longer
 to `<file>.subscriptions`.
 """
@@ -141,6 +141,7 @@ def main():
                 "protocolVersion": "2025-06-18",
                 "capabilities": offered,
                 "serverInfo": {"name": "actor", "version": "1"},
+                **({"instructions": script()["instructions"]} if "instructions" in script() else {}),
             }
             note("capabilities", json.dumps(params["capabilities"], sort_keys=True).replace(" ", ""))
             send({"id": key, "result": told})

@@ -42,6 +42,9 @@ class Definition(Struct, frozen=True):
     strict: bool = False
     """Whether the provider can hold the model to the schema: what OpenAI's `strict` is to be set to."""
 
+    def __repr__(self) -> str:
+        return f"<Definition {self.name}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data that is valid JSON."""
         plain: dict[str, Any] = json.decode(json.encode(self))

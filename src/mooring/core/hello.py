@@ -25,6 +25,10 @@ class Hello(Struct, frozen=True, rename="camel"):
     server_info: Implementation = field(default_factory=Implementation)
     instructions: str | None = None
 
+    def __repr__(self) -> str:
+        info = self.server_info
+        return f"<Hello of {info.name!r} {info.version!r}, {self.protocol_version}>"
+
     def offers(self, *path: str) -> bool:
         """Whether the capability at the end of `path` is declared, as in `offers("resources", "subscribe")`."""
         declared: Any = self.capabilities

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from mooring.core.content import Audio, Image, Text
-from mooring.core.result import Result
+from mooring.core.content import Audio, Image, Text, make_html
+from mooring.core.result import Result, describe_blocks
 
 Part: TypeAlias = Text | Image | Audio
 """What models take; everything else becomes text, or a file that a text points to."""
@@ -57,6 +57,14 @@ class Outcome(Struct, frozen=True):
     def text(self) -> str:
         """All its text, one part per line."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def __repr__(self) -> str:
+        tool = self.tool if self.server is None else f"{self.server}.{self.tool}"
+        error = "error, " if self.is_error else ""
+        return f"<Outcome of {tool}: {error}{describe_blocks(self.parts)}>"
+
+    def _repr_html_(self) -> str:
+        return make_html(self.parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the whole result, as plain data that is valid JSON."""

@@ -1,12 +1,16 @@
 """What a server answers: results of tools, filled prompts, contents of resources, completions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 
-from mooring.core.content import Block, ResourceContents, Text
+from mooring.core.content import Block, ResourceContents, Text, make_html
 from mooring.core.raw import read
 from mooring.errors import ProtocolError
+
+_SHOWN = 3
+"""How many content blocks a repr shows."""
 
 
 class Result(Struct, frozen=True, gc=False):
@@ -34,6 +38,20 @@ class Result(Struct, frozen=True, gc=False):
             reason = f"the structured result of {self.tool} cannot be read: {error}"
             raise ProtocolError(self.server, reason) from error
 
+    def __repr__(self) -> str:
+        error = "error, " if self.is_error else ""
+        return f"<Result of {self.server}.{self.tool}: {error}{describe_blocks(self.content)}>"
+
+    def _repr_html_(self) -> str:
+        return make_html(self.content)
+
+
+def describe_blocks(blocks: Sequence[object]) -> str:
+    """A few content blocks on one line."""
+    shown = ", ".join(map(repr, blocks[:_SHOWN]))
+    more = f" and {len(blocks) - _SHOWN} more" if len(blocks) > _SHOWN else ""
+    return f"{shown}{more}" or "nothing"
+
 
 class Message(Struct, frozen=True):
     """One message of a prompt."""
@@ -48,12 +66,18 @@ class FilledPrompt(Struct, frozen=True):
     messages: tuple[Message, ...] = ()
     description: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<FilledPrompt: {describe_blocks(self.messages)}>"
+
 
 class Reading(Struct, frozen=True):
     """The contents of a resource, which may have several parts."""
 
     contents: tuple[ResourceContents, ...] = ()
     raw: Raw | UnsetType = UNSET
+
+    def __repr__(self) -> str:
+        return f"<Reading: {describe_blocks(self.contents)}>"
 
 
 class Completion(Struct, frozen=True):

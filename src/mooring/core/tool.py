@@ -47,6 +47,9 @@ class Tool(_Described, frozen=True):
     annotations: Hints | None = None
     execution: Execution | None = None
 
+    def __repr__(self) -> str:
+        return f"<ListedTool {self.name!r}>"
+
     @property
     def schema(self) -> dict[str, Any]:
         """The schema of its arguments. Raises: ProtocolError if it cannot be read."""
@@ -67,6 +70,9 @@ class Resource(_Described, frozen=True):
     size: float | None = None
     annotations: Raw = ABSENT
 
+    def __repr__(self) -> str:
+        return f"<Resource {self.uri!r}>"
+
 
 class ResourceTemplate(_Described, frozen=True):
     """A pattern of URIs of resources."""
@@ -75,6 +81,9 @@ class ResourceTemplate(_Described, frozen=True):
     name: str = ""
     mime_type: str | None = None
     annotations: Raw = ABSENT
+
+    def __repr__(self) -> str:
+        return f"<ResourceTemplate {self.uri_template!r}>"
 
 
 class Argument(Struct, frozen=True):
@@ -91,6 +100,10 @@ class Prompt(_Described, frozen=True):
 
     name: str
     arguments: tuple[Argument, ...] | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(argument.name for argument in self.arguments or ())
+        return f"<Prompt {self.name!r} ({names})>"
 
 
 class Rejected(Struct, frozen=True):

@@ -1,5 +1,7 @@
 """The host, as programs see it: every configured server behind one object. The work is done by its parts."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from math import inf
@@ -17,8 +19,8 @@ from mooring.core.problem import Problem
 from mooring.core.question import Ask, check_ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
-from mooring.core.tool import Pair
 from mooring.core.verdict import Rule
+from mooring.display.tables import StatusTable
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode
@@ -30,10 +32,11 @@ from mooring.servers.items import Item
 from mooring.servers.server import Server
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings
-from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.catalog.catalog import CatalogEntry as Tool
 
 if TYPE_CHECKING:
-    from mooring.tools.registry import EventListener, Registry
+    from mooring.core.call import ConversationEvent
+    from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
     from mooring.tools.tool import ModelTool
@@ -57,6 +60,11 @@ class Host:
         self._assembly = Assembly(options)
         self._state: Literal["new", "open", "closed"] = "new"
         self._parts = _make_stand_in(_NOT_OPEN)
+
+    def __repr__(self) -> str:
+        if self._state != "open":
+            return f"<Host, {'closed' if self._state == 'closed' else 'not open yet'}>"
+        return f"<Host of {len(self._parts.lookup.servers)} servers, {len(self._parts.lookup.catalog.entries)} tools>"
 
     async def __aenter__(self) -> Self:
         if self._state != "new":
@@ -105,27 +113,40 @@ class Host:
         return self._parts.lookup.servers
 
     @property
-    def tools(self) -> tuple[CatalogEntry, ...]:
+    def tools(self) -> tuple[Tool, ...]:
         """Every tool that is known now, in a stable order; what `ready` adds later is announced by an event."""
         return self._parts.lookup.tools
 
     @property
-    def tools_by_server(self) -> Mapping[str, Mapping[str, CatalogEntry]]:
+    def tools_by_server(self) -> Mapping[str, Mapping[str, Tool]]:
         """The same tools by server, then by the name that the server gave them; no cost for those of other servers."""
         return self._parts.lookup.tools_by_server
+
+    @property
+    def instructions(self) -> str:
+        """What servers say about how to use them, for a system prompt: of every server whose tools are known.
+
+        Each text is marked as its server's and cut to 2,000 characters, all of them to 20,000. A server with tools that
+        are held back is left out, since it is not what was approved.
+        """
+        from mooring.host.instructions import join_instructions  # lazy: a program without a model needs none
+
+        held = self.held()
+        known = {name: server.instructions for name, server in self._parts.fleet.servers.items() if name not in held}
+        return join_instructions({name: text for name, text in known.items() if text.strip()})
 
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""
         statuses = {name: server.status for name, server in self.servers.items()}
         statuses |= {name: refused.status for name, refused in self._parts.lookup.refused.items()}
-        return dict(sorted(statuses.items()))
+        return StatusTable(statuses)
 
     @property
     def refused(self) -> Mapping[str, NotAdmitted]:
         """Every configured server that may not be started, and why."""
         return self._parts.lookup.refused
 
-    def call_policy(self, conversation: "Registry | None" = None) -> CallPolicy:
+    def call_policy(self, conversation: Registry | None = None) -> CallPolicy:
         """The rules and the mode that decide about calls now, in a conversation or outside of all."""
         permissions = None
         if conversation is not None:
@@ -167,7 +188,7 @@ class Host:
 
     def call(
         self,
-        name: str | CatalogEntry,
+        name: str | Tool,
         arguments: Mapping[str, Any] | None = None,
         *,
         timeout: float | Timeout | None = None,
@@ -195,8 +216,8 @@ class Host:
         return self._parts.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
 
     async def find(
-        self, name: str | Pair, timeout: float | Timeout | None = None, *, trusted: float = 0.0
-    ) -> CatalogEntry:
+        self, name: str | tuple[str, str], timeout: float | Timeout | None = None, *, trusted: float = 0.0
+    ) -> Tool:
         """The tool of that name, or of that server and name. Raises: as `call`.
 
         If it is unknown, its server is asked for its tools first, unless it listed them less than `trusted` seconds
@@ -309,7 +330,7 @@ class Host:
 
     # --- for a conversation ----------------------------------------------------------------------------------------
 
-    def search(self, words: str, limit: int = 5) -> list[CatalogEntry]:
+    def search(self, words: str, limit: int = 5) -> list[Tool]:
         """The tools that fit a request, best first; see `learn`."""
         return self._parts.lookup.catalog.search(words, limit)
 
@@ -346,9 +367,9 @@ class Host:
         tokens: int | None = None,
         lines: int | None = None,
         background_after: float | UnsetType | None = UNSET,
-        more: "Iterable[ModelTool]" = (),
-        tell: "EventListener | None" = None,
-    ) -> "Registry":
+        more: Iterable[ModelTool] = (),
+        tell: Callable[[ConversationEvent], None] | None = None,
+    ) -> Registry:
         """Everything that a model can call in one conversation, used with `async with`.
 
         The questions of a conversation go to its own `ask`, and nobody else waits for them or has the answers. `policy`

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.tool import Pair, Tool
+from mooring.display.tables import ServerTable
 from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Alias, NotAdmitted
 from mooring.servers.server import Server
@@ -56,7 +57,7 @@ class Lookup:
         """Take over the names of a new configuration."""
         self._aliases, self._refused = admitted.aliases, admitted.refused
         self._scheme = admitted.settings["toolNames"]
-        self._under_all_names = dict(self._servers)
+        self._under_all_names = ServerTable(self._servers)
         self._names_of = {}
         for name, alias in self._aliases.items():
             self._under_all_names[name] = self._servers[alias.server]

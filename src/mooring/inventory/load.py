@@ -45,6 +45,9 @@ class Inventory(Struct, frozen=True):
     looked: tuple[str, ...] = ()
     """Every path at which a file was looked for, found or not."""
 
+    def __repr__(self) -> str:
+        return f"<Inventory of {self.root}: {len(self.choices)} servers, {len(self.problems)} problems>"
+
     def find(self, name: str) -> Choice:
         """The choice of that name: as written, or, if only one fits, ignoring case.
 
@@ -71,7 +74,7 @@ class RowSource(Struct, frozen=True):
     path: str | None
 
 
-def discover(cwd: str | None = None) -> Inventory:
+def discover(cwd: "str | None" = None) -> "Inventory":
     """Everything configured for a folder (the current one by default), on this machine, for this person.
 
     Approvals that another tool recorded are bound to the definitions as they are now, in the person's state folder.

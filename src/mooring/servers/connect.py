@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -19,9 +19,6 @@ from mooring.servers.launch.environment import Launch, make_launch
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
 
-if TYPE_CHECKING:
-    from mooring.wire.session.remote import TransportKind
-
 
 @asynccontextmanager
 async def connect(
@@ -33,7 +30,7 @@ async def connect(
     client: Client | None = None,
     timeout: float | Timeout | None = None,  # noqa: ASYNC109 - for each request of the session
     limits: Limits | None = None,
-    transport: TransportKind = "auto",
+    transport: Literal["auto", "http", "sse"] = "auto",
     network: Mapping[str, str] | None = None,
     guard: Guard | None = None,
 ) -> AsyncIterator[Session]:

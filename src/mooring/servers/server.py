@@ -22,7 +22,7 @@ from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
 from mooring.core.secret import redact, redact_error
-from mooring.core.status import Idle, NeedsInput, Status
+from mooring.core.status import Idle, NeedsInput, Status, status_word
 from mooring.core.tool import Tool
 from mooring.errors import (
     Closed,
@@ -91,6 +91,9 @@ class Server:
         self.limits: Limits = resolve_limits(approved.config, self._shared.defaults.limits)
         self._uses_installer = may_install(approved.config)
 
+    def __repr__(self) -> str:
+        return f"<Server {self.name!r}, {status_word(self.status)}>"
+
     # --- what is known of it --------------------------------------------------------------------------------------
 
     @property
@@ -110,6 +113,12 @@ class Server:
     def tools(self) -> tuple[Tool, ...]:
         """Every tool it was last known to have, before any filter."""
         return self.offering.tools
+
+    @property
+    def instructions(self) -> str:
+        """How it says that it is meant to be used, without the secrets that it was given; empty if it says nothing."""
+        said = self.offer.hello.instructions if self.offer is not None else None
+        return redact(said, self._secrets) if said else ""
 
     @property
     def status(self) -> Status:

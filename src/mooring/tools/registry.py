@@ -106,6 +106,10 @@ class Registry:
     def _find_entry(self, server: str, tool: str) -> CatalogEntry:
         return self._tools.deferral.find_entry(server, tool)
 
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self._deferral.selection.entries)} tools"
+        return f"<Registry, {state}>"
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mooring.core.glob import NameFilter
 from mooring.core.near import find_server, nearest
 from mooring.core.tool import Hints, Pair, Tool
+from mooring.display.tables import ToolTable
 from mooring.errors import AmbiguousTool, HeldBack, UnknownServer, UnknownTool
 from mooring.tools.catalog.names import Scheme, ToolNames, name_tools
 
@@ -73,7 +74,7 @@ class CatalogEntry(Struct, frozen=True):
         return self.definition.annotations
 
     def __repr__(self) -> str:
-        return f"<Entry {self.name}>"
+        return f"<Tool {self.name}>"
 
 
 class UnlistedTool(Struct, frozen=True):
@@ -145,7 +146,7 @@ class Catalog:
         """Every tool."""
         if self._entries is None:
             by_server = (self._by_server[server].values() for server in sorted(self._by_server))
-            self._entries = tuple(chain.from_iterable(by_server))
+            self._entries = ToolTable(chain.from_iterable(by_server))
         return self._entries
 
     def list_by_server(self) -> Mapping[str, Mapping[str, CatalogEntry]]:

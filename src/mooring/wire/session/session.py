@@ -115,6 +115,10 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._task_tools: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        state = "closed" if self.has_ended else f"{len(self.tools.items)} tools"
+        return f"<Session with {self.server}, {state}>"
+
     @property
     def era(self) -> EraName:
         """The era of the protocol that it uses: worth remembering, because detecting it takes time."""
