@@ -50,9 +50,19 @@ _CLOSED = "This host is closed. Use it inside its `async with`, or open another 
 
 
 class Host:
-    """Many servers as one. Methods may be called from any task, any number of them at a time.
+    """Many servers as one. `mooring.open` makes a host; it is usable inside its `async with`, once.
 
-    `mooring.open` makes one. It is usable inside its `async with`, once.
+        what there is      servers, tools, status(), problems, instructions, search()
+        waiting for it     ready(), events()
+        using it           call(), read(), prompt(), resources(), prompts(), complete()
+        for a model        registry(): the tools of one conversation, with permissions of its own
+        watching           subscribe(), poll(), unsubscribe(), watches
+        changing it        reload(), apply(), forget()
+        approving          held(), approve(), ask_about_server(), ask_about_tools()
+
+    Methods may be called from any task of the loop that opened the host, any number of them at a time. `timeout` is a
+    number of seconds, or a `Timeout`, and covers everything from the start of a server to its answer. Before and after
+    its `async with`, whatever is asked of a host raises `ConfigError`.
     """
 
     def __init__(self, options: HostOptions) -> None:
@@ -95,6 +105,7 @@ class Host:
 
     @property
     def settings(self) -> Settings:
+        """The settings in force."""
         return self._parts.settings
 
     @property
@@ -119,7 +130,7 @@ class Host:
 
     @property
     def tools_by_server(self) -> Mapping[str, Mapping[str, Tool]]:
-        """The same tools by server, then by the name that the server gave them; no cost for those of other servers."""
+        """The tools by server, then by the name that the server gave them. A change costs no more than its server."""
         return self._parts.lookup.tools_by_server
 
     @property
@@ -168,9 +179,8 @@ class Host:
         """Connect every server whose tools are unknown (with `refresh`, every server); return the errors by server.
 
         Waits for `timeout` seconds at most; by default, as long as each server may take. A server that is late goes on
-        connecting in the background. A server that is named is being used: the person is asked for what it lacks. A
-        failure that is less than `trusted` seconds old, here or in another process, is
-        believed: that server is not tried again.
+        connecting in the background. With `servers`, only those are connected, and the person is asked for what they
+        lack. A server that failed less than `trusted` seconds ago, in this process or another, is not tried again.
         """
         fleet, seconds = self._parts.fleet, find_seconds(timeout)
         if servers is not None:
@@ -199,9 +209,9 @@ class Host:
     ) -> Coroutine[Any, Any, Result]:
         """Call a tool by its shown name, or as `server.tool`. A failure that the tool itself reports is a result.
 
-        `timeout` is in seconds and covers everything from the start of the server to the result. `on_start` is called
-        once the call is authorized. `meta` has keys for the call's `_meta`, such as a trace id. `headers` are sent with
-        this call's HTTP requests alone, beside those that are configured, and win over them.
+        `on_progress` is called with each step that the server reports, `on_start` once the call is authorized.
+        `meta` has keys for the call's `_meta`, such as a trace id. `headers` are sent with this call's HTTP requests alone,
+        beside those that are configured, and win over them.
 
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale if its server was replaced since.
@@ -250,7 +260,7 @@ class Host:
         return self._parts.lookup.find_name(name)
 
     def find_configured_name(self, name: str) -> str:
-        """The same for any server, even one that may not be started. Raises: UnknownServer."""
+        """The configured name that is meant, as `find_name`, even if it may not be started. Raises: UnknownServer."""
         return self._parts.lookup.find_configured_name(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
@@ -262,8 +272,6 @@ class Host:
 
     async def resources(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached and are not denied.
-
-        `timeout` covers everything, from the start of the server on; also below.
 
         Raises: for one, as `server`; Denied; ServerError.
         """
@@ -460,6 +468,7 @@ class Host:
 
     @property
     def watches(self) -> tuple[Watch, ...]:
+        """Everything that is watched now; see `subscribe` and `poll`."""
         return self._parts.watches.all
 
     async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
