@@ -1,5 +1,6 @@
 """The programs and commands in the documents work, the files they point to exist, and the pages made from code are new."""
 
+import ast
 import re
 import runpy
 import shlex
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import mooring
 from support import Cli, Home
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS = [
     (page.name, number, program)
     for page in PAGES
@@ -20,14 +22,73 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "number", "program"), PROGRAMS, ids=[f"{page}-{n}" for page, n, _ in PROGRAMS])
+IDS = [f"{page}-{number}" for page, number, _ in PROGRAMS]
+CELL = """
+import ast, asyncio, sys
+cell = compile(sys.argv[1], "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+asyncio.run(eval(cell))
+"""
+"""Runs a program as a notebook does, where a cell may await."""
+PUBLIC = re.compile(r"mooring|mooring\.testing|mooring\.adapters\.\w+")
+
+
+def read_program(program: str) -> ast.Module:
+    return compile(program, "page", "exec", flags=ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)  # type: ignore[no-any-return]
+
+
+def list_imports(program: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(read_program(program)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def choose_command(program: str) -> list[str]:
+    """How a reader would run it: as a program, as tests, or in a notebook."""
+    names = [node.name for node in read_program(program).body if isinstance(node, ast.FunctionDef)]
+    if any(name.startswith("test_") for name in names):
+        return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"]
+    try:
+        compile(program, "page", "exec")
+    except SyntaxError:
+        return [sys.executable, "-c", CELL, program]
+    return [sys.executable, "-c", program]
+
+
+# The package of a provider is installed for tests/peers, which runs those programs.
+OWN_PROGRAMS = [each for each in PROGRAMS if "anthropic" not in list_imports(each[2])]
+
+
+@pytest.mark.parametrize(
+    ("page", "number", "program"), OWN_PROGRAMS, ids=[f"{page}-{number}" for page, number, _ in OWN_PROGRAMS]
+)
 def test_a_program_in_a_document_runs(page: str, number: int, program: str, home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
+    (home.cwd / "test_page.py").write_text(program)
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+        choose_command(program), cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout
+
+
+@pytest.mark.parametrize(("page", "number", "program"), PROGRAMS, ids=IDS)
+def test_a_program_in_a_document_imports_public_modules_alone(page: str, number: int, program: str) -> None:
+    imported = {name for name in list_imports(program) if name.split(".")[0] == "mooring"}
+    assert [name for name in imported if not PUBLIC.fullmatch(name)] == []
+    assert "mooring" in imported
+    used = set(re.findall(r"\bmooring\.((?!testing|adapters)\w+)", re.sub(r'"[^"]*"', "", program)))
+    assert used <= set(mooring.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_a_document_for_programs_names_no_inner_module(page: Path) -> None:
+    if page.parent.name == "library" or page.stem in ("library", "README"):
+        named = re.findall(r"`(mooring\.[a-z_]+\.[A-Za-z_.]+)", page.read_text())
+        assert [name for name in named if not name.startswith(("mooring.testing.", "mooring.adapters."))] == []
 
 
 def test_there_are_programs_to_run() -> None:

@@ -1,7 +1,7 @@
-"""Servers to test against: one in memory, written as Python functions, and one that misbehaves on request.
+"""Servers to test against: one in memory, one behind a loopback URL, and one that misbehaves on request.
 
-`Server` talks to the real client without a process. `python -m mooring.testing FAULT` is a server over stdio with
-one fault; it needs only the standard library.
+`Server` is written as Python functions and talks to the real client without a process. `Site` is a server behind a URL.
+`python -m mooring.testing FAULT` is a server over stdio with one fault; it needs only the standard library.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mooring.testing.memory import Call, Refused
     from mooring.testing.memory import MemoryServer as Server
+    from mooring.testing.site import Site
 
-__all__ = ["Call", "Refused", "Server"]
+__all__ = ["Call", "Refused", "Server", "Site"]
 
-_CLASSES = {"Call": "Call", "Refused": "Refused", "Server": "MemoryServer"}
+_CLASSES = {
+    "Call": ("memory", "Call"),
+    "Refused": ("memory", "Refused"),
+    "Server": ("memory", "MemoryServer"),
+    "Site": ("site", "Site"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -20,6 +26,7 @@ def __getattr__(name: str) -> Any:
     # everything else is loaded when it is named.
     if name not in _CLASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mooring.testing import memory
+    from importlib import import_module
 
-    return getattr(memory, _CLASSES[name])
+    module, own_name = _CLASSES[name]
+    return getattr(import_module(f"mooring.testing.{module}"), own_name)
