@@ -171,3 +171,26 @@ async def test_a_tool_of_an_object_that_never_answers_is_cancelled(home: Home) -
             await host.call("own.hang", timeout=0.2)
         await asyncio.wait_for(ended.wait(), 5)
     assert began.is_set()
+
+
+async def test_loading_in_one_step_takes_the_rules_the_policy_and_a_person(home: Home) -> None:
+    asked: list[mooring.Question] = []
+
+    async def ask(question: mooring.Question) -> mooring.Answer:
+        asked.append(question)
+        return mooring.No("not now")
+
+    request = home.request()
+    servers = {"own": make_server(), "gone": {"command": "/nowhere"}}
+    async with mooring.discover_and_load(servers=servers, policy="allow", request=request, timeout=20) as loaded:
+        assert (list(loaded.errors), [tool.name for tool in loaded.tools]) == (["gone"], ["mcp__own__add"])
+        assert repr(loaded) == "<Loaded, tools: 1, errors: 1>"
+        assert (await loaded.host.call(loaded.tools[0], {"a": 1, "b": 1})).text == "2"
+    rules = [mooring.Rule("own.add", "deny")]
+    async with mooring.discover_and_load(servers=make_server(), policy="allow", rules=rules, request=request) as loaded:
+        with pytest.raises(mooring.Denied):
+            await loaded.host.call("own.add", {"a": 1, "b": 1})
+    async with mooring.discover_and_load(servers=make_server(), ask=ask, request=request) as loaded:
+        with pytest.raises(mooring.Denied, match="not now"):
+            await loaded.host.call("own.add", {"a": 1, "b": 1})
+    assert len(asked) == 1

@@ -98,7 +98,7 @@ class Loaded(Struct, frozen=True):
     errors: Mapping[str, MooringError]
 
     def __repr__(self) -> str:
-        return f"<Loaded: {len(self.tools)} tools, {len(self.errors)} errors>"
+        return f"<Loaded, tools: {len(self.tools)}, errors: {len(self.errors)}>"
 
 
 @asynccontextmanager
