@@ -28,6 +28,8 @@ def make_server():
             from mcp.server.mcpserver import MCPServer
 
             return fill(MCPServer("objects", instructions="Add with care."))
+        case "lowlevel-2":
+            return make_lowlevel_2()
     return make_lowlevel()
 
 
@@ -83,6 +85,39 @@ def make_lowlevel():
         return "high"
 
     return server
+
+
+def make_lowlevel_2():
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+
+    async def list_tools(context, params):
+        return types.ListToolsResult(
+            tools=[types.Tool(name=name, input_schema=schema) for name in ("add", "fail", "hang")]
+        )
+
+    async def call_tool(context, params):
+        if params.name == "hang":
+            await asyncio.sleep(3600)
+        text = "as it must" if params.name == "fail" else str(params.arguments["a"] + params.arguments["b"])
+        content = [types.TextContent(type="text", text=text)]
+        return types.CallToolResult(content=content, is_error=params.name == "fail")
+
+    async def list_resources(context, params):
+        return types.ListResourcesResult(resources=[types.Resource(uri="tide://now", name="tide")])
+
+    async def read_resource(context, params):
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text="high")])
+
+    return Server(
+        "objects",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+    )
 
 
 async def report(host):

@@ -21,6 +21,7 @@ KINDS = [
     ("mcp-1.30", "mcp-1"),
     ("mcp-1.30", "lowlevel-1"),
     ("mcp-2.3", "mcp-2"),
+    ("mcp-2.3", "lowlevel-2"),
 ]
 
 
