@@ -69,6 +69,7 @@ async def test_an_object_passes_the_same_gate_and_log_as_a_program(home: Home) -
     async with open_host(home, {"own": server, "demo": DEMO}, ask=ask) as host:
         assert await host.ready() == {}
         assert isinstance(host.status()["own"], mooring.Connected)
+        assert all(isinstance(tool, mooring.Tool) for tool in host.tools)
         assert (await host.call("own.add", {"a": 2, "b": 40})).text == "42"
         with pytest.raises(mooring.Denied):
             await host.call("own.add", {"a": 2, "b": 41})
@@ -128,6 +129,7 @@ async def test_nothing_of_an_object_is_remembered_for_the_next_program(home: Hom
 
 async def test_a_session_with_an_object_needs_no_host() -> None:
     async with mooring.connect(make_server()) as session:
+        assert all(isinstance(tool, mooring.ListedTool) for tool in session.tools.items)
         assert (await session.call_tool("add", {"a": 1, "b": 2})).text == "3"
     with pytest.raises(mooring.ConfigError, match="not a value of type object"):
         async with mooring.connect(object()):
