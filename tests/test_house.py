@@ -19,7 +19,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Implementation", "InputMissing", "Inventory", "Invocation", "Item", "Limits", "ListChanged", "ListedTool",
         "Listing", "Loaded", "LogMessage", "Logged", "Media", "Message", "MissingValue", "ModelTool", "MooringError",
         "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted", "NotApproved", "Origin", "Other", "Outcome",
-        "ParseError", "Part", "Permission", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Question",
+        "ParseError", "Part", "Permission", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
         "Reading", "Registry", "RejectedServer", "Reloaded", "Resource", "ResourceContents", "ResourceLink",
         "ResourceTemplate", "Result", "Root", "RpcError", "Rule", "Sampling", "Server", "ServerConfig", "ServerDied",
         "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError", "Stale", "Status", "StatusChanged",

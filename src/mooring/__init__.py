@@ -108,6 +108,10 @@ if TYPE_CHECKING:
     from mooring.core.tool import (
         Tool as ListedTool,
     )
+    from mooring.core.verdict import (
+        Rule,
+        Verdict,
+    )
     from mooring.core.where import (
         Viewpoint,
         Where,
@@ -164,10 +168,6 @@ if TYPE_CHECKING:
     )
     from mooring.permissions.pins import HeldTools
     from mooring.permissions.policy import Policy as CallPolicy
-    from mooring.permissions.verdict import (
-        Rule,
-        Verdict,
-    )
     from mooring.process.programs import (
         Guard,
     )
@@ -197,6 +197,7 @@ if TYPE_CHECKING:
     from mooring.tools.results.outcome import (
         Media,
     )
+    from mooring.tools.schema.adapt import Provider
     from mooring.tools.tool import (
         ModelTool,
     )
@@ -294,6 +295,7 @@ __all__ = [
     "Progress",
     "Prompt",
     "ProtocolError",
+    "Provider",
     "Question",
     "Reading",
     "Registry",
@@ -374,7 +376,7 @@ _NAMES = {
     "host.options": "Policy",
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
-    "permissions.verdict": "Rule Verdict",
+    "core.verdict": "Rule Verdict",
     "core.approved": "Approved",
     "settings": "Settings",
     "permissions.pins": "HeldTools",
@@ -388,6 +390,7 @@ _NAMES = {
     "tools.function": "FunctionTool tool",
     "tools.registry": "Registry",
     "tools.results.outcome": "Media",
+    "tools.schema.adapt": "Provider",
     "tools.tool": "ModelTool",
     "wire.session.client": "Client Root",
     "wire.session.session": "Session",

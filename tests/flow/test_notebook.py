@@ -135,6 +135,7 @@ PYTHON = [
     "Mapping",
     "Self",
     "Sequence",
+    "UnsetType",
 ]
 
 

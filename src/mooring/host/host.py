@@ -210,8 +210,8 @@ class Host:
         """Call a tool by its shown name, or as `server.tool`. A failure that the tool itself reports is a result.
 
         `on_progress` is called with each step that the server reports, `on_start` once the call is authorized.
-        `meta` has keys for the call's `_meta`, such as a trace id. `headers` are sent with this call's HTTP requests alone,
-        beside those that are configured, and win over them.
+        `meta` has keys for the call's `_meta`, such as a trace id. `headers` are sent with this call's HTTP requests
+        alone, beside those that are configured, and win over them.
 
         Raises:
             UnknownServer, UnknownTool: there is none of that name; Stale if its server was replaced since.
@@ -364,14 +364,14 @@ class Host:
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
         own: bool = True,
-        provider: "Provider | None" = None,
+        provider: Provider | None = None,
         budget: int | UnsetType | None = UNSET,
         always: Iterable[str] = (),
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
         loaded: Iterable[str] = (),
         follow: bool = False,
-        takes: "Iterable[Media]" = ("image",),
+        takes: Iterable[Media] = ("image",),
         tokens: int | None = None,
         lines: int | None = None,
         background_after: float | UnsetType | None = UNSET,

@@ -68,6 +68,7 @@ class _SdkTransport:
 
     def __init__(self, server: object) -> None:
         self.mirrors = None
+        self.takes_headers = False
         self._server = server
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         """What the server has yet to read; `None` is the end."""

@@ -107,7 +107,7 @@ class Registry:
         return self._tools.deferral.find_entry(server, tool)
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{len(self._deferral.selection.entries)} tools"
+        state = "closed" if self._closed else f"{len(self.pairs)} tools"
         return f"<Registry, {state}>"
 
     async def __aenter__(self) -> Self:
