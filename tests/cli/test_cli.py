@@ -170,6 +170,32 @@ def test_why_says_which_definition_wins_and_by_which_rule(cli: Cli) -> None:
     assert "omp wins over .mcp.json" in text
 
 
+def test_why_shows_what_differs_from_the_definition_that_wins_and_no_secret(cli: Cli) -> None:
+    first = {"command": "npx", "args": ["-y", "one", "--api-key", "hidden-arg"], "env": {"A": "hidden-a", "B": "hidden-b", "C": "same"}}  # fmt: skip
+    second = {"command": "npx", "args": ["-y", "two"], "env": {"A": "hidden-z", "C": "same", "D": "${D}"}}
+    remote = {"url": "https://example.com/mcp?token=hidden-url", "headers": {"X-Key": "hidden-key"}}
+    cli.home.write("home/.copilot/mcp-config.json", {"mcpServers": {"x": first}})
+    cli.home.write("home/.mcp.json", {"mcpServers": {"x": second}})
+    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"x": remote}})
+    cli.home.write("home/.gemini/settings.json", {"mcpServers": {"x": first}})
+    text = cli("mcp", "why", "x").out
+    assert "    args: -y two (winner: -y one --api-key '•••')\n" in text
+    assert "    env.A: not the same value as the winner's\n" in text
+    assert "    env.B: none (winner: •••)\n" in text
+    assert "    env.D: ${D} (winner: none)\n" in text
+    assert "    command: none (winner: npx)\n" in text
+    assert "    url: https://example.com/mcp?token=••• (winner: none)\n" in text
+    assert "    headers.X-Key: ••• (winner: none)\n" in text
+    assert "env.C: not" not in text
+    data = cli("mcp", "why", "x", "--json")
+    differences = {each["source"]["path"]: each["differences"] for each in data.data["candidates"]}
+    assert differences[f"{cli.home.home}/.copilot/mcp-config.json"] == differences[f"{cli.home.home}/.gemini/settings.json"] == []
+    found = differences[f"{cli.home.home}/.mcp.json"]
+    assert found[0] == {"field": "args", "here": ["-y", "two"], "winner": ["-y", "one", "--api-key", "•••"]}
+    assert [each["field"] for each in found] == ["args", "env.A", "env.B", "env.D"]
+    assert "hidden" not in text + data.out
+
+
 def test_doctor_names_what_is_wrong_and_the_command_that_fixes_it(cli: Cli) -> None:
     servers = {"a": {"command": "no-such-program"}, "b": {"command": "sh", "env": {"T": "${UNSET_TWO}"}}}
     cli.home.write("home/.mcp.json", {"mcpServers": servers})

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from mooring.actions.differences import Difference, list_differences
 from mooring.core.approved import Standing
 from mooring.core.config import Broken
 from mooring.discovery.choose import explain
@@ -21,6 +22,8 @@ class Candidate(Struct, frozen=True, rename="camel"):
     """The tool that recorded the approval, if it was adopted from there."""
     trusted_by: str | None = None
     """Where another tool lets it start: information only."""
+    differences: tuple[Difference, ...] = ()
+    """What it would start or reach differently than the one that wins."""
 
 
 class Reasons(Struct, frozen=True):
@@ -59,6 +62,7 @@ def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definiti
         reason,
         adopted_from=inventory.adopted_from(definition),
         trusted_by=definition.trusted_by,
+        differences=list_differences(winner.config, definition.config),
     )
 
 

@@ -1,17 +1,20 @@
 """`mooring mcp why NAME`: prints every definition of a name, and why one of them wins."""
 
+from collections.abc import Iterator, Sequence
+
 import click
 
+from mooring.actions.differences import Difference
 from mooring.actions.why import Candidate, explain_choice
 from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json
-from mooring.display.text import describe_trust, safe
+from mooring.display.text import count_noun, describe_trust, quote_command, safe
 
 
 @click.command("why", cls=Command)
 @click.argument("name", shell_complete=complete_server)
 @click.pass_context
 def command(ctx: click.Context, name: str) -> None:
-    """Which definitions of a name exist, which one wins, and by which rule."""
+    """Which definitions of a name exist, which one wins and by which rule, and how the others differ from it."""
     options = get_globals(ctx)
     reasons = explain_choice(options.inventory(), name)
     if options.json:
@@ -35,7 +38,34 @@ def _print_candidate(candidate: Candidate, home: str) -> None:
     else:
         click.echo(f"· {origin}")
         click.echo(f"    not used: {safe(candidate.reason)}")
+    for line in _describe_differences(candidate.differences):
+        click.echo(f"    {line}")
     if candidate.adopted_from:
         click.echo(f"    approved: adopted from {safe(candidate.adopted_from)}")
     elif candidate.trusted_by:
         click.echo(f"    {describe_trust(candidate.trusted_by)}")
+
+
+_MOST_DIFFERENCES = 20
+"""How many fields are shown; --json has them all."""
+
+
+def _describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
+    for difference in differences[:_MOST_DIFFERENCES]:
+        yield _describe_difference(difference)
+    left = len(differences) - _MOST_DIFFERENCES
+    if left > 0:
+        yield f"{count_noun(left, 'more difference')}; --json shows all of them"
+
+
+def _describe_difference(difference: Difference) -> str:
+    field = safe(difference.field)
+    if difference.here == difference.winner:
+        return f"{field}: not the same value as the winner's"
+    return f"{field}: {_show(difference.here)} (winner: {_show(difference.winner)})"
+
+
+def _show(value: str | tuple[str, ...] | None) -> str:
+    if not value:
+        return "none"
+    return safe(value) if isinstance(value, str) else quote_command(value)
