@@ -189,7 +189,11 @@ def test_why_shows_what_differs_from_the_definition_that_wins_and_no_secret(cli:
     assert "env.C: not" not in text
     data = cli("mcp", "why", "x", "--json")
     differences = {each["source"]["path"]: each["differences"] for each in data.data["candidates"]}
-    assert differences[f"{cli.home.home}/.copilot/mcp-config.json"] == differences[f"{cli.home.home}/.gemini/settings.json"] == []
+    assert (
+        differences[f"{cli.home.home}/.copilot/mcp-config.json"]
+        == differences[f"{cli.home.home}/.gemini/settings.json"]
+        == []
+    )
     found = differences[f"{cli.home.home}/.mcp.json"]
     assert found[0] == {"field": "args", "here": ["-y", "two"], "winner": ["-y", "one", "--api-key", "•••"]}
     assert [each["field"] for each in found] == ["args", "env.A", "env.B", "env.D"]

@@ -345,6 +345,31 @@ def test_a_deny_rule_that_matches_no_known_server_warns_once(cli: Cli) -> None:
         (OWN, '{"mcpServers": {},\n"mcpservers2": 1}', 2, "did you mean `mcpServers`?"),
         ("home/.mcp.json", '{"mcpServers": {"a": {\n"comand": "sh"}}}', 2, "did you mean `command`?"),
         ("home/.cursor/mcp.json", '{"mcpServers": {"a": {\n"ulr": "https://x"}}}', 2, "did you mean `url`?"),
+        (
+            "home/.cursor/mcp.json",
+            '{"mcpServers": {"a": {"command": "sh",\n"agrs": ["-c"]}}}',
+            2,
+            "a: has the unknown key `agrs`, which is ignored; did you mean `args`?",
+        ),
+        ("home/.mcp.json", '{"mcpServers": {"a": {"command": "sh",\n"evn": {}}}}', 2, "did you mean `env`?"),
+        (
+            "home/.copilot/mcp-config.json",
+            '{"mcpServers": {"a": {"type": "http", "url": "https://x",\n"Header": {}}}}',
+            2,
+            "did you mean `headers`?",
+        ),
+        (
+            "home/.codex/config.toml",
+            '[mcp_servers.a]\ncommand = "sh"\nstartup_timout_sec = 3',
+            3,
+            "did you mean `startup_timeout_sec`?",
+        ),
+        (
+            "home/.config/goose/config.yaml",
+            "extensions:\n  a:\n    type: stdio\n    cmd: sh\n    enabled: true\n    7: x\n    arg: []",
+            7,
+            "did you mean `args`?",
+        ),
     ],
 )
 def test_a_misspelled_key_is_named_with_its_line_and_the_key_that_was_meant(
@@ -360,8 +385,14 @@ def test_a_misspelled_key_is_named_with_its_line_and_the_key_that_was_meant(
 
 
 def test_keys_of_other_tools_are_no_mistakes_in_their_files(cli: Cli) -> None:
-    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"a": {"command": "sh", "timeouts": 3}}})
+    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"a": {"command": "sh", "timeouts": 3, "arguments": []}}})
+    cli.home.write("home/.mcp.json", {"mcpServers": {"b": {"command": "sh", "args": [], "arg": 1, "cmd": "x"}}})
     assert cli("mcp", "list").err == ""
+
+
+def test_a_misspelled_key_without_which_there_is_no_server_is_reported_once(cli: Cli) -> None:
+    cli.home.write(OWN, {"mcpServers": {"a": {"comand": "sh"}}})
+    assert len(cli("mcp", "list", "--json").data["problems"]) == 1
 
 
 # --- the demo server alone ------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Which name was meant: the exact one, the only one that differs in case alone, or else the closest ones."""
 
 from collections.abc import Collection, Iterable
+from os.path import commonprefix
 
 from mooring.errors import UnknownServer
 
@@ -31,3 +32,26 @@ def suggest_key(key: str, known: Iterable[str]) -> str:
     known = list(known)
     near = nearest(key, known, 1) or [other for other in known if other.casefold() == key.casefold()]
     return f"did you mean `{near[0]}`?" if near else f"the keys are: {', '.join(known)}."
+
+
+def find_slip(typed: str, known: Iterable[str]) -> str | None:
+    """The only known word that differs by one slip of the fingers: a letter left out, added, swapped or replaced."""
+    near = [word for word in known if _is_slip(typed.casefold(), word.casefold())]
+    return near[0] if len(near) == 1 else None
+
+
+_SHORT = 3
+"""Words of so few letters differ by one letter from others that mean something else: `cmd` and `cwd`."""
+
+
+def _is_slip(typed: str, word: str) -> bool:
+    if abs(len(typed) - len(word)) > 1:
+        return False
+    same = len(commonprefix((typed, word)))
+    rest, wanted = typed[same:], word[same:]
+    if len(rest) > len(wanted):
+        return rest[1:] == wanted
+    if len(rest) < len(wanted):
+        return rest == wanted[1:]
+    is_swapped = rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:]
+    return is_swapped or (rest[1:] == wanted[1:] and len(word) > _SHORT)

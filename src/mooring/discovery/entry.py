@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct
 
 from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
-from mooring.core.near import nearest, suggest_key
+from mooring.core.near import find_slip, nearest, suggest_key
 from mooring.core.problem import Problem, Severity
 from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.discovery import untyped, values
@@ -70,7 +70,10 @@ def read_entry(
 
 
 MOST_UNKNOWN = 3
-"""How many unknown keys of an entry are looked at."""
+"""How many unknown keys of an entry, or of a file of our own, are looked at."""
+
+MOST_FOREIGN = 20
+"""The same for the entries of other tools: theirs may begin with keys that only they know."""
 
 
 class _Setting(Struct, frozen=True):
@@ -108,13 +111,13 @@ class _EntryReader:
         self._check_name()
         self._prepare(raw)
         self._add_remarks(raw)
-        if self.format.closed:
-            self._report_unknown_keys(raw)
         if not self.disabled_by and not self.force_on:
             self.disabled_by = self._own_off_switch()
 
         timeout = self._time("timeout")
         written = self._connection()
+        # An entry that is refused says itself which key it lacks, and under which other one it was found.
+        self._report_unknown_keys(raw)
         self._report_literals(written)
         connection = written if self.keep_mcp_remote else replace_mcp_remote(written, self.entry.plugin_env)
         policies = self._lenient("tools_policy", values.read_policies, _NO_TEXT_MAP)
@@ -189,7 +192,16 @@ class _EntryReader:
 
     def _report_unknown_keys(self, raw: Mapping[str, Any]) -> None:
         for key in self._list_unknown(raw):
-            self._warn(f"`{key}` is no key of a server; it is ignored", suggest_key(key, self.format.fields), key)
+            if hint := self._explain_unknown(key):
+                self._warn(f"has the unknown key `{key}`, which is ignored", hint, key)
+
+    def _explain_unknown(self, key: str) -> str:
+        """A hint on an unknown key; in another tool's file, which may have keys of its own, only if it is a slip."""
+        if self.format.closed:
+            return suggest_key(key, self.format.fields)
+        unused = self.format.fields.keys() - self.entry.raw.keys()
+        meant = find_slip(key, unused)
+        return f"did you mean `{meant}`?" if meant else ""
 
     def _report_literals(self, connection: Connection) -> None:
         for placeholder in find_literal_placeholders(connection, self.format.dialect):
@@ -199,7 +211,10 @@ class _EntryReader:
 
     def _list_unknown(self, raw: Mapping[str, Any]) -> list[str]:
         """The first keys that the format does not have; comparing thousands of them would take a while."""
-        return list(islice((key for key in raw if key not in self.format.fields), MOST_UNKNOWN))
+        most = MOST_UNKNOWN if self.format.closed else MOST_FOREIGN
+        # YAML has keys that are numbers.
+        unknown = (key for key in raw if key not in self.format.fields and isinstance(key, str))
+        return list(islice(unknown, most))
 
     def _find_misspelled(self, *wanted: str) -> tuple[str, str | None]:
         """A hint on the key that was meant by another one, and that other one; else nothing."""

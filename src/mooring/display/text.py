@@ -165,7 +165,7 @@ def problem_line(problem: Problem, home: str = "") -> str:
     place = short_path(problem.path, home) if problem.path else "command line"
     if problem.line:
         place += f":{problem.line}"
-    server = f"{safe(problem.server)} " if problem.server else ""
+    server = f"{safe(problem.server)}: " if problem.server else ""
     hint = safe(f"; {problem.hint}") if problem.hint else ""
     return f"{place}  {server}{safe(problem.message)}{hint}"
 

@@ -181,4 +181,5 @@ def _describe_trouble(row: Row) -> str:
 
 def _is_usable(row: Row) -> bool:
     """Whether the definition itself is right; what is wrong with one that is not is among the problems."""
-    return row.transport is not None and row.shadowed_by is None
+    is_understood = row.command is not None or row.url is not None
+    return is_understood and row.shadowed_by is None
