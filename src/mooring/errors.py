@@ -92,13 +92,22 @@ class TooManyValues(ParseError):
 
 
 class UnknownServer(MooringError):
-    """No server has that name; `near` holds the most similar names."""
+    """No server has that name; `near` holds the most similar names.
 
-    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+    `what` says what else could have had it, and `unread` which files could not be read, if it may be in one of them.
+    """
+
+    def __init__(self, name: str, near: Sequence[str] = (), *, what: str = "server") -> None:
+        super().__init__(name)
         self.hint = f"Did you mean {' or '.join(near)}?" if near else "`mooring mcp list` shows the known ones."
-        super().__init__(f"No server is called {name!r}. {self.hint}")
         self.name = name
         self.near = tuple(near)
+        self.what = what
+        self.unread = ""
+
+    def __str__(self) -> str:
+        sentences = (f"No {self.what} is called {self.name!r}.", self.unread, self.hint)
+        return " ".join(filter(None, sentences))
 
 
 class UnknownTool(MooringError):

@@ -76,7 +76,7 @@ def test_problems_stand_below_the_list_with_file_line_and_hint_and_do_not_fail_i
     cli.home.write("project/.mcp.json", '{"mcpServers": {\n "a": {"command": "x", "url": "y"}\n}}')
     result = cli("mcp", "list")
     assert result.code == 0
-    assert ".mcp.json:2  a has both a command and a url; keep the one you mean" in result.err
+    assert ".mcp.json:2  a: has both a command and a url; keep the one you mean" in result.err
     assert "Problems" not in cli("mcp", "list", "-q").err
 
 

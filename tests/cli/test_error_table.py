@@ -43,7 +43,7 @@ def faulty(fault: str) -> dict[str, object]:
 
 def test_a_file_that_is_missing_is_no_word_worth(cli: Cli) -> None:
     done = cli("tools")
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out, done.err.count("\n")) == (0, "", 1)
     assert cli("tools", "--json").data == {"tools": [], "servers": []}
 
 

@@ -80,7 +80,7 @@ def test_servers_that_fail_or_are_late_are_one_line_each_with_v_and_the_others_a
     done = cli("tools", "--timeout", "2", "-v")
     assert (done.code, len(done.out.splitlines())) == (0, 7)
     config, dead, sleepy = done.err.splitlines()
-    assert config.startswith("Warning: MCP config error: ~/.mcp.json:1  bad has neither")
+    assert config.startswith("Warning: MCP config error: ~/.mcp.json:1  bad: has neither")
     assert dead.startswith("Warning: MCP startup error: dead ended with exit code 1")
     assert sleepy.startswith("Warning: MCP startup error: sleepy did not answer")
 

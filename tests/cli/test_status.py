@@ -430,8 +430,44 @@ def test_watching_a_resource_that_does_not_exist_ends_with_what_there_is(more: l
 
 
 def test_empty_lists_say_that_they_are_empty(cli: Cli, actor: Actor) -> None:
-    assert cli("resources").err == "No server offers any resources.\n"
+    nothing = "No MCP servers are configured here; `mooring mcp list` shows how to add one.\n"
+    for words in (["tools"], ["tools", "--search", "x"], ["resources"], ["resources", "--templates"], ["prompts"]):
+        assert (cli(*words).code, cli(*words).out, cli(*words).err) == (0, "", nothing)
+        assert cli(*words, "-q").err == ""
+        assert cli(*words, "--json").err == ""
     assert cli("mcp", "reload").err == "No server can be started here; see: mooring mcp list\n"
     cli.home.configure(actor=actor.entry)
     assert cli("prompts", "actor").err == "actor offers no prompts.\n"
     assert cli("prompts", "actor", "-q").err == ""
+    assert cli("prompts").err == "No server offers any prompts.\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["call", "x.echo"],
+        ["call", "x", "echo"],
+        ["mcp", "get", "x"],
+        ["mcp", "why", "x"],
+        ["mcp", "test", "x"],
+        ["read", "x", "a://b"],
+        ["tools", "x"],
+        ["tools", "x.echo"],
+        ["prompts", "x"],
+    ],
+)
+def test_a_file_that_could_not_be_read_is_named_when_a_server_is_unknown(words: list[str], cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert "could not be read" not in cli(*words).err
+    cli.home.write("home/.cursor/mcp.json", '{"mcpServers": {"x": {"command": "sh"}')
+    done = cli(*words)
+    assert done.code == 2
+    assert "called 'x'. ~/.cursor/mcp.json:1 could not be read: the file is not valid JSON" in done.err
+    assert "; it may be defined there. " in done.err
+    told = json.loads(cli(*words, "--json").err.splitlines()[-1])["error"]
+    assert (told["message"].endswith("it may be defined there."), bool(told["hint"])) == (True, True)
+    cli.home.write("home/.gemini/settings.json", '{"mcpServers": []}')
+    both = cli(*words).err
+    assert "It may be defined in one of these files, which could not be read: ~/" in both
+    assert "~/.cursor/mcp.json:1" in both
+    assert "~/.gemini/settings.json:1" in both

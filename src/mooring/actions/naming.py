@@ -82,9 +82,7 @@ def _explain_unknown(host: Host, name: str, cause: UnknownServer | UnknownTool) 
     spelled |= {pair: pair for pair in spelled.values()}
     spelled |= {server: server for server in host.servers}
     near = dict.fromkeys(spelled[word] for word in nearest(name, spelled))
-    if near:
-        return ConfigError(f"No server or known tool is called {name!r}.", f"Did you mean {' or '.join(near)}?")
-    return ConfigError(
-        f"No server or known tool is called {name!r}.",
-        "Write SERVER.TOOL, as `mooring tools` shows them, or name a server with --server or --url.",
-    )
+    error = UnknownServer(name, list(near), what="server or known tool")
+    if not near:
+        error.hint = "Write SERVER.TOOL, as `mooring tools` shows them, or name a server with --server or --url."
+    return error

@@ -31,6 +31,8 @@ class Offered(Struct, frozen=True):
 
     items: tuple[Item, ...]
     failed: Mapping[str, str] = {}
+    has_servers: bool = True
+    """Whether any server is configured at all."""
 
 
 async def list_offered(host: Host, what: What, deadline: Deadline, name: str | None = None) -> Offered:
@@ -113,7 +115,8 @@ async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
             failed[name] = answer
         else:
             found += answer
-    return Offered(tuple(found), {name: str(error) for name, error in sorted(failed.items())})
+    errors = {name: str(error) for name, error in sorted(failed.items())}
+    return Offered(tuple(found), errors, has_servers=bool(host.status()))
 
 
 def _is_denied(answer: object) -> bool:

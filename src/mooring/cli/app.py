@@ -8,7 +8,8 @@ import click
 
 from mooring.cli.base import INTERRUPTED, OK, USAGE, Globals, LazyGroup, Table, get_globals, is_on_terminal
 from mooring.cli.failure import describe_failure, print_failure, print_failure_data
-from mooring.errors import MooringError
+from mooring.display.text import describe_unread
+from mooring.errors import MooringError, UnknownServer
 
 TABLE: Table = {
     "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),
@@ -106,6 +107,8 @@ def run(args: list[str], begun: object = None) -> int:
     except Exception as error:  # noqa: BLE001  # whatever it is, a person gets a sentence
         # What cannot be parsed ends before its options are read.
         is_data = options.json or "--json" in args
+        if isinstance(error, UnknownServer):
+            error.unread = _find_unread(options)
         return _fail(error, is_data=is_data)
     return code if isinstance(code, int) else OK
 
@@ -126,6 +129,16 @@ def _fail(error: Exception, *, is_data: bool) -> int:
     if is_fault and os.environ.get("MOORING_TRACE"):
         raise error
     return failure.code
+
+
+def _find_unread(options: Globals) -> str:
+    """Which configuration files could not be read: a server whose name is unknown may be in one of them."""
+    try:
+        inventory = options.inventory(remember=False)
+    except MooringError:
+        return ""
+    unread = [problem for problem in inventory.problems if problem.hides_servers]
+    return describe_unread(unread, options.request().where.home)
 
 
 def _open_closed_streams() -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 
+NO_SERVERS = "No MCP servers are configured here; `mooring mcp list` shows how to add one."
+
+
 class _Described(Protocol):
     @property
     def title(self) -> str | None: ...

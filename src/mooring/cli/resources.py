@@ -8,7 +8,16 @@ import click
 from mooring.actions.offers import What, list_offered
 from mooring.actions.opening import Setup
 from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host, server_options
-from mooring.cli.base import Command, Globals, complete_server, get_globals, print_columns, print_json, summarize
+from mooring.cli.base import (
+    NO_SERVERS,
+    Command,
+    Globals,
+    complete_server,
+    get_globals,
+    print_columns,
+    print_json,
+    summarize,
+)
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.tool import Argument, Prompt, Resource, ResourceTemplate
@@ -43,7 +52,8 @@ def show_offered(options: Globals, what: What, name: str | None, server: Mapping
     else:
         print_columns([_make_cells(item) for item in found.items])
         if not found.items and not found.failed and not options.quiet:
-            click.echo(f"{_name_owner(setup, name)} {_NOUNS[what]}.", err=True)
+            nothing = f"{_name_owner(setup, name)} {_NOUNS[what]}."
+            click.echo(nothing if found.has_servers else NO_SERVERS, err=True)
     warn(options, failed=found.failed)
 
 

@@ -1,6 +1,5 @@
 """`mooring tools`: lists tools, searches them, and counts what they cost a model."""
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from mooring.actions.opening import Setup
 from mooring.actions.tools import ServerTools, ToolListing, describe_server, list_tools
 from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import (
+    NO_SERVERS,
     OK,
     UNHEALTHY,
     Command,
@@ -186,14 +186,16 @@ def _explain_text(request: _ToolsRequest, found: ToolListing, search: str | None
 
 
 def _explain_nothing(found: ToolListing, name: str | None, search: str | None) -> None:
-    if search is not None:
+    if search is not None and found.peers:
         click.echo(f"No tool matches {safe(search)}.", err=True)
         return
-    # What failed is reported, and a program that asks about all servers understands an empty list.
-    if found.failed or (name is None and not sys.stderr.isatty()):
+    # What failed is reported.
+    if found.failed:
         return
     if name is not None:
         click.echo(f"{safe(found.peers[0].name)} offers no tools.", err=True)
+    elif not found.peers:
+        click.echo(NO_SERVERS, err=True)
     else:
         click.echo("No server offers any tools.", err=True)
 

@@ -19,3 +19,5 @@ class Problem(Struct, frozen=True):
     server: str | None = None
     line: int | None = None
     level: Severity = "error"
+    hides_servers: bool = False
+    """Servers may be defined there that are not known."""

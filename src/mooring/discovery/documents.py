@@ -101,11 +101,12 @@ class Documents:
         try:
             document = self._parse(place, path)
         except FileError as error:
-            self.problems.append(Problem(path, f"The file {error.reason}", error.fix or "fix or remove it"))
+            fix = error.fix or "fix or remove it"
+            self.problems.append(Problem(path, f"The file {error.reason}", fix, hides_servers=True))
             return None
         except ParseError as error:
             hint = "fix it there; until then, its servers are unknown"
-            self.problems.append(Problem(path, f"The file {error.reason}", hint, line=error.line))
+            self.problems.append(Problem(path, f"The file {error.reason}", hint, line=error.line, hides_servers=True))
             return None
         if document is not None:
             self._report_duplicates(path, document)

@@ -290,15 +290,15 @@ def _report_shape(format: Format, sheet: Sheet, context: ScanContext) -> Iterato
     """What is wrong with a file as a whole."""
     data = sheet.document.data
     if not isinstance(data, Mapping):
-        yield Problem(
-            sheet.path, f"The file should contain an object, but contains {describe_kind(data)}", "fix it", line=1
-        )
+        message = f"The file should contain an object, but contains {describe_kind(data)}"
+        yield Problem(sheet.path, message, "fix it", line=1, hides_servers=True)
         return
     for path, container in dig(data, sheet.place.key or format.key, context):
         complaint = _complain(format, path, container)
         if complaint is not None:
             message, hint = complaint
-            yield Problem(sheet.path, message, hint, line=sheet.document.line(path) or 1)
+            line = sheet.document.line(path) or 1
+            yield Problem(sheet.path, message, hint, line=line, hides_servers=True)
     yield from _report_foreign_key(format, sheet)
     if format.closed:
         yield from _report_unknown_keys(format, sheet)
@@ -344,7 +344,7 @@ def _report_foreign_key(format: Format, sheet: Sheet) -> Iterator[Problem]:
     for word in filter(lambda word: _holds_entries(data[word]), candidates):
         if word in CONTAINERS or nearest(word, [format.key[0]]):
             message, line = f"The key `{word}` is not read here", sheet.document.line((word,))
-            yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line)
+            yield Problem(sheet.path, message, f"rename it to `{format.key[0]}`", line=line, hides_servers=True)
 
 
 def _report_unknown_keys(format: Format, sheet: Sheet) -> Iterator[Problem]:

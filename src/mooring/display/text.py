@@ -162,12 +162,31 @@ def describe_trust(mention: str) -> str:
 
 def problem_line(problem: Problem, home: str = "") -> str:
     """What is wrong, where, and what to do about it, in one line."""
-    place = short_path(problem.path, home) if problem.path else "command line"
-    if problem.line:
-        place += f":{problem.line}"
+    place = _describe_place(problem, home)
     server = f"{safe(problem.server)}: " if problem.server else ""
     hint = safe(f"; {problem.hint}") if problem.hint else ""
     return f"{place}  {server}{safe(problem.message)}{hint}"
+
+
+def _describe_place(problem: Problem, home: str) -> str:
+    place = short_path(problem.path, home) if problem.path else "command line"
+    return f"{place}:{problem.line}" if problem.line else place
+
+
+def describe_unread(problems: Sequence[Problem], home: str) -> str:
+    """Which files could not be read, in a sentence about a server that may be defined in one; empty if there is none."""
+    if not problems:
+        return ""
+    if len(problems) > 1:
+        places = ", ".join(_describe_place(problem, home) for problem in problems[:_MOST_UNREAD])
+        more = f" and {len(problems) - _MOST_UNREAD} more files" if len(problems) > _MOST_UNREAD else ""
+        return f"It may be defined in one of these files, which could not be read: {places}{more}."
+    [problem] = problems
+    reason = problem.message[:1].lower() + problem.message[1:]
+    return f"{_describe_place(problem, home)} could not be read: {safe(reason)}; it may be defined there."
+
+
+_MOST_UNREAD = 3
 
 
 def describe_base64_size(data: str) -> str:
