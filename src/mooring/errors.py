@@ -277,12 +277,16 @@ class Suspended(ServerError):
 
 
 class SpawnError(ServerError):
-    """A program could not be started; `cause` is the system's name for the error, such as ENOENT."""
+    """A program could not be started; `cause` is the system's name for the error, such as ENOENT.
+
+    `fix` says what to do, where the reason alone does not.
+    """
 
     def __init__(
         self,
         reason: str,
         *,
+        fix: str = "",
         command: str,
         cwd: str,
         code: int,
@@ -290,7 +294,10 @@ class SpawnError(ServerError):
         server: str = "",
         withheld: Sequence[str] = (),
     ) -> None:
-        super().__init__(server, f"{reason}{_grant(withheld)}", stage="spawn", withheld=withheld)
+        words = f"{reason}: {fix}." if fix else reason
+        super().__init__(server, f"{words}{_grant(withheld)}", stage="spawn", withheld=withheld)
+        self.reason = reason
+        self.fix = fix
         self.command = command
         self.cwd = cwd
         self.code = code

@@ -46,15 +46,21 @@ def make_refusing_site() -> Site:
 def test_a_list_marks_a_server_whose_program_does_not_exist(cli: Cli) -> None:
     cli.home.configure(gone=NOWHERE, sh={"command": "sh"}, unsure={"command": "${SOME}/program"})
     listed = rows(cli)
-    assert (listed["gone"]["status"], listed["gone"]["error"]) == (
-        "failed", "The command no-such-program is not on PATH.",
-    )  # fmt: skip
+    says = "The command no-such-program is not on PATH; install it, or give its full path in ~/.mcp.json."
+    assert (listed["gone"]["status"], listed["gone"]["error"]) == ("failed", says)
     assert [listed[name]["status"] for name in ("sh", "unsure")] == ["idle", "idle"]
     shown = cli("mcp", "list")
     assert "✗  gone" in shown.out
-    assert "gone: The command no-such-program is not on PATH." in shown.err
+    assert f"gone: {says}" in shown.err
     assert cli("mcp", "list", "-q").err == ""
-    assert "The command no-such-program is not on PATH." in cli("mcp", "get", "gone").out
+    assert says in cli("mcp", "get", "gone").out
+    for words in (["call", "gone.x"], ["tools", "gone"], ["mcp", "test", "gone"]):
+        error = cli(*words).err.splitlines()[0]
+        fix = "'no-such-program' is not on PATH: install it, or give its full path in ~/.mcp.json."
+        assert error.endswith(fix)
+        assert "/usr/bin" not in error
+    typed = cli("tools", "--server", "no-such-program").err
+    assert typed.endswith("'no-such-program' is not on PATH: install it, or give its full path.\n")
 
 
 def test_a_list_marks_a_server_whose_variables_are_not_set(cli: Cli) -> None:

@@ -9,11 +9,11 @@ from mooring import files
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.list import Row, ServerListing
 from mooring.core.approved import Approved
-from mooring.core.command import suggest_args
+from mooring.core.command import suggest_args, suggest_install
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.status_word import StatusWord
 from mooring.core.where import Where
-from mooring.display.text import safe
+from mooring.display.text import safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.permissions import trust
 from mooring.servers.records import Remembered, look_up
@@ -70,7 +70,9 @@ def _find_trouble(
         split = suggest_args(command)
         if split:
             return "failed", f"The command has its arguments in the same text; {safe(split)}."
-        return "failed", f"The command {safe(command)} is not on PATH."
+        path = config.origin.path
+        fix = suggest_install(short_path(path, programs.where.home) if path else "")
+        return "failed", f"The command {safe(command)} is not on PATH; {fix}."
     missing = find_missing_variables(config, programs.where.env)
     unset = describe_unset(missing)
     if remembered.failure is None:

@@ -12,3 +12,9 @@ def suggest_args(command: str) -> str:
     import json  # only on the way to an error
 
     return f'write "command": {json.dumps(program)}, "args": {json.dumps(rest)}'
+
+
+def suggest_install(file: str = "") -> str:
+    """What to do about a program that is not on PATH; `file` is where its server is defined, if that is a file."""
+    place = f" in {file}" if file else ""
+    return f"install it, or give its full path{place}"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mooring.core.command import suggest_args
+from mooring.core.command import suggest_args, suggest_install
 from mooring.errors import SpawnError
 from mooring.process.guard.container import Container, add_cidfile
 
@@ -14,7 +14,6 @@ _REASONS: Final = {
     ("cwd", errno.ENOENT): "The folder {cwd} for {command!r} does not exist: create it or correct `cwd`.",
     ("cwd", errno.ENOTDIR): "{cwd} is not a folder, so {command!r} cannot start there: correct `cwd`.",
     ("cwd", errno.EACCES): "The folder {cwd} for {command!r} cannot be entered: correct `cwd` or its mode.",
-    ("search", errno.ENOENT): "{command!r} is not on PATH ({PATH}): install it or give its full path.",
     ("search", errno.EACCES): "{path} is on PATH but not executable: `chmod +x` it, or give another full path.",
     ("interpreter", errno.ENOENT): "The first line of {path} names an interpreter that does not exist: install it.",
     ("exec", errno.ENOENT): "{path} does not exist: correct the command.",
@@ -43,12 +42,12 @@ class Spawn(NamedTuple):
         """Why it did not start: the stage that failed, the system's error number, and the file in question."""
         command = os.fsdecode(self.argv[0])
         cwd = os.fsdecode(self.cwd)
-        search_path = os.fsdecode(self.env.get(b"PATH", os.fsencode(os.defpath)))
-        reason = _REASONS.get((stage, code), f"{{command!r}} could not be started: {os.strerror(code)}.")
-        words = reason.format(command=command, cwd=cwd, path=path, PATH=search_path)
         if code == errno.ENOENT and stage in ("search", "exec") and (split := suggest_args(command)):
-            words = f"{command!r} has its arguments in the same text: {split}."
-        return _spawn_error(words, command, cwd, code)
+            return _spawn_error(f"{command!r} has its arguments in the same text: {split}.", command, cwd, code)
+        if (stage, code) == ("search", errno.ENOENT):
+            return _spawn_error(f"{command!r} is not on PATH", command, cwd, code, fix=suggest_install())
+        reason = _REASONS.get((stage, code), f"{{command!r}} could not be started: {os.strerror(code)}.")
+        return _spawn_error(reason.format(command=command, cwd=cwd, path=path), command, cwd, code)
 
 
 def prepare_spawn(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> Spawn:
@@ -91,5 +90,6 @@ def _check(command: str, cwd: str, words: list[bytes], variables: dict[bytes, by
             raise _spawn_error(reason, command, cwd, errno.EINVAL)
 
 
-def _spawn_error(reason: str, command: str, cwd: str, code: int) -> SpawnError:
-    return SpawnError(reason, command=command, cwd=cwd, code=code, cause=errno.errorcode.get(code, str(code)))
+def _spawn_error(reason: str, command: str, cwd: str, code: int, fix: str = "") -> SpawnError:
+    cause = errno.errorcode.get(code, str(code))
+    return SpawnError(reason, fix=fix, command=command, cwd=cwd, code=code, cause=cause)

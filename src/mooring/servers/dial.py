@@ -8,6 +8,7 @@ from os.path import basename, isdir
 from msgspec.structs import replace
 
 from mooring.core.failure import Ending
+from mooring.core.command import suggest_install
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
@@ -112,13 +113,14 @@ class _ServerProcess:
             raise TimedOut(self._server, "to being started", seconds, stage="spawn") from None
         except SpawnError as error:
             raise SpawnError(
-                launch.redact(str(error)),
+                launch.redact(error.reason),
+                fix=error.fix and suggest_install(launch.defined_in),
                 command=error.command,
                 cwd=error.cwd,
                 code=error.code,
                 cause=error.cause,
                 server=self._server,
-                withheld=_withheld_to_blame(launch),
+                withheld=() if error.fix else _withheld_to_blame(launch),
             ) from None
 
     async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
@@ -128,7 +130,9 @@ class _ServerProcess:
 
     def explain(self, error: ServerError) -> None:
         """Add what is known of the process to whatever went wrong with it."""
-        error.withheld = error.withheld or self._launch.withheld
+        # Whether a variable is to blame for a program that never ran is known already.
+        if not isinstance(error, SpawnError):
+            error.withheld = error.withheld or self._launch.withheld
         if self._child is None:
             return
         error.stderr = error.stderr or _last_lines(self._child, self._launch)

@@ -40,6 +40,8 @@ class Launch(Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     """Values it was given that must never be shown."""
     omitted: tuple[OmittedEntry, ...] = ()
+    defined_in: str = ""
+    """The file with its definition, as a person writes its path; empty if it is in none."""
 
     def redact(self, text: str) -> str:
         """The text without the secrets that the program was given."""

@@ -16,6 +16,7 @@ from mooring.core.config import Http, InProcess, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
+from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
 from mooring.servers.launch import shell
 from mooring.servers.launch.binding import check_approval
@@ -139,7 +140,9 @@ async def _prepare_program(
     for name in stdio.pass_env:
         if name not in launch.env:
             placeholders.omit(f"passEnv.{name}", "is not set")
-    launch = replace(launch, omitted=tuple(placeholders.omitted))
+    path = approved.config.origin.path
+    defined_in = short_path(path, context.where.home) if path else ""
+    launch = replace(launch, omitted=tuple(placeholders.omitted), defined_in=defined_in)
     return isolate(launch, approved, context.where)
 
 
