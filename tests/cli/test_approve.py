@@ -387,3 +387,97 @@ def test_claudes_switch_for_every_project_is_shown_and_grants_nothing(cli: Cli) 
     assert says in cli("mcp", "why", "x").out
     assert says in cli("mcp", "approve", "x").err
     assert list_approved(cli.home) == []
+
+
+# --- decisions that are withdrawn -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decide", [["approve", "--yes"], ["reject"]])
+def test_a_reset_server_is_neither_approved_nor_rejected(cli: Cli, decide: list[str]) -> None:
+    define(cli.home, x={"command": "sh"}, y={"command": "sh", "args": ["y"]})
+    cli("mcp", *decide, "x", "y")
+    done = cli("mcp", "reset", "x")
+    assert (done.code, done.out) == (0, "x is undecided: it does not start until you approve it.\n")
+    standings = {choice.name: choice.standing for choice in cli.home.inventory().choices}
+    assert (standings["x"], standings["y"] in ("approved", "rejected")) == ("unseen", True)
+    assert "The project's files define x." in cli("mcp", "list").err
+    again = cli("mcp", "reset", "x")
+    assert (again.code, again.err) == (0, "Nothing was decided about x.\n")
+    assert cli("mcp", "reset", "y", "--json").data == {"servers": ["y"], "rules": []}
+    assert cli("mcp", "approve", "--yes", "x").code == 0
+    assert list_approved(cli.home) == ["x"]
+
+
+def test_an_older_text_of_a_reset_server_is_not_approved_either(cli: Cli) -> None:
+    define(cli.home, x={"command": "sh"})
+    cli("mcp", "approve", "--yes", "x")
+    define(cli.home, x={"command": "sh", "args": ["more"]})
+    assert cli("mcp", "reset", "x").code == 0
+    define(cli.home, x={"command": "sh"})
+    assert list_approved(cli.home) == []
+
+
+def test_an_approval_of_another_tool_that_was_reset_is_not_adopted_again(cli: Cli) -> None:
+    cli.home.write("home/.claude.json", {"projects": {str(cli.home.project): {"enabledMcpjsonServers": ["x"]}}})
+    define(cli.home, x={"command": "sh"})
+    assert list_approved(cli.home) == ["x"]
+    assert cli("mcp", "reset", "x").code == 0
+    assert list_approved(cli.home) == []
+    assert "adopted" not in cli("mcp", "list").err
+
+
+def test_an_always_answer_is_withdrawn_by_the_name_of_the_tool_or_as_it_is_shown(cli: Cli) -> None:
+    settings = """{
+  // mine
+  "permissions": [
+    {"tool": "mcp__demo__echo", "action": "allow"},
+    {"tool": "demo.e*", "action": "allow"}, // all of these
+    {"tool": "mcp__demo__add", "action": "allow", "pattern": "a=1"},
+    {"tool": "mcp__demo__add", "action": "allow"}
+  ]
+}
+"""
+    path = cli.home.write("home/.config/mooring/settings.json", settings)
+    own = [{"tool": "mcp__demo__echo", "action": "allow"}, {"tool": "demo.echo", "action": "deny"}]
+    cli.home.write("home/.local/state/mooring/rules.json", {"version": 1, "projects": {str(cli.home.project): own}})
+    done = cli("mcp", "reset", "demo.echo")
+    assert (done.code, done.out.splitlines()) == (0, [
+        "Removed from ~/.config/mooring/settings.json: allow mcp__demo__echo",
+        "Removed from ~/.local/state/mooring/rules.json: allow mcp__demo__echo",
+    ])  # fmt: skip
+    assert path.read_text() == settings.replace('    {"tool": "mcp__demo__echo", "action": "allow"},\n', "")
+    data = cli("mcp", "reset", "mcp__demo__add", "--json").data
+    assert data == {"servers": [], "rules": [{"tool": "mcp__demo__add", "path": str(path)}]}
+    shown = cli("settings", "permissions", "--json").data["permissions"]["value"]
+    assert [(rule["tool"], rule["action"]) for rule in shown] == [
+        ("demo.echo", "deny"), ("demo.e*", "allow"), ("mcp__demo__add", "allow"),
+    ]  # fmt: skip
+    gone = cli("mcp", "reset", "demo.echo")
+    assert gone.err == "mooring: No answer of yours allows demo.echo. `mooring settings permissions` shows the rules.\n"
+    assert gone.code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["mine"], "mine is in your own configuration"),
+        (["minn"], "Did you mean mine?"),
+        (["mine.x", "x"], "No answer of yours allows mine.x."),
+        ([], "Missing argument"),
+    ],
+)
+def test_what_cannot_be_reset_is_one_sentence_and_changes_nothing(cli: Cli, words: list[str], says: str) -> None:
+    cli.home.configure(mine={"command": "sh"})
+    define(cli.home, x={"command": "sh", "args": ["x"]})
+    cli("mcp", "approve", "--yes", "x")
+    done = cli("mcp", "reset", *words)
+    assert (done.code, says in done.err, done.err.count("\n")) == (2, True, 1)
+    assert list_approved(cli.home) == ["x"]
+
+
+def test_servers_and_answers_are_completed_for_a_reset(home: Home) -> None:
+    define(home, x={"command": "sh"})
+    home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "mcp__demo__echo", "action": "allow"}]})
+    env = {**home.env, "_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp reset ", "COMP_CWORD": "3"}
+    done = subprocess.run([MOORING], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    assert [line.rpartition(",")[2] for line in done.stdout.splitlines()] == ["x", "mcp__demo__echo"]

@@ -1,5 +1,6 @@
 """No call reaches a server without passing the gate, and every call leaves a line in the log."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from mooring.core.event import Event, ToolsChanged, Troubled
 from mooring.core.question import Allow, Answer, ChangedTools, No, Permission, Question
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
-from support import Home
+from support import Cli, Home, Pauses
 
 
 @asynccontextmanager
@@ -121,6 +122,32 @@ async def test_an_answer_for_the_session_is_asked_for_once_and_one_for_always_ou
     async with opened(home) as host:
         await host.call("actor.count")
     assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize("file", ["home/.config/mooring/mcp.json", "project/.mcp.json"])
+async def test_an_answer_for_always_that_is_withdrawn_is_asked_for_again_also_by_an_open_host(
+    file: str, home: Home, tmp_path: Path, cli: Cli
+) -> None:
+    home.write(file, {"mcpServers": {"actor": Actor(tmp_path / "actor.json").entry}})
+    cli("mcp", "approve", "--yes", "actor")
+    async with opened(home, ask=Person(Allow("always"))) as host:
+        await host.call("actor.count")
+    async with opened(home, reload=True, sleep=Pauses()) as host:
+        await host.call("actor.count")
+        assert cli("mcp", "reset", "actor.count").code == 0
+        async with asyncio.timeout(10):
+            while not await is_denied(host):
+                pass
+    async with opened(home) as host:
+        assert await is_denied(host)
+
+
+async def is_denied(host: Host) -> bool:
+    try:
+        await host.call("actor.count")
+    except mooring.Denied:
+        return True
+    return False
 
 
 async def test_a_no_is_told_with_its_reason(home: Home, actor: Actor) -> None:

@@ -13,7 +13,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow
 from mooring.settings import load
-from mooring.syntax.edit import insert_rule
+from mooring.syntax.edit import insert_rule, remove_rule
 from mooring.syntax.parse import parse
 from support import Home
 
@@ -203,3 +203,25 @@ def test_an_insertion_changes_nothing_else_in_any_text_or_is_refused(
     assert parse(after.encode(), "json").data == {**before, "permissions": rules}
     kept = iter(after)
     assert all(character in kept for character in text), "something of the text was lost"
+
+
+@settings(max_examples=300, deadline=None)
+@given(made=texts(), data=st.data())
+def test_a_removal_changes_no_other_rule_and_no_comment_in_any_text_or_is_refused(
+    made: tuple[str, int], data: st.DataObject
+) -> None:
+    text, count = made
+    if not count:
+        return
+    before = parse(text.encode(), "json").data
+    at = data.draw(st.integers(0, count - 1))
+    try:
+        after = remove_rule(text, at)
+    except ParseError as error:
+        assert "safely" in error.reason  # noqa: PT017  # either outcome is right, but no third
+        return
+    rules = list(before["permissions"])
+    del rules[at]
+    assert parse(after.encode(), "json").data == {**before, "permissions": rules}
+    left = iter(text)
+    assert all(character in left for character in after), "something was added"

@@ -88,7 +88,7 @@ async def test_the_last_words_are_words_and_not_the_frame_around_them() -> None:
 
 async def test_a_failed_start_names_the_variables_that_were_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_TOKEN", "the-secret-itself")
-    with pytest.raises(mooring.SpawnError, match="install it, or give its full path.$") as missing:
+    with pytest.raises(mooring.SpawnError, match=r"install it, or give its full path\.$") as missing:
         async with mooring.connect(["no-such-program-anywhere"]):
             pass
     # No variable helps to find a program: it was given PATH.

@@ -79,4 +79,5 @@ def _advise(where: Where) -> Iterator[str]:
     yield "To add a rule: answer `always` when you are asked about a call, or add it to `permissions` in"
     yield f'{settings}: {{"tool": "SERVER.TOOL", "action": "allow"}} (allow, deny or ask; * fits any name).'
     yield "An allow there applies to your own servers. For a server of this project, answer `always`, or use --allow."
+    yield "To withdraw an `always` answer: mooring mcp reset SERVER.TOOL."
     yield "For one chat: mooring chat --allow SERVER.TOOL, or --deny SERVER.TOOL."

@@ -58,6 +58,11 @@ def literal(text: str) -> str:
 _LITERALS = str.maketrans({"*": "[*]", "?": "[?]", "[": "[[]"})
 
 
+def is_literal(glob: str) -> bool:
+    """Whether a glob matches one text alone; each special character in it is then a class of its own."""
+    return not re.search(r"[*?\[]", re.sub(r"\[[*?\[_]\]", "", glob))
+
+
 def star_glob(text: str) -> str:
     """The glob for a pattern in which `*` alone is special.
 

@@ -1,7 +1,6 @@
 """Which name was meant: the exact one, the only one that differs in case alone, or else the closest ones."""
 
 from collections.abc import Collection, Iterable
-from os.path import commonprefix
 
 from mooring.errors import UnknownServer
 
@@ -47,7 +46,8 @@ _SHORT = 3
 def _is_slip(typed: str, word: str) -> bool:
     if abs(len(typed) - len(word)) > 1:
         return False
-    same = len(commonprefix((typed, word)))
+    alike = [one == other for one, other in zip(typed, word, strict=False)]
+    same = alike.index(False) if False in alike else len(alike)
     rest, wanted = typed[same:], word[same:]
     if len(rest) > len(wanted):
         return rest[1:] == wanted

@@ -174,7 +174,7 @@ def _describe_place(problem: Problem, home: str) -> str:
 
 
 def describe_unread(problems: Sequence[Problem], home: str) -> str:
-    """Which files could not be read, in a sentence about a server that may be defined in one; empty if there is none."""
+    """Which files could not be read, in a sentence about a server that may be defined there; empty without any."""
     if not problems:
         return ""
     if len(problems) > 1:

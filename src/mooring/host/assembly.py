@@ -196,11 +196,14 @@ class Assembly:
             admitted = await self._read()
             if not admitted.is_same_as(self._admitted):
                 self._apply(admitted)
+            else:
+                # A rule that was withdrawn or added is about no server's definition.
+                self._use_rules(admitted)
             # Kept in either case: it says which files to look at next.
             self._admitted = admitted
 
     def _list_watched_paths(self) -> tuple[str, ...]:
-        return (*self._admitted.looked, self.permissions.pins.folder)
+        return (*self._admitted.looked, self.permissions.rules_path, self.permissions.pins.folder)
 
     async def _read(self) -> Admitted:
         return self.options.adapt(await asyncio.to_thread(self._load))
@@ -217,8 +220,11 @@ class Assembly:
         self.settings = admitted.settings
         self.problems = admitted.problems
         self.lookup.use(admitted)
-        self.permissions.use(admitted.settings, _find_foreign(wanted, admitted.aliases))
+        self._use_rules(admitted)
         self.feed.emit(Reloaded(plan.start, plan.stop, plan.replace, admitted.problems))
+
+    def _use_rules(self, admitted: Admitted) -> None:
+        self.permissions.use(admitted.settings, _find_foreign(self.fleet.approved, admitted.aliases))
 
     # --- for the servers (ServerOwner) ----------------------------------------------------------------------------
 

@@ -136,6 +136,21 @@ def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where
     return tuple(decision.name for decision in decisions)
 
 
+def reset(inventory: Inventory, names: Sequence[str], where: Where) -> tuple[str, ...]:
+    """Forget what was decided about these servers of the project, and return those about which something was.
+
+    Raises:
+        UnknownServer: no server has one of the names.
+        ConfigError: one of them needs no approval.
+        FileError: the record cannot be written.
+    """
+    definitions = [_find_foreign(inventory, name) for name in names]
+    decided = [each.name for each in definitions if inventory.approvals.find_decisions(inventory.root, each.name)]
+    if decided:
+        trust.reset(where, inventory.root, decided)
+    return tuple(decided)
+
+
 def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trust.Decision:
     # Everything comes from the question, not from the files: they may have changed while the person was reading.
     return trust.Decision(
@@ -149,16 +164,22 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
     )
 
 
-def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinition:
+def _find_foreign(inventory: Inventory, name: str) -> RankedDefinition:
     """The project's definition of a name, whether it is proposed, in force or shadowed."""
     choice = inventory.find(name)
     definition = next((each for each in _list_definitions(choice) if inventory.standing(each) != "own"), None)
     if definition is None:
         path = choice.definition.origin.path or "the command line"
         raise ConfigError(f"{choice.name} is in your own configuration ({path}), so it needs no approval.")
+    return definition
+
+
+def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinition:
+    """The same, if it can be used."""
+    definition = _find_foreign(inventory, name)
     if not isinstance(definition.config, ServerConfig):
         problem = definition.config.problem
-        raise ConfigError(f"{choice.name} cannot be approved: it {problem.message} ({problem.path}).")
+        raise ConfigError(f"{definition.name} cannot be approved: it {problem.message} ({problem.path}).")
     return definition
 
 

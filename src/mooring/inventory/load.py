@@ -251,7 +251,7 @@ def _adopt_approvals(
     that cannot be recorded does not count.
     """
     vouched = _find_vouched(found)
-    wanted = [config for name, config in vouched.items() if not approvals.find_decisions(root, name)]
+    wanted = [config for name, config in vouched.items() if approvals.may_adopt(root, name)]
     if not wanted:
         return approvals, None
     new = [_make_adopted(where, root, config, settings) for config in wanted]

@@ -76,7 +76,7 @@ class HostPermissions:
         return conversation
 
     def use(self, settings: Settings, foreign: Collection[str] = ()) -> None:
-        """Take other settings, and the names of the servers that came with the project.
+        """Take other settings, the person's rules as they are now, and the names of the project's servers.
 
         Answers of each conversation stay in force, and pins are read again.
         """
@@ -85,6 +85,11 @@ class HostPermissions:
         for conversation, terms in self._conversations.items():
             conversation.gate.use(self._make_policy(terms))
         self.pins.forget()
+
+    @property
+    def rules_path(self) -> str:
+        """The file with the person's rules for projects."""
+        return rules.record_path(self._where)
 
     def close(self) -> None:
         """Write the rest of the log."""

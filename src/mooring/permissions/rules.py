@@ -18,13 +18,14 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.glob import is_literal
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rule import RuleMatcher, list_spellings, spell_exactly
+from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly
 from mooring.permissions.trust import identify_project, read_record, suggest_new_record
 from mooring.settings import MAX_RULES, MODES, Settings
 from mooring.syntax.parse import parse
@@ -102,7 +103,7 @@ def choose_mode(settings: Settings, wanted: Mode | None) -> Mode:
 
 def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
     """The person's rules for a project; a record that cannot be read is empty, and is a problem."""
-    path = _record_path(where)
+    path = record_path(where)
     try:
         rules = _read(path).projects.get(identify_project(project), ())
     except FileError as error:
@@ -151,8 +152,80 @@ def save_allow(where: Where, project: str | None, server: ServerName, tool: str,
         raise ConfigError("There is no project here, so an answer for it cannot be saved.")
 
 
+class WithdrawnRule(Struct, frozen=True):
+    """A rule that allowed a tool, and the file that held it."""
+
+    tool: str
+    path: str
+
+
+def withdraw_allow(where: Where, project: str | None, tool: str) -> tuple[WithdrawnRule, ...]:
+    """Remove the rules that "always" answers about a tool left behind, in the person's settings and in this project.
+
+    `tool` is `SERVER.TOOL`, or the rule as it is shown. Rules that allow more than this one tool stay.
+
+    Raises:
+        ConfigError: a file cannot be changed safely; says which rule to remove by hand.
+        FileError: one cannot be read, written or locked.
+    """
+    settings = f"{where.config}/settings.json"
+    removed = _remove_from_settings(settings, tool)
+    for_project = () if project is None else _remove_for_project(where, project, tool)
+    return (
+        *(WithdrawnRule(rule.tool, settings) for rule in removed),
+        *(WithdrawnRule(rule.tool, record_path(where)) for rule in for_project),
+    )
+
+
+def is_answer(rule: Rule) -> bool:
+    """Whether an "always" answer could have written the rule: it allows one tool, whatever its arguments."""
+    return rule.action == "allow" and not rule.pattern and is_literal(rule.tool)
+
+
+def _is_about(rule: Rule, tool: str) -> bool:
+    pair = parse_pair(tool)
+    is_same = rule.tool == tool or (pair is not None and parse_pair(rule.tool) == pair)
+    return is_same and is_answer(rule)
+
+
+def _remove_for_project(where: Where, project: str, tool: str) -> list[Rule]:
+    path = record_path(where)
+    key = identify_project(project)
+    # Without such a rule, nothing is locked and nothing written.
+    if not any(_is_about(rule, tool) for rule in _read(path).projects.get(key, ())):
+        return []
+    with files.locked(path):
+        record = _read(path)
+        rules = record.projects.get(key, ())
+        _write(path, record, key, tuple(rule for rule in rules if not _is_about(rule, tool)))
+    return [rule for rule in rules if _is_about(rule, tool)]
+
+
+def _remove_from_settings(path: str, tool: str) -> list[Rule]:
+    if files.read_own(path) is None:
+        return []
+    from mooring.syntax.edit import remove_rule  # only when an answer is withdrawn
+
+    with files.locked(path):
+        data = files.read_own(path) or b""
+        mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
+        removed: list[Rule] = []
+        try:
+            text = data.removeprefix(mark).decode()
+            rules = _parse_rules(text)
+            for index in reversed(range(len(rules))):
+                if _is_about(rules[index], tool):
+                    removed.insert(0, rules[index])
+                    text = remove_rule(text, index)
+        except (ParseError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} {_explain(error)}; remove the rule from its `permissions` by hand.") from None
+        if removed:
+            files.write(path, mark + text.encode())
+    return removed
+
+
 def _save_for_project(where: Where, project: str, server: ServerName, tool: str) -> None:
-    path = _record_path(where)
+    path = record_path(where)
     key = identify_project(project)
     with files.locked(path):
         record = _read(path)
@@ -160,8 +233,12 @@ def _save_for_project(where: Where, project: str, server: ServerName, tool: str)
         index = find_insertion_point(rules, server, tool)
         longer = (*rules[:index], build_allow_rule(server, tool), *rules[index:])
         without_doubles = tuple(dict.fromkeys(longer))
-        updated = ProjectRules(projects={**record.projects, key: without_doubles})
-        files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
+        _write(path, record, key, without_doubles)
+
+
+def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -> None:
+    updated = ProjectRules(projects={**record.projects, key: rules})
+    files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
 
 
 def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
@@ -171,11 +248,14 @@ def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
         try:
             changed = _insert_rule(data, rule, server, tool)
         except (ParseError, UnicodeDecodeError) as error:
-            reason = error.reason if isinstance(error, ParseError) else "is not UTF-8 text"
             by_hand = json.dumps(msgspec.to_builtins(rule))
-            raise ConfigError(f"{path} {reason}; add to its `permissions` by hand: {by_hand}") from None
+            raise ConfigError(f"{path} {_explain(error)}; add to its `permissions` by hand: {by_hand}") from None
         if changed is not None:
             files.write(path, changed)
+
+
+def _explain(error: ParseError | UnicodeDecodeError) -> str:
+    return error.reason if isinstance(error, ParseError) else "is not UTF-8 text"
 
 
 def _insert_rule(data: bytes, rule: Rule, server: ServerName, tool: str) -> bytes | None:
@@ -199,7 +279,8 @@ def _parse_rules(text: str) -> list[Rule]:
         raise ParseError("has rules that cannot be read") from None
 
 
-def _record_path(where: Where) -> str:
+def record_path(where: Where) -> str:
+    """The file in which a person's rules for projects are kept."""
     return f"{where.state}/rules.json"
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Standing, is_in_force
@@ -70,6 +71,12 @@ class ApprovalRecord(Struct, frozen=True):
 
     version: int = 1
     decisions: tuple[Decision, ...] = ()
+    reset: tuple[tuple[str, str], ...] = ()
+    """The projects and names whose decisions were withdrawn: what another tool recorded is not adopted again."""
+
+    def may_adopt(self, project: str, name: str) -> bool:
+        """Whether an approval that another tool recorded may be adopted: the person has not had their own say."""
+        return (project, name) not in self.reset and not self.find_decisions(project, name)
 
     def find_decisions(self, project: str, name: str) -> tuple[Decision, ...]:
         """The decisions about a name that apply, oldest first."""
@@ -161,10 +168,29 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = files.L
     """
     path = record_path(where)
     with files.locked(path, seconds):
-        earlier = _read_for_update(path).decisions
-        updated = ApprovalRecord(decisions=tuple(_keep_latest((*earlier, *decisions))))
-        files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
+        earlier = _read_for_update(path)
+        kept = tuple(_keep_latest((*earlier.decisions, *decisions)))
+        updated = replace(earlier, decisions=kept)
+        _write(path, updated)
     return updated
+
+
+def reset(where: Where, project: str, names: Sequence[str]) -> None:
+    """Forget every decision about these names in a project: nobody has approved or rejected them.
+
+    Raises:
+        FileError: the record cannot be read or written, or is locked; it is left as it was.
+    """
+    path = record_path(where)
+    with files.locked(path):
+        record = _read_for_update(path)
+        forgotten = [(project, name) for name in names]
+        kept = tuple(each for each in record.decisions if (each.project, each.name) not in forgotten)
+        _write(path, replace(record, decisions=kept, reset=tuple(dict.fromkeys((*record.reset, *forgotten)))))
+
+
+def _write(path: str, record: ApprovalRecord) -> None:
+    files.write(path, json.dumps(msgspec.to_builtins(record), indent=2).encode() + b"\n")
 
 
 def record_path(where: Where) -> str:

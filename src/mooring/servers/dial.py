@@ -7,8 +7,8 @@ from os.path import basename, isdir
 
 from msgspec.structs import replace
 
-from mooring.core.failure import Ending
 from mooring.core.command import suggest_install
+from mooring.core.failure import Ending
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut

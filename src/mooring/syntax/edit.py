@@ -1,4 +1,4 @@
-"""One more rule in the text of a settings file: text in, text out, every other byte kept. No I/O."""
+"""One rule more or less in the text of a settings file: text in, text out, every other byte kept. No I/O."""
 
 import json
 import re
@@ -25,10 +25,32 @@ def insert_rule(text: str, rule: Mapping[str, Any], at: int) -> str:
     made = _insert(text, _dump(rule), at)
     rules = list(before.get("permissions", []))
     rules.insert(at, dict(rule))
-    # The new text is read again: a file laid out in some way that this module does not know stays untouched.
-    if _read_settings(made) != {**before, "permissions": rules}:
-        raise ParseError("cannot be changed safely")
+    _check_edit(made, {**before, "permissions": rules})
     return made
+
+
+def remove_rule(text: str, at: int) -> str:
+    """The text without the rule at an index of its `permissions`.
+
+    Raises:
+        ParseError: the text is not understood well enough to be changed by anyone but its owner.
+    """
+    before = _read_settings(text)
+    made = _remove(text, at)
+    rules = list(before["permissions"])
+    del rules[at]
+    _check_edit(made, {**before, "permissions": rules})
+    return made
+
+
+def _check_edit(made: str, expected: Mapping[str, Any]) -> None:
+    # The new text is read again: a file laid out in some way that this module does not know stays untouched.
+    try:
+        is_right = _read_settings(made) == expected
+    except ParseError:
+        is_right = False
+    if not is_right:
+        raise ParseError("cannot be changed safely")
 
 
 def _read_settings(text: str) -> dict[str, Any]:
@@ -90,6 +112,22 @@ def _insert_on_same_line(text: str, at: int, line: str) -> str:
     return f"{text[:at]}{line}{space}{text[at:]}"
 
 
+def _remove(text: str, at: int) -> str:
+    """Without a rule, the comma behind it or, if it is the last one, before it, and the line that it leaves empty."""
+    landmarks = _find_landmarks(text)
+    start, end = landmarks.rule_starts[at], landmarks.rule_ends[at]
+    before, after = text[:start], text[end:]
+    if comma := re.match(r"\s*,[ \t]*", after):
+        after = after[comma.end() :]
+    elif before.rstrip().endswith(","):
+        before = before.rstrip()[:-1]
+    is_line_empty = re.search(r"\n[ \t]*$", before) and re.match(r"[ \t]*\r?\n", after)
+    if is_line_empty:
+        before = before.rstrip(" \t")
+        after = after.partition("\n")[2]
+    return before + after
+
+
 def _find_indent(text: str, at: int, end_of_line: int) -> str:
     """How far the next line is indented; where that closes a bracket, the line of `at`, deeper behind an open one."""
     following = re.compile(r"\s*?([ \t]*)(?=\S)").match(text, end_of_line)
@@ -105,10 +143,11 @@ def _find_indent(text: str, at: int, end_of_line: int) -> str:
 
 
 class _Landmarks(Struct):
-    """Where the outermost object and its list of permissions begin, and where each rule ends; -1 if there is none."""
+    """Where the outermost object and its list of permissions begin, or -1, and where each rule begins and ends."""
 
     object_start: int = -1
     list_start: int = -1
+    rule_starts: list[int] = []
     rule_ends: list[int] = []
 
 
@@ -122,6 +161,8 @@ def _find_landmarks(text: str) -> _Landmarks:
                     landmarks.object_start = end
                 elif depth == 2 and key == "permissions" and token == "[":
                     landmarks.list_start = end
+                elif depth == 3 and key == "permissions":
+                    landmarks.rule_starts.append(end - len(token))
             case "close":
                 depth -= 1
                 if depth == 2 and key == "permissions":

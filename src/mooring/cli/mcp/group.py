@@ -10,6 +10,7 @@ TABLE: Table = {
     "reload": ("mooring.cli.mcp.reload:command", "Connect again and show which tools are new, gone or changed."),
     "approve": ("mooring.cli.mcp.approve:approve", "Let a project's server be started."),
     "reject": ("mooring.cli.mcp.approve:reject", "Refuse a project's server until it changes."),
+    "reset": ("mooring.cli.mcp.reset:command", "Withdraw what you decided about a server or a tool."),
     "pins": ("mooring.cli.mcp.pins:command", "Which tools are held back because they are not what was approved."),
     "doctor": ("mooring.cli.mcp.doctor:command", "What to fix, each with the command that fixes it."),
 }

@@ -1,0 +1,91 @@
+"""`mooring mcp reset`: withdraws decisions about a project's servers, and "always" answers about tools."""
+
+import click
+
+from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json
+from mooring.core.near import nearest
+from mooring.display.text import safe, short_path
+from mooring.errors import ConfigError, MooringError, UnknownServer
+from mooring.inventory.approval import reset
+from mooring.inventory.load import Inventory
+from mooring.permissions.rule import parse_pair
+from mooring.permissions.rules import WithdrawnRule, is_answer, load_policy, withdraw_allow
+
+
+def _complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a server, or a rule that an answer left behind."""
+    options = get_globals(ctx)
+    try:
+        rules = _list_answers(options, options.inventory(remember=False))
+    except MooringError:
+        rules = []
+    answers = [rule for rule in rules if rule.startswith(incomplete)]
+    return [*complete_server(ctx, parameter, incomplete), *keep_words(answers)]
+
+
+@click.command("reset", cls=Command)
+@click.argument("names", metavar="NAME|SERVER.TOOL...", nargs=-1, required=True, shell_complete=_complete_decided)
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Withdraw what you decided, so that you are asked again.
+
+    The NAME of a project's server makes it neither approved nor rejected. SERVER.TOOL removes the rule that an "always"
+    answer about that tool wrote, for all projects and for this one.
+
+    \b
+    mooring mcp reset github
+    mooring mcp reset github.create_issue
+    """
+    options = get_globals(ctx)
+    inventory = options.inventory()
+    where = options.request().where
+    servers = [name for name in names if _is_server(inventory, name)]
+    tools = [name for name in names if name not in servers]
+    project = inventory.root if options.project else None
+    # Before anything is changed: one wrong name changes nothing.
+    for tool in tools:
+        _check_answer(options, inventory, tool)
+    undecided = reset(inventory, servers, where)
+    removed = [rule for tool in tools for rule in withdraw_allow(where, project, tool)]
+    if options.json:
+        print_json({"servers": undecided, "rules": removed})
+    else:
+        _print_results(servers, undecided, removed, where.home)
+
+
+def _is_server(inventory: Inventory, name: str) -> bool:
+    try:
+        inventory.find(name)
+    except UnknownServer:
+        # A tool is named with its server; anything else is a server's name, misspelled.
+        if parse_pair(name) is None:
+            raise
+        return False
+    return True
+
+
+def _list_answers(options: Globals, inventory: Inventory) -> list[str]:
+    """The rules that can be withdrawn."""
+    where = options.request().where
+    policy = load_policy(inventory.settings, where, inventory.root if options.project else None)
+    levels = [level for level in policy.layers if level.level in ("user", "local")]
+    return [rule.tool for level in levels for rule in level.rules if is_answer(rule)]
+
+
+def _check_answer(options: Globals, inventory: Inventory, tool: str) -> None:
+    """See that there is a rule to remove. Raises: ConfigError."""
+    answers = _list_answers(options, inventory)
+    if any(tool == answer or parse_pair(tool) == parse_pair(answer) for answer in answers):
+        return
+    near = nearest(tool, answers, 1)
+    hint = f"Did you mean {near[0]}?" if near else "`mooring settings permissions` shows the rules."
+    raise ConfigError(f"No answer of yours allows {tool}.", hint)
+
+
+def _print_results(servers: list[str], undecided: tuple[str, ...], removed: list[WithdrawnRule], home: str) -> None:
+    for name in undecided:
+        click.echo(f"{safe(name)} is undecided: it does not start until you approve it.")
+    if servers and not undecided:
+        click.echo(f"Nothing was decided about {safe(', '.join(servers))}.", err=True)
+    for rule in removed:
+        click.echo(f"Removed from {short_path(rule.path, home)}: allow {safe(rule.tool)}")
