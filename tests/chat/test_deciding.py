@@ -66,9 +66,7 @@ def test_a_no_leaves_it_as_it_is_and_names_the_command_of_the_chat(home: Home, t
     propose(home, linear=actor.entry)
     with Person(home) as person:
         person.answers((READY, "/approve linear"), (START, "n"))
-        person.sees(
-            "Not approved: linear. It stays undecided; mooring mcp reject linear in a shell refuses it for good."
-        )
+        person.sees("Not approved: linear. It stays undecided; /reject linear refuses it until it changes.")
         person.answers((READY, "/call linear.whoami"), (START, "n"))
         person.sees("linear comes from the project and is not approved.")
         assert "To look and decide" not in person.sees(READY)
@@ -86,9 +84,33 @@ def test_a_no_to_a_server_that_is_approved_says_that_it_stays_approved(home: Hom
         person.answers((READY, "/approve linear"))
         assert "You approved this already." in person.sees(START)
         person.types("n")
-        person.sees("linear stays approved; to withdraw in a shell: mooring mcp reject linear")
+        person.sees("linear stays approved; to withdraw: /reject linear")
         person.sees(READY)
         leave(person)
+
+
+def test_a_server_that_is_rejected_in_the_chat_ends_and_nobody_is_asked_about_it_again(
+    home: Home, tmp_path: Path
+) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    propose(home, linear=actor.entry)
+    home.configure(mine=DEMO)
+    with Person(home, "chat", "--allow", "linear.*") as person:
+        person.answers((READY, "/approve linear"), (START, "y"))
+        person.sees("Approved: linear")
+        person.answers((READY, "/reject linear"))
+        person.sees("Rejected: linear. It does not start until its definition changes, or you approve it.")
+        person.answers((READY, "/call linear.whoami"))
+        person.sees("linear was rejected")
+        person.answers((READY, "/approve"))
+        person.sees("No server of this project waits for approval.")
+        person.answers((READY, "/reject"), ("Usage: /reject NAME", ""), (READY, "/reject mine"))
+        person.sees("mine is in your own configuration")
+        person.answers((READY, "/reject nobody"))
+        person.sees("MCP server 'nobody' not found.")
+        person.sees(READY)
+        leave(person)
+    assert len(actor.done("starts")) == 1
 
 
 def test_a_tool_of_a_server_that_is_not_approved_asks_for_the_approval_first(home: Home) -> None:

@@ -131,7 +131,7 @@ def test_a_no_says_what_it_means(home: Home) -> None:
     with Person(home, "mcp", "approve", "x") as person:
         assert "approved this" not in person.sees(QUESTION)
         person.types("n")
-        person.sees("Not approved: x. It stays undecided; mooring mcp reject x refuses it for good.")
+        person.sees("Not approved: x. It stays undecided; mooring mcp reject x refuses it until it changes.")
         assert person.ended() == 4
     with Person(home, "mcp", "approve", "x") as person:
         person.answers((QUESTION, "y"))

@@ -81,7 +81,7 @@ def list_completions(conversation: Conversation) -> list[str]:
     tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]
     for server in conversation.status:
-        found += [f"/{name} {server}" for name in ("mcp", "approve", "pins", "resources", "prompts", "read")]
+        found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
         found += [f"/mcp {verb} {server}" for verb in _VERBS]
     found += [f"/prompt {name}" for name in conversation.list_known_prompts()]
     found += [f"/call {tool}" for tool in tools]
@@ -174,6 +174,14 @@ async def _approve(chat: CommandFace, name: str) -> None:
             chat.say(f"Approved: {safe(server)} · {count_noun(tools, 'tool')}")
         else:
             chat.say(await chat.conversation.describe_no(server))
+
+
+async def _reject(chat: CommandFace, name: str) -> None:
+    if not name:
+        raise ConfigError("Usage: /reject NAME. /mcp shows the servers.")
+    server = _find_server(chat, name)
+    await chat.conversation.reject_server(server)
+    chat.say(f"Rejected: {safe(server)}. It does not start until its definition changes, or you approve it.")
 
 
 async def _pins(chat: CommandFace, name: str) -> None:
@@ -365,6 +373,7 @@ async def _quit(chat: CommandFace, _: str) -> None:
 COMMANDS: Mapping[str, SlashCommand] = {
     "mcp": SlashCommand(_mcp, "/mcp [NAME]", "servers and their status; also reload [NAME], enable NAME, disable NAME"),
     "approve": SlashCommand(_approve, "/approve [NAME]", "what the project would start; you decide whether it may"),
+    "reject": SlashCommand(_reject, "/reject NAME", "refuse a server of the project until it changes"),
     "pins": SlashCommand(_pins, "/pins [NAME]", "tools as you approved them; you decide about those that changed"),
     "tools": SlashCommand(_tools, "/tools [WORDS]", "all tools, or those that match"),
     "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),

@@ -235,7 +235,23 @@ class Conversation:
 
         inventory = await asyncio.to_thread(load, self.viewpoint)
         [question] = await asyncio.to_thread(list_questions, inventory, [server], self.viewpoint.where)
-        return describe_no(question, " in a shell")
+        return describe_no(question, "/reject")
+
+    async def reject_server(self, server: str) -> None:
+        """Refuse a project's server until its definition changes, and end it if it runs.
+
+        Raises: as `Host.ask_about_server`.
+        """
+        from mooring.inventory.approval import decide, list_questions
+        from mooring.inventory.load import load
+
+        where = self.viewpoint.where
+        inventory = await asyncio.to_thread(load, self.viewpoint)
+        questions = await asyncio.to_thread(list_questions, inventory, [server], where)
+        await asyncio.to_thread(decide, inventory, questions, where, False)
+        self._expects_reload = True
+        await self.host.reload()
+        self._note_tools()
 
     async def approve_tools(self, server: str) -> bool:
         """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""

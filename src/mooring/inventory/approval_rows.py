@@ -18,14 +18,14 @@ def describe_approval(question: ApprovalQuestion, home: str) -> Approval:
     return Approval(question.name, tuple(_list_lines(question, home)), question.digest)
 
 
-def describe_no(question: ApprovalQuestion, where: str = "") -> str:
-    """What a no to the question means; `where` says where the commands in it are typed, if that is not here."""
-    name, command = safe(question.name), f"mooring mcp reject {quote_argument(question.name)}"
+def describe_no(question: ApprovalQuestion, reject: str = "mooring mcp reject") -> str:
+    """What a no to the question means; `reject` is the command that refuses a server where the person is."""
+    name, command = safe(question.name), f"{reject} {quote_argument(question.name)}"
     if question.still_approved:
-        return f"{name} stays approved; to withdraw{where}: {command}"
+        return f"{name} stays approved; to withdraw: {command}"
     if question.standing == "rejected":
         return f"Not approved: {name}. It stays rejected."
-    return f"Not approved: {name}. It stays undecided; {command}{where} refuses it for good."
+    return f"Not approved: {name}. It stays undecided; {command} refuses it until it changes."
 
 
 def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
