@@ -1,10 +1,13 @@
 """A person at a pseudo-terminal: types, and waits for what is shown."""
 
+import fcntl
 import os
 import re
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from types import TracebackType
@@ -20,11 +23,12 @@ SECONDS = 15.0
 
 
 class Person:
-    """Runs `mooring` with these words at a terminal of its own."""
+    """Runs `mooring` with these words at a terminal of its own, whose width is unknown unless it is given."""
 
-    def __init__(self, home: Home, *words: str, **env: str) -> None:
+    def __init__(self, home: Home, *words: str, cells: int = 0, **env: str) -> None:
         self.nonce = f"nonce-{uuid4().hex}"
         self._master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
         self._process = subprocess.Popen(
             [sys.executable, "-c", _TAKE, MOORING, *words],
             stdin=slave,

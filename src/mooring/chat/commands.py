@@ -360,10 +360,17 @@ async def _permissions(chat: CommandFace, _: str) -> None:
     chat.say(*describe_rules(conversation.host.call_policy(conversation.registry), conversation.viewpoint.where))
 
 
+_NARROWEST_HELP = 70
+"""Cells that the commands need beside their descriptions; where there are fewer, these go below."""
+
+
 async def _help(chat: CommandFace, _: str) -> None:
     chat.say("Describe a task, pick one of the tools that fit, and fill in what it needs.")
     chat.say("SERVER.TOOL opens a tool. Tab completes. Ctrl+C stops a call; twice at the prompt, it leaves.")
-    chat.say("", *columns([(f"  {command.usage}", command.help) for command in COMMANDS.values()]))
+    chat.say("")
+    rows = [(f"  {command.usage}", command.help) for command in COMMANDS.values()]
+    is_narrow = chat.width < _NARROWEST_HELP
+    chat.say(*[f"{usage}\n      {help}" for usage, help in rows] if is_narrow else columns(rows))
 
 
 async def _quit(chat: CommandFace, _: str) -> None:

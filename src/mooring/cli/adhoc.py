@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
-from mooring.cli.base import Globals, HintedUsageError
+from mooring.cli.base import Globals, HintedUsageError, say
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
@@ -153,8 +153,9 @@ class LackWarnings:
             self._later.found.append((server, what))
         elif not self._options.quiet:
             # This comes while the ticker may show progress: its line is cleared first.
-            start = "\r\x1b[K" if sys.stderr.isatty() else ""
-            click.echo(f"{start}{CONFIG_ERROR} {line}", err=True, color=True)
+            if sys.stderr.isatty():
+                click.echo("\r\x1b[K", err=True, color=True, nl=False)
+            say(f"{CONFIG_ERROR} {line}", err=True)
 
     @contextmanager
     def collected(self) -> "Iterator[_Lacks]":
@@ -210,7 +211,7 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
         line = problem_line(problem, home) if problem.path else safe(f"{problem.message}; {problem.hint}")
         if not options.quiet:
             options.clear_progress()
-            click.echo(f"Warning: {line}", err=True)
+            say(f"Warning: {line}", err=True)
 
     return tell
 

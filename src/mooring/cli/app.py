@@ -6,7 +6,7 @@ from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, USAGE, Globals, LazyGroup, Table, get_globals, is_on_terminal
+from mooring.cli.base import INTERRUPTED, OK, USAGE, Globals, LazyGroup, Table, find_width, get_globals, is_on_terminal
 from mooring.cli.failure import describe_failure, print_failure, print_failure_data
 from mooring.display.text import describe_unread
 from mooring.errors import MooringError, UnknownServer
@@ -97,7 +97,14 @@ def run(args: list[str], begun: object = None) -> int:
     _open_closed_streams()
     options = Globals(begun=begun)
     try:
-        code = app.main(args, prog_name="mooring", standalone_mode=False, color=_choose_color(), obj=options)
+        code = app.main(
+            args,
+            prog_name="mooring",
+            standalone_mode=False,
+            color=_choose_color(),
+            obj=options,
+            terminal_width=_choose_help_width(),
+        )
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
@@ -154,6 +161,15 @@ def _open_closed_streams() -> None:
 def _discard_output() -> None:
     """Keep the interpreter from complaining about stdout when it flushes it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _choose_help_width() -> int | None:
+    """The width of help in a terminal that is narrower than click believes any to be; `None` lets click choose."""
+    cells = find_width()
+    return cells if cells is not None and cells < _NARROW else None
+
+
+_NARROW = 52
 
 
 def _choose_color() -> bool | None:

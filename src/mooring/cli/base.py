@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 import click
@@ -13,7 +14,7 @@ import msgspec
 
 from mooring.core.near import nearest
 from mooring.core.where import Viewpoint, here
-from mooring.display.text import columns, short_path
+from mooring.display.text import columns, short_path, width, wrap_words
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -131,13 +132,31 @@ class HintedUsageError(click.UsageError):
         self.hint = hint
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Puts a description below its option where there is no room for it beside."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl(rows, min(col_max, self.width // 3), col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class Command(click.Command):
     """A command that takes the global options after its name as well."""
+
+    context_class = _Context
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         # Hidden from click's own list of options, because they get a section of their own below.
         shared = [click.Option(**given, hidden=True) for given in _GLOBALS]
         return [*super().get_params(ctx), *shared]
+
+    def get_help(self, ctx: click.Context) -> str:
+        # Examples are kept as they are written: in a narrow terminal they are still too long.
+        lines = [wrap_words(line, find_width()) for line in super().get_help(ctx).splitlines()]
+        return "\n".join(chain.from_iterable(lines))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
@@ -226,12 +245,35 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
+def find_width(*, err: bool = False) -> int | None:
+    """The width of the terminal; `None` if it is unknown or the output goes elsewhere: nothing is wrapped or cut."""
+    stream = sys.stderr if err else sys.stdout
+    return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+
+
+def say(text: str = "", *, err: bool = False, **style: Any) -> None:
+    """Print a text for a person; on a terminal, lines that are too long are broken between words."""
+    cells = find_width(err=err)
+    for line in text.split("\n"):
+        for part in wrap_words(line, cells):
+            click.secho(part, err=err, **style)
+
+
 def print_columns(rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
     """Print rows in aligned columns, and nothing if there are none."""
     if not rows:
         return
-    for line in columns(rows):
-        click.echo(line, err=err)
+    cells = find_width(err=err)
+    indents = [_find_last_column(row, cells) for row in columns([(*row[:-1], "|") for row in rows])]
+    for line, indent in zip(columns(rows), indents, strict=True):
+        for part in wrap_words(line, cells, indent):
+            click.echo(part, err=err)
+
+
+def _find_last_column(line: str, cells: int | None) -> str | None:
+    """The blanks before the last column, if there is room for words behind them."""
+    start = width(line) - 1
+    return " " * start if cells is not None and start <= cells // 2 else None
 
 
 def summarize(item: _Described) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 import click
 from msgspec import Struct
 
-from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError
+from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
 from mooring.core.near import nearest
 from mooring.display.text import safe
 from mooring.errors import MOST_NAMED, Denied, InputMissing, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
@@ -60,7 +60,8 @@ def print_failure_data(failure: CommandFailure) -> None:
     message = failure.message.removesuffix(failure.hint).rstrip(" ;") if failure.hint else failure.message
     details = [line for line in failure.details if line != failure.hint]
     data = {"code": failure.code, "message": "\n".join([message, *details]), "hint": failure.hint or None}
-    tell(json.dumps({"error": data}))
+    with suppress(OSError):
+        click.echo(json.dumps({"error": data}), err=True)
 
 
 def exit_code(error: MooringError) -> int:
@@ -118,4 +119,4 @@ def _may_lack_variables(error: ServerError) -> bool:
 def tell(text: str) -> None:
     """Print a line on stderr; if even that cannot be written, the exit code still says how it ended."""
     with suppress(OSError):
-        click.echo(text, err=True)
+        say(text, err=True)

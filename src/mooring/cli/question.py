@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import Globals, are_terminals
+from mooring.cli.base import Globals, are_terminals, find_width, say
 from mooring.core.question import Answer, Question
+from mooring.display.text import wrap_words
 
 if TYPE_CHECKING:
     from mooring.chat.plain.dialog import Style
@@ -72,7 +73,7 @@ class CommandTerminal:
         with _hide_typing() if secret else _keep_typing():
             if fresh:
                 discard_typed_ahead()
-            click.echo(prompt, nl=False, err=True)
+            click.echo("\n".join(wrap_words(prompt, find_width(err=True))), nl=False, err=True)
             typed = await _read_line()
         if not typed:
             click.echo(err=True)
@@ -80,7 +81,7 @@ class CommandTerminal:
         return typed.rstrip("\r\n")
 
     def say(self, text: str = "") -> None:
-        click.echo(text, err=True)
+        say(text, err=True)
 
     def style(self, text: str, *styles: "Style") -> str:
         for style in styles:

@@ -16,6 +16,7 @@ from mooring.cli.base import (
     get_globals,
     print_columns,
     print_json,
+    say,
     summarize,
 )
 from mooring.cli.ticker import Ticker
@@ -53,7 +54,7 @@ def show_offered(options: Globals, what: What, name: str | None, server: Mapping
         print_columns([_make_cells(item) for item in found.items])
         if not found.items and not found.failed and not options.quiet:
             nothing = f"{_name_owner(setup, name)} {_NOUNS[what]}."
-            click.echo(nothing if found.has_servers else NO_SERVERS, err=True)
+            say(nothing if found.has_servers else NO_SERVERS, err=True)
     warn(options, failed=found.failed)
 
 

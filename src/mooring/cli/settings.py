@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import Command, get_globals, print_columns, print_json
+from mooring.cli.base import Command, get_globals, print_columns, print_json, say
 from mooring.core.near import nearest
 from mooring.core.secret import HIDDEN
 from mooring.core.where import Viewpoint
@@ -45,7 +45,7 @@ def command(ctx: click.Context, key: str | None) -> None:
     else:
         print_columns([row for name in values for row in _make_rows(name, settings, request.where.home)])
     for problem in settings.problems:
-        click.echo(f"  {problem_line(problem, request.where.home)}", err=True)
+        say(f"  {problem_line(problem, request.where.home)}", err=True)
 
 
 def _find_root(request: Viewpoint) -> str | None:
@@ -65,7 +65,7 @@ def _print_rules(policy: "Policy", request: Viewpoint) -> None:
     from mooring.actions.rules import describe_rules
 
     for line in describe_rules(policy, request.where):
-        click.echo(line)
+        say(line)
 
 
 def _make_data(name: str, value: SettingValue, policy: "Policy") -> Mapping[str, object]:

@@ -9,7 +9,7 @@ from typing import Self
 
 import click
 
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, say
 from mooring.core.result import Progress
 from mooring.display.text import safe
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -61,7 +61,7 @@ class Ticker:
     def warn(self, text: str) -> None:
         """Print a warning on a line of its own."""
         self.clear()
-        click.echo(f"Warning: {safe(text)}", err=True)
+        say(f"Warning: {safe(text)}", err=True)
 
     def on_guess(self, entry: CatalogEntry) -> None:
         """Say which tool is meant by a name without a server."""

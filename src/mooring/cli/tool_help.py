@@ -1,14 +1,12 @@
 """Prints tools for a person: a signature each, or one in full with an example to paste."""
 
-import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.cli.base import Globals
-from mooring.display.text import quote_command, safe, safe_text, shorten_description, width
+from mooring.cli.base import Globals, find_width
+from mooring.display.text import quote_command, safe, safe_text, shorten_description, width, wrap_words
 from mooring.errors import ProtocolError
 from mooring.tools.catalog.catalog import CatalogEntry
 
@@ -123,28 +121,6 @@ def _print_wrapped(text: str, cells: int | None, indent: str) -> None:
             click.echo(part.rstrip())
 
 
-def find_width() -> int | None:
-    """The width of the terminal; `None` if the output goes elsewhere, where nothing is wrapped or cut."""
-    if not sys.stdout.isatty():
-        return None
-    return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-
-
 def _shorten(text: str, cells: int | None, used: int) -> str:
     line = text.strip().partition("\n")[0].strip()
     return safe(line) if cells is None else shorten_description(line, max(cells - used - len(" …"), 1))
-
-
-def wrap_words(text: str, cells: int | None, indent: str) -> list[str]:
-    """Lines that fit, broken between words; a word that is too long stays whole."""
-    if cells is None or width(text) <= cells:
-        return [text]
-    lines = [""]
-    start = text[: len(text) - len(text.lstrip())]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines[-1].strip() else f"{lines[-1] or start}{word}"
-        if lines[-1].strip() and width(longer) > cells:
-            lines.append(f"{indent}{word}")
-        else:
-            lines[-1] = longer
-    return lines

@@ -19,6 +19,7 @@ from mooring.cli.base import (
     get_globals,
     print_columns,
     print_json,
+    say,
 )
 from mooring.cli.completing import complete_tool_words
 from mooring.cli.ticker import Ticker
@@ -182,36 +183,36 @@ def _explain_text(request: _ToolsRequest, found: ToolListing, search: str | None
         server = "" if request.setup.adhoc_name else peer.name
         _explain_gaps(server, peer.listing)
     if found.note and not is_quiet:
-        click.echo(found.note, err=True)
+        say(found.note, err=True)
 
 
 def _explain_nothing(found: ToolListing, name: str | None, search: str | None) -> None:
     if search is not None and found.peers:
-        click.echo(f"No tool matches {safe(search)}.", err=True)
+        say(f"No tool matches {safe(search)}.", err=True)
         return
     # What failed is reported.
     if found.failed:
         return
     if name is not None:
-        click.echo(f"{safe(found.peers[0].name)} offers no tools.", err=True)
+        say(f"{safe(found.peers[0].name)} offers no tools.", err=True)
     elif not found.peers:
-        click.echo(NO_SERVERS, err=True)
+        say(NO_SERVERS, err=True)
     else:
-        click.echo("No server offers any tools.", err=True)
+        say("No server offers any tools.", err=True)
 
 
 def _explain_gaps(server: str, listing: Listing[Tool]) -> None:
     """Say what is missing from a server's list; an ad hoc server is not named."""
     for rejected in listing.rejected:
         name = f"{server}.{rejected.name}" if server else rejected.name
-        click.echo(f"{safe(name)} cannot be used: {safe(rejected.reason)}", err=True)
+        say(f"{safe(name)} cannot be used: {safe(rejected.reason)}", err=True)
     if not listing.note:
         return
     if not server:
-        click.echo(safe(listing.note), err=True)
+        say(safe(listing.note), err=True)
     elif listing.items:
         # A configured server whose list is missing altogether is among those that failed.
-        click.echo(safe(f"{server}: {listing.note}"), err=True)
+        say(safe(f"{server}: {listing.note}"), err=True)
 
 
 # --- tools as data --------------------------------------------------------------------------------------------------
@@ -279,12 +280,10 @@ def _explain_cost(options: Globals, cost: "Cost") -> None:
         return
     room = f"Up to {cost.budget:,} of {cost.context:,} tokens may go to the tools of servers"
     if cost.defers:
-        click.echo(
-            f"{room}. These need more, so a model is shown {cost.deferred:,} tokens and searches the rest.", err=True
-        )
+        say(f"{room}. These need more, so a model is shown {cost.deferred:,} tokens and searches the rest.", err=True)
     else:
-        click.echo(f"{room}, so a model is shown all of them.", err=True)
-    click.echo("Estimates: bytes / 4.", err=True)
+        say(f"{room}, so a model is shown all of them.", err=True)
+    say("Estimates: bytes / 4.", err=True)
 
 
 def _print_cost_data(cost: "Cost") -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import click
-
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, say
 from mooring.core.problem import Problem
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, name_server, problem_line, safe
 
@@ -38,10 +36,10 @@ def warn(
         lambda count: f"{count_noun(count, 'server')} are unavailable; {DOCTOR}",
     )
     for name, count in (held or {}).items():
-        click.echo(f"{safe(name)} has {describe_held_back(count)}; {advise_on_held_back(name)}", err=True)
+        say(f"{safe(name)} has {describe_held_back(count)}; {advise_on_held_back(name)}", err=True)
     names = ", ".join(map(safe, waiting))
     if names:
-        click.echo(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
+        say(f"The project's files define {names}. To look and decide: mooring mcp approve --all", err=True)
 
 
 def print_warnings(options: Globals, start: str, lines: Sequence[str], summarize: Callable[[int], str]) -> None:
@@ -53,4 +51,4 @@ def print_warnings(options: Globals, start: str, lines: Sequence[str], summarize
     if lines:
         options.clear_progress()
     for line in lines:
-        click.echo(f"{start} {line}", err=True)
+        say(f"{start} {line}", err=True)

@@ -207,7 +207,7 @@ def shorten_description(text: str, most: int = 160) -> str:
     return safe(f"{shown} …")
 
 
-_LEAST_LAST = 20
+_LEAST_LAST = 12
 """How many cells the last column gets, even if its lines then wrap."""
 
 # --- columns -------------------------------------------------------------------------------------------------------
@@ -231,6 +231,36 @@ def _align(row: Sequence[str], widths: Sequence[int]) -> str:
     *aligned, last = row
     cells = [cell + " " * (cells - width(cell)) for cell, cells in zip(aligned, widths, strict=True)]
     return "  ".join([*cells, last]).rstrip()
+
+
+def wrap_words(text: str, cells: int | None, indent: str | None = None) -> list[str]:
+    """The text in lines that fit, broken between words; a word that is too long stays whole.
+
+    Without an `indent`, further lines begin below the last column, or a little deeper than the first line.
+    """
+    if cells is None or _count_visible(text) <= cells:
+        return [text]
+    indent = _find_hanging_indent(text, cells) if indent is None else indent
+    lines = [""]
+    for word in re.findall(r" *[^ ]+(?: +$)?", text):
+        longer = lines[-1] + word
+        if lines[-1].strip() and _count_visible(longer.rstrip()) > cells:
+            lines.append(indent + word.lstrip())
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _find_hanging_indent(text: str, cells: int) -> str:
+    label = re.match(r" *(?:[^ ]+ )*[^ ]+  +(?=[^ ])", text)
+    if label is not None and width(label[0]) <= cells // 2:
+        return " " * width(label[0])
+    return " " * (len(text) - len(text.lstrip(" "))) + "  "
+
+
+def _count_visible(text: str) -> int:
+    """How many cells a text takes, without the sequences that color it."""
+    return width(re.sub(r"\x1b\[[0-9;]*m", "", text) if "\x1b" in text else text)
 
 
 def width(text: str) -> int:
@@ -258,10 +288,12 @@ def cut(text: str, cells: int) -> str:
 
 
 def cut_end(text: str, cells: int) -> str:
-    """A text in at most so many cells, its end left out if it is longer."""
+    """A text in at most so many cells, its end left out if it is longer: whole words, unless one fills half of it."""
     if width(text) <= cells:
         return text
     head = text[: max(0, cells - 1)]
     while width(head) > cells - 1:
         head = head[:-1]
-    return f"{head.rstrip()}…"
+    whole_words = head if text[len(head)] == " " else head.rpartition(" ")[0]
+    shown = whole_words if len(whole_words) > len(head) // 2 else head
+    return f"{shown.rstrip()}…"

@@ -23,7 +23,7 @@ from typing import Any
 
 from mooring.chat.plain.dialog import Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
-from mooring.display.text import cut_end
+from mooring.display.text import cut_end, wrap_words
 
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)
@@ -209,7 +209,7 @@ class Terminal:
             typed = self._readline.get_line_buffer()
         start = _CLEAR_LINE if self._live else "\n"
         while self._late_output:
-            _write(f"{start}{self._late_output.popleft()}\n{request.prompt}{typed}")
+            _write(f"{start}{_wrap(self._late_output.popleft())}\n{request.prompt}{typed}")
 
     # --- the event loop -------------------------------------------------------------------------------------------
 
@@ -227,7 +227,11 @@ class Terminal:
         if self._interrupted_early:
             self._interrupted_early = False
             raise Interrupted
-        self._open = request = _LineRequest(prompt, secret, complete, keep, fresh)
+        # The editor of lines draws its prompt again and again, and would break a long one anywhere.
+        *above, last = _wrap(prompt).split("\n")
+        for line in above:
+            self.say(line)
+        self._open = request = _LineRequest(last, secret, complete, keep, fresh)
         self._requests.put(request)
         try:
             return await request.answer
@@ -254,7 +258,7 @@ class Terminal:
             self._nudge()
             return
         self.clear_progress()
-        _write(text + "\n")
+        _write(_wrap(text) + "\n")
 
     def show_progress(self, text: str) -> None:
         """Show how far something has come: one line that changes, or one line after another."""
@@ -274,7 +278,7 @@ class Terminal:
     @property
     def width(self) -> int:
         """How many cells a line has now."""
-        return _measure_width()
+        return _measure_width() or _USUAL_WIDTH
 
     def style(self, text: str, *styles: Style) -> str:
         if not self._color or not text:
@@ -354,11 +358,20 @@ def _load_readline() -> ModuleType | None:
     return readline
 
 
-def _measure_width() -> int:
+_USUAL_WIDTH = 80
+
+
+def _measure_width() -> int | None:
     try:
-        return os.get_terminal_size(sys.stdout.fileno())[0] or 80
+        return os.get_terminal_size(sys.stdout.fileno())[0] or None
     except (OSError, ValueError):
-        return 80
+        return None
+
+
+def _wrap(text: str) -> str:
+    """The text with its lines broken between words; where the width is unknown, the terminal breaks them."""
+    cells = _measure_width()
+    return "\n".join(part for line in text.split("\n") for part in wrap_words(line, cells))
 
 
 def _write(text: str) -> None:

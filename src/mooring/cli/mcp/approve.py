@@ -15,6 +15,7 @@ from mooring.cli.base import (
     get_globals,
     is_on_terminal,
     print_json,
+    say,
 )
 from mooring.cli.question import find_asker
 from mooring.core.question import Yes
@@ -77,7 +78,7 @@ def _list_questions(
         raise click.UsageError("Name the servers to decide about, or give --all.")
     asked = list_questions(inventory, names, options.request().where)
     if not asked and not options.json:
-        click.echo("Nothing waits for approval here.", err=True)
+        say("Nothing waits for approval here.", err=True)
     return asked
 
 
@@ -101,16 +102,14 @@ def _ask_each(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQu
         if is_agreed:
             agreed += decide(inventory, [question], options.request().where, True)
         elif mode == "ask":
-            click.echo(describe_no(question), err=True)
+            say(describe_no(question), err=True)
     return tuple(agreed)
 
 
 def _report_interruption(agreed: Sequence[str], rest: Sequence[ApprovalQuestion]) -> None:
     if agreed:
         open_names = ", ".join(question.name for question in rest)
-        click.echo(
-            f"\nApproved before you stopped: {safe(', '.join(agreed))}. Not decided: {safe(open_names)}.", err=True
-        )
+        say(f"\nApproved before you stopped: {safe(', '.join(agreed))}. Not decided: {safe(open_names)}.", err=True)
 
 
 def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
@@ -120,14 +119,14 @@ def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
     if ask is not None:
         return isinstance(asyncio.run(ask(shown)), Yes)
     first, *rest = describe_question(shown)
-    click.echo(click.style(first, bold=True), err=True)
+    say(first, err=True, bold=True)
     for line in rest:
-        click.echo(line, err=True)
+        say(line, err=True)
     if mode == "decided":
         return True
     name = quote_argument(question.name)
-    click.echo(f"To approve it: mooring mcp approve {name} in a terminal, or exactly this one by", err=True)
-    click.echo(f"  mooring mcp approve --digest {question.digest} {name}", err=True)
+    say(f"To approve it: mooring mcp approve {name} in a terminal, or exactly this one by", err=True)
+    say(f"  mooring mcp approve --digest {question.digest} {name}", err=True)
     return False
 
 
@@ -136,4 +135,4 @@ def _report(options: Globals, verdict: Verdict, names: Sequence[str], waiting: S
     if options.json:
         print_json({verdict: names, "waiting": waiting} if waiting else {verdict: names})
     elif names:
-        click.echo(f"{verdict}: {safe(', '.join(names))}")
+        say(f"{verdict}: {safe(', '.join(names))}")

@@ -3,7 +3,7 @@
 import click
 
 from mooring.actions.doctor import Finding, Report, diagnose
-from mooring.cli.base import OK, UNHEALTHY, Command, get_globals, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, get_globals, print_json, say
 from mooring.display.text import count_noun, safe, short_path
 
 
@@ -24,22 +24,22 @@ def command(ctx: click.Context) -> None:
 def _print_report(report: Report, home: str, verbose: bool) -> None:
     files = count_noun(len(report.files), "file")
     servers = count_noun(report.servers, "server")
-    click.echo(f"Read {files}; {servers} configured.")
+    say(f"Read {files}; {servers} configured.")
     # With nothing to fix, the files are what a person wants to know: was the right one among them?
     if verbose or not report.findings:
         for path in report.files:
-            click.echo(f"  {short_path(path, home)}")
+            say(f"  {short_path(path, home)}")
     for finding in report.findings:
         _print_finding(finding, home)
     if not report.findings:
-        click.echo(click.style("Nothing to fix.", fg="green"))
+        say("Nothing to fix.", fg="green")
 
 
 def _print_finding(finding: Finding, home: str) -> None:
     color = "red" if finding.unhealthy else "yellow"
-    click.echo(click.style(_make_headline(finding, home), fg=color))
+    say(_make_headline(finding, home), fg=color)
     if finding.fix:
-        click.echo(f"    fix: {safe(finding.fix)}")
+        say(f"    fix: {safe(finding.fix)}")
 
 
 def _make_headline(finding: Finding, home: str) -> str:

@@ -15,6 +15,7 @@ from mooring.cli.base import (
     get_globals,
     print_columns,
     print_json,
+    say,
 )
 from mooring.core.units import MIB
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
@@ -33,7 +34,7 @@ def command(ctx: click.Context, name: str) -> None:
     if options.json:
         print_json(details)
         return
-    click.echo(click.style(safe(details.server.name), bold=True))
+    say(safe(details.server.name), bold=True)
     print_columns([(f"  {label}", text) for label, text in _list_lines(details, where.home)])
 
 

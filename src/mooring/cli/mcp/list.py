@@ -1,14 +1,13 @@
 """`mooring mcp list`: prints every server; what `mooring` prints without a command and a terminal."""
 
-import sys
 from collections.abc import Iterator
-from os import get_terminal_size
+from typing import TypeAlias
 
 import click
 
 from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, get_globals, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, find_width, get_globals, print_json, say
 from mooring.core.problem import Problem
 from mooring.display.text import columns, cut, name_server, problem_line, quote_argument, safe, short_path, width
 
@@ -57,7 +56,7 @@ def print_listing(options: Globals, listing: ServerListing) -> None:
     _print_rows(listing, home)
     if not options.quiet:
         for line in _list_notes(listing, home):
-            click.echo(line, err=True)
+            say(line, err=True)
 
 
 def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
@@ -94,28 +93,41 @@ def _make_problem_data(problem: Problem) -> dict[str, object]:
 
 def _print_rows(listing: ServerListing, home: str) -> None:
     if not listing.servers:
-        click.echo(NOTHING)
+        say(NOTHING)
         return
     header = ("", "NAME", "STATUS", "TYPE", "TOOLS", "FROM")
     rows = [header, *(_make_cells(row, home) for row in listing.servers)]
     # A program gets names and paths whole, and no width to guess.
-    if sys.stdout.isatty():
-        rows = _fit(rows, get_terminal_size()[0] or 80)
+    cells = find_width()
+    below = [""] * len(rows)
+    if cells is not None:
+        rows, below = _fit(rows, cells)
     first, *rest = columns(rows)
-    click.echo(click.style(first, dim=True))
-    for row, line in zip(listing.servers, rest, strict=True):
+    say(first, dim=True)
+    for row, line, origin in zip(listing.servers, rest, below[1:], strict=True):
         status = _find_style(row)
-        click.echo(click.style(line, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed")))
+        shown = f"{line}\n   {origin}" if origin else line
+        say(shown, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed"))
 
 
-def _fit(rows: list[tuple[str, ...]], room: int) -> list[tuple[str, ...]]:
-    """The same rows in the width of the terminal: long names, and then the last cells, lose their middles."""
-    longest = min(LONGEST_NAME, room // 3)
-    rows = [(mark, cut(name, longest), *rest) for mark, name, *rest in rows]
+_Rows: TypeAlias = list[tuple[str, ...]]
+
+_LEAST_ORIGIN = 16
+"""Cells that say something about where a server comes from; with fewer it goes below its row."""
+
+
+def _fit(rows: _Rows, cells: int) -> tuple[_Rows, list[str]]:
+    """The rows in the width of the terminal, and what goes below each of them.
+
+    Long names, and then the last cells, lose their middles; where hardly any room is left, the last cells go below.
+    """
+    rows = [(mark, cut(name, min(LONGEST_NAME, cells // 3)), *rest) for mark, name, *rest in rows]
     # Aligned once to find out how much the cells before the last one take.
     lines = columns(rows)
     taken = max(width(line) - width(row[-1]) for row, line in zip(rows, lines, strict=True))
-    return [(*row[:-1], cut(row[-1], room - taken)) for row in rows]
+    if cells - taken < _LEAST_ORIGIN:
+        return [row[:-1] for row in rows], [row[-1] for row in rows]
+    return [(*row[:-1], cut(row[-1], cells - taken)) for row in rows], [""] * len(rows)
 
 
 def _make_cells(row: Row, home: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import click
 from mooring.actions.deadline import Deadline
 from mooring.actions.pins import PinnedServer, approve_tools, describe_pin, list_pinned
 from mooring.cli.adhoc import make_configured_setup, run_with_host
-from mooring.cli.base import Command, complete_server, get_globals, print_json
+from mooring.cli.base import Command, complete_server, get_globals, print_json, say
 from mooring.core.question import ChangedTools
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
@@ -45,7 +45,7 @@ def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | No
         # What is being approved is shown first; stdout gets the rows as they are afterwards.
         _print_rows(rows, err=True)
         approved = approve_tools(host, server)
-        click.echo(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
+        say(f"Approved: {safe(', '.join(approved)) or 'nothing was held back'}.", err=True)
         return list_pinned(host, where, server)
 
     rows = run_with_host(make_configured_setup(options, None), work, named=server or "")
@@ -57,20 +57,20 @@ def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | No
 
 def _print_rows(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
     if not rows:
-        click.echo("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
+        say("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
     for row in rows:
         _print_row(row, err)
 
 
 def _print_row(row: PinnedServer, err: bool) -> None:
-    click.echo(f"{safe(row.server)}: {_describe_state(row)}", err=err)
+    say(f"{safe(row.server)}: {_describe_state(row)}", err=err)
     if row.problem:
-        click.echo(click.style(f"  {row.problem}", fg="yellow"), err=err)
+        say(f"  {row.problem}", err=err, fg="yellow")
     if not row.held:
         return
     for line in describe_question(ChangedTools(row.server, row.held))[1:]:
-        click.echo(line, err=err)
-    click.echo(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+        say(line, err=err)
+    say(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
 
 
 def _describe_state(row: PinnedServer) -> str:

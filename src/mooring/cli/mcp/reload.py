@@ -4,7 +4,7 @@ import click
 
 from mooring.actions.reload import ServerChange, reload
 from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
-from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
+from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, safe
@@ -30,12 +30,12 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
         connected = [change for change in report.changes if change.error is None]
         print_columns([(safe(change.name), _describe_change(change)) for change in connected])
         if not report.changes and not options.quiet:
-            click.echo("No server can be started here; see: mooring mcp list", err=True)
+            say("No server can be started here; see: mooring mcp list", err=True)
     warn(options, failed=failed, problems=report.problems, waiting=report.waiting)
     if not options.quiet:
         for change in report.changes:
             if change.held:
-                click.echo(f"{safe(change.name)}: {advise_on_held_back(change.name)}", err=True)
+                say(f"{safe(change.name)}: {advise_on_held_back(change.name)}", err=True)
     ctx.exit(UNHEALTHY if failed else OK)
 
 

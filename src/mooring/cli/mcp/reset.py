@@ -2,7 +2,7 @@
 
 import click
 
-from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json
+from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json, say
 from mooring.core.near import nearest
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError, MooringError, UnknownServer
@@ -84,8 +84,8 @@ def _check_answer(options: Globals, inventory: Inventory, tool: str) -> None:
 
 def _print_results(servers: list[str], undecided: tuple[str, ...], removed: list[WithdrawnRule], home: str) -> None:
     for name in undecided:
-        click.echo(f"{safe(name)} is undecided: it does not start until you approve it.")
+        say(f"{safe(name)} is undecided: it does not start until you approve it.")
     if servers and not undecided:
-        click.echo(f"Nothing was decided about {safe(', '.join(servers))}.", err=True)
+        say(f"Nothing was decided about {safe(', '.join(servers))}.", err=True)
     for rule in removed:
-        click.echo(f"Removed from {short_path(rule.path, home)}: allow {safe(rule.tool)}")
+        say(f"Removed from {short_path(rule.path, home)}: allow {safe(rule.tool)}")

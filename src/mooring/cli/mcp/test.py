@@ -7,7 +7,7 @@ import click
 
 from mooring.actions.test import Found, Step, test
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json
+from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json, say
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -70,14 +70,14 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
 def _print(step: Step) -> None:
     line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
     if step.partial:
-        click.echo(click.style(f"! {line}", fg="yellow") + f"  {safe(step.detail)}")
+        say(click.style(f"! {line}", fg="yellow") + f"  {safe(step.detail)}")
         return
     if not step.ok:
         # What a failed step says is printed below all steps, as an error.
-        click.echo(click.style(f"✗ {line}", fg="red"))
+        say(f"✗ {line}", fg="red")
         return
     detail = f"  {safe(step.detail)}" if step.detail else ""
-    click.echo(click.style(f"✓ {line}", fg="green") + detail)
+    say(click.style(f"✓ {line}", fg="green") + detail)
 
 
 def _make_data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import click
 
 from mooring.actions.differences import Difference
 from mooring.actions.why import Candidate, explain_choice
-from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json
+from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json, say
 from mooring.display.text import count_noun, describe_trust, quote_command, safe
 
 
@@ -24,7 +24,7 @@ def command(ctx: click.Context, name: str) -> None:
     for candidate in reasons.candidates:
         _print_candidate(candidate, home)
     if reasons.aliases:
-        click.echo(f"The same connection also goes by: {safe(', '.join(reasons.aliases))}")
+        say(f"The same connection also goes by: {safe(', '.join(reasons.aliases))}")
 
 
 def _print_candidate(candidate: Candidate, home: str) -> None:
@@ -33,17 +33,17 @@ def _print_candidate(candidate: Candidate, home: str) -> None:
     if candidate.wins:
         starts = candidate.standing in ("own", "approved")
         mark, color = ("●", "green") if starts else ("○", "yellow")
-        click.echo(click.style(f"{mark} {origin}", fg=color))
-        click.echo(f"    {safe(candidate.reason)}")
+        say(f"{mark} {origin}", fg=color)
+        say(f"    {safe(candidate.reason)}")
     else:
-        click.echo(f"· {origin}")
-        click.echo(f"    not used: {safe(candidate.reason)}")
+        say(f"· {origin}")
+        say(f"    not used: {safe(candidate.reason)}")
     for line in _describe_differences(candidate.differences):
-        click.echo(f"    {line}")
+        say(f"    {line}")
     if candidate.adopted_from:
-        click.echo(f"    approved: adopted from {safe(candidate.adopted_from)}")
+        say(f"    approved: adopted from {safe(candidate.adopted_from)}")
     elif candidate.trusted_by:
-        click.echo(f"    {describe_trust(candidate.trusted_by)}")
+        say(f"    {describe_trust(candidate.trusted_by)}")
 
 
 _MOST_DIFFERENCES = 20
