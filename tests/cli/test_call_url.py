@@ -123,3 +123,45 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.parametrize(("path", "usual"), [("", "/mcp or /sse"), ("/mcp", "/sse or /"), ("/other", "/mcp or /sse")])
+@pytest.mark.parametrize("words", [["mcp", "test"], ["call", "echo"]])
+async def test_a_wrong_path_is_named_as_such(words: list[str], path: str, usual: str, home: Home) -> None:
+    async with Site() as site:
+        for method in ("initialize", "server/discover", "GET"):
+            site.answers[method] = lambda heard: web.Response(status=404)
+        code, _, err = await run(home, *words, "--url", f"{site.origin}{path}")
+        assert code == 1
+        assert f"The server answers, but not at this path; many servers are at {usual}.\n" in err
+
+
+@pytest.mark.parametrize("words", [["mcp", "test"], ["call", "echo"]])
+async def test_a_server_without_tls_is_named_as_such(words: list[str], home: Home) -> None:
+    async with Site() as site:
+        code, _, err = await run(home, *words, "--url", site.url.replace("http:", "https:"))
+        assert (code, "it speaks no TLS; write http:// in its URL." in err, "_ssl" in err) == (1, True, False)
+
+
+@pytest.mark.parametrize("words", [["mcp", "test"], ["call", "echo"]])
+async def test_a_server_that_hangs_up_on_plain_http_may_expect_tls(words: list[str], home: Home) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        code, _, err = await run(home, *words, "--url", f"http://127.0.0.1:{port}/mcp")
+        assert (code, "If it expects TLS, write https:// in its URL." in err) == (1, True)
+        told = (await run(home, "tools", "--json", "--url", f"http://127.0.0.1:{port}/mcp"))[2]
+        assert json.loads(told)["error"]["hint"] == "If it expects TLS, write https:// in its URL."
+
+
+async def test_a_refusal_of_plain_http_says_what_to_write(home: Home) -> None:
+    page = "<html><h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port</html>"
+    async with Site() as site:
+        for method in ("initialize", "server/discover", "GET"):
+            site.answers[method] = lambda heard: web.Response(status=400, text=page, content_type="text/html")
+        code, _, err = await run(home, "call", "--url", site.url, "echo")
+        assert (code, "it expects TLS; write https:// in its URL." in err) == (1, True)

@@ -1,5 +1,6 @@
 """What went wrong with a request over HTTP, as one of our errors and in few words."""
 
+import re
 import socket
 import ssl
 from email.utils import parsedate_to_datetime
@@ -44,8 +45,19 @@ def describe_error(error: BaseException) -> str:
     number = _system_number(cause)
     if number:
         return strerror(number)
+    if isinstance(cause, ssl.SSLError):
+        return _describe_tls_error(cause)
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     return first_line(text)
+
+
+def _describe_tls_error(error: ssl.SSLError) -> str:
+    # What a server that speaks plain HTTP answers is no version of TLS.
+    if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return "it speaks no TLS; write http:// in its URL"
+    # "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: … (_ssl.c:1006)"
+    words = re.sub(r"^\[[^]]*\] | \(_ssl\.c:\d+\)$", "", str(error))
+    return first_line(words) or type(error).__name__
 
 
 def first_line(text: str) -> str:
@@ -80,6 +92,9 @@ def _parse_retry_after(value: str) -> float | None:
 
 def _summarize(response: HttpAnswer, words: bytes) -> str:
     """What a refusal says, in one line. HTML is never quoted."""
+    # nginx, in HTML.
+    if b"plain HTTP request was sent to HTTPS port" in words:
+        return "it expects TLS; write https:// in its URL"
     text = ""
     if response.content_type == JSON:
         text = _find_reason(words)

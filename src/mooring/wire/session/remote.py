@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from mooring.core.header import check_headers
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
-from mooring.errors import HttpError
+from mooring.errors import HttpError, ServerDied, ServerError
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
 from mooring.wire.rpc.transport import Transport
@@ -52,13 +53,42 @@ async def open_url(
     to = parse_address(url)
     attempt = _Attempt(to, check_headers(headers or {}), client or Client(), limits or Limits(), server or to.name)
     await attempt.prepare(network or Network(), options or Options())
-    match transport:
-        case "http":
-            return await attempt.http(known)
-        case "sse":
-            return await attempt.sse_or_http(known)
-        case "auto":
-            return await attempt.http_or_sse(known)
+    try:
+        match transport:
+            case "http":
+                return await attempt.http(known)
+            case "sse":
+                return await attempt.sse_or_http(known)
+            case "auto":
+                return await attempt.http_or_sse(known)
+    except ServerError as error:
+        _add_hint(error, to)
+        raise
+
+
+def _add_hint(error: ServerError, to: Address) -> None:
+    """Add what is likely to be wrong with the address to an error that does not say so."""
+    hint = _find_hint(error, to)
+    if hint:
+        error.hint = hint
+        error.args = (f"{error} {hint}", *error.args[1:])
+
+
+def _find_hint(error: ServerError, to: Address) -> str:
+    if isinstance(error, HttpError) and error.status in _NOT_HERE:
+        path = urlsplit(to.url).path or "/"
+        others = [usual for usual in _USUAL_PATHS if usual != path.rstrip("/") and usual != path]
+        return f"The server answers, but not at this path; many servers are at {' or '.join(others[:2])}."
+    # A server that expects TLS takes a plain request for garbage, and most of them just hang up.
+    if isinstance(error, ServerDied) and not to.secure and not to.socket:
+        return "If it expects TLS, write https:// in its URL."
+    return ""
+
+
+_NOT_HERE = (404, 405)
+"""What a server answers where it has nothing to talk to."""
+
+_USUAL_PATHS = ("/mcp", "/sse", "/")
 
 
 class _Attempt:
