@@ -413,6 +413,16 @@ def test_what_a_server_wrote_is_shown_whoever_started_it(cli: Cli, actor: Actor)
     assert cli("logs", "nobody").code == 2
 
 
+def test_a_log_holds_what_the_server_wrote_and_none_of_our_warnings(cli: Cli, actor: Actor) -> None:
+    cli.home.write(
+        "home/.config/mooring/mcp.json", {"mcpServers": {"actor": {**actor.entry, "env": {"TOKEN": "!exit 3"}}}}
+    )
+    assert "env.TOKEN was left out" in cli("call", "actor.complain").err
+    logged = cli("logs", "actor").out
+    assert "this is stderr" in logged
+    assert "left out" not in logged
+
+
 def test_a_log_is_followed_until_ctrl_c(home: Home, actor: Actor) -> None:
     home.configure(actor=actor.entry)
     assert b"has written nothing yet" in real(home, "logs", "actor").stderr

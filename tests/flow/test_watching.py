@@ -188,7 +188,23 @@ async def test_a_server_that_fails_is_looked_at_less_and_less_often_and_as_often
         pauses.clear()
         await host.poll("actor", tool="whoami", interval=2.0)
         await until(lambda: len(pauses) >= 3)
-        assert set(pauses) == {2.0}
+        assert all(1 < pause < 2 for pause in pauses)
+
+
+async def test_the_time_that_a_look_takes_is_part_of_the_interval(home: Home) -> None:
+    pauses = Pauses()
+    async with opened(home, sleep=pauses) as host:
+        await host.poll("demo", tool="slow", arguments={"seconds": 0.3}, interval=1.0)
+        await until(lambda: len(pauses.asked) >= 3)
+    assert all(pause < 0.75 for pause in pauses.asked)
+
+
+async def test_looks_that_take_longer_than_the_interval_are_not_made_up_for(home: Home) -> None:
+    pauses = Pauses()
+    async with opened(home, sleep=pauses) as host:
+        await host.poll("demo", tool="slow", arguments={"seconds": 1.1}, interval=1.0)
+        await until(lambda: len(pauses.asked) >= 2)
+    assert set(pauses.asked) == {0.0}
 
 
 async def test_so_much_is_watched_at_once_and_no_more(home: Home) -> None:

@@ -120,7 +120,8 @@ class Shared:
 
     def note_lack(self, server: str, lack: str) -> None:
         """Say what a server has to go without: a mistyped name of a secret must not surface as a refused login."""
-        self.note(server, LogMessage("warning", lack))
+        # Not in the log, which is for what the server wrote: this comes again with each start.
+        self.owner.emit(Logged(server, "warning", lack))
         self.owner.warn(server, lack)
 
     async def close(self) -> None:

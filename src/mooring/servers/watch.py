@@ -63,6 +63,28 @@ class _LiveWatch(Struct, frozen=True):
     task: asyncio.Task[None]
 
 
+class _Pace:
+    """A steady pace: from the beginning of one turn to that of the next, however long the turns take.
+
+    With a pause after each turn, a clock that is read every second would lose one now and then.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._due = self._loop.time()
+        """When the last turn should have begun, or the next one should."""
+
+    def begin_turn(self) -> None:
+        # A turn may be early, but not late: what is lost on the way to it would add up.
+        self._due = min(self._due, self._loop.time())
+
+    def seconds_until_next(self, interval: float) -> float:
+        """How long to wait; turns that were missed are not made up for."""
+        now = self._loop.time()
+        self._due = max(self._due + interval, now)
+        return self._due - now
+
+
 class Watches:
     """Everything that one host watches."""
 
@@ -184,16 +206,18 @@ class Watches:
         """Read the resource whenever the server announces a change, or may have missed one while it was away."""
         last: bytes | None = None
         session: Session | None = None
+        pace = _Pace()
         try:
             while True:
                 changed.clear()
+                pace.begin_turn()
                 reading.check()
                 # Subscribe first, then read. The other way around, a change between the two was announced to nobody.
                 session = await self._ensure_subscribed(watch, server, session)
                 last = await self._observe_once(watch, reading.read, last)
                 if await _is_lost_before(session, changed):
                     session = None
-                await self._sleep(MIN_INTERVAL)
+                await self._sleep(pace.seconds_until_next(MIN_INTERVAL))
         except Denied as error:
             self._end_denied(watch, error)
 
@@ -226,7 +250,9 @@ class Watches:
         last: bytes | None = None
         reported = ""
         pause = interval
+        pace = _Pace()
         while True:
+            pace.begin_turn()
             try:
                 content = await observe()
             except Denied as error:
@@ -237,11 +263,13 @@ class Watches:
                     self._report_error(watch, error)
                 reported = str(error)
                 pause = min(pause * 2, max(MAX_BACKOFF, pause))  # an interval may be longer than that
+                await self._sleep(pause)
+                pace = _Pace()
             else:
                 last = self._report_change(watch, content, last)
                 reported = ""
                 pause = interval
-            await self._sleep(pause)
+                await self._sleep(pace.seconds_until_next(interval))
 
     # --- events ---------------------------------------------------------------------------------------------------
 
