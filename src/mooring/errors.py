@@ -461,21 +461,32 @@ class Closed(ServerError):
 
 
 class TimedOut(ServerError):
-    """No answer came in time; a request that had been sent was cancelled."""
+    """No answer came in time; a request that had been sent was cancelled.
+
+    `what` was not answered; empty if no connection was made. `seconds` is the whole time that was granted for it.
+    """
 
     retry = True
 
     def __init__(
         self, server: str, what: str, seconds: float, *, stage: Stage = "call", may_have_run: bool = False
     ) -> None:
+        did = f"answer {what}" if what else "connect"
         ran = " It may have run." if may_have_run and stage == "call" else ""
         super().__init__(
             server,
-            f"{server} did not answer {what} within {round(max(seconds, 0), 2):g} s.{ran}",
+            f"{server} did not {did} within {round(max(seconds, 0), 2):g} s.{ran}",
             stage=stage,
             may_have_run=may_have_run,
         )
+        self.what = what
         self.seconds = seconds
+
+    def reword(self, what: str, seconds: float) -> "TimedOut":
+        """The same error about the whole of which this was a part."""
+        whole = TimedOut(self.server, what, seconds, stage=self.stage, may_have_run=self.may_have_run)
+        whole.stderr, whole.withheld = self.stderr, self.withheld
+        return whole
 
 
 class RpcError(ServerError):

@@ -159,3 +159,13 @@ def test_a_warning_takes_the_place_of_the_line_of_progress_on_a_terminal(home: H
         check=True,
     )
     assert b"\r\x1b[KWarning: MCP config error: demo: env.A" in done.stdout
+
+
+def test_a_timeout_names_the_whole_time_that_was_granted(cli: Cli) -> None:
+    sleepy = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"]}
+    cli.home.configure(sleepy=sleepy, patient={**sleepy, "args": [*sleepy["args"], "2"], "timeout": 1500})
+    for words in (["call", "sleepy.x"], ["tools", "sleepy"], ["read", "sleepy", "a://b"], ["mcp", "test", "sleepy"]):
+        assert "within 1.2 s." in cli(*words, "--timeout", "1.2").err
+    assert "sleepy did not answer initialize within 1.2 s. That was" in cli("mcp", "list").err
+    assert "within 1.5 s." in cli("call", "patient.x").err
+    assert "patient: did not answer initialize within 1.5 s. That was" in cli("mcp", "doctor").out

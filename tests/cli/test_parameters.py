@@ -158,7 +158,7 @@ def test_a_terminal_gets_whole_words_in_every_line(home: Home, tmp_path: Path) -
     home.configure(odd=Actor(tmp_path / "odd.json", tools=["count"], shape=shape).entry)
     known = {*words.split(), *(f"parameter_number_{number}:" for number in range(8)), "…"}
     for command in (["tools"], ["tools", "odd"], ["tools", "odd.count"]):
-        with Person(home, *command) as person:
+        with Person(home, *command, cells=80) as person:
             assert person.ended() == 0
             # A command to paste stays on one line.
             shown = person.shown.replace("\r", "").partition("Example:")[0].splitlines()

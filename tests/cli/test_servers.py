@@ -82,7 +82,7 @@ def test_servers_that_fail_or_are_late_are_one_line_each_with_v_and_the_others_a
     config, dead, sleepy = done.err.splitlines()
     assert config.startswith("Warning: MCP config error: ~/.mcp.json:1  bad: has neither")
     assert dead.startswith("Warning: MCP startup error: dead ended with exit code 1")
-    assert sleepy.startswith("Warning: MCP startup error: sleepy did not answer")
+    assert sleepy.startswith("Warning: MCP startup error: sleepy did not connect within 2 s.")
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_a_watch_ends_with_its_time_and_says_what_came_of_it(cli: Cli, actor: Ac
     assert f"watched for 6 s, and that time is over: {changes} change" in busy.err
     assert cli("watch", "demo", "demo://clock", "--count", "1", "--timeout", "20").code == 0
     late = cli("watch", "sleepy", "x://y", "--timeout", "1")
-    assert (late.code, "to being connected within 1 s" in late.err) == (5, True)
+    assert (late.code, "sleepy did not connect within 1 s" in late.err) == (5, True)
 
 
 @pytest.mark.parametrize(
@@ -559,7 +559,7 @@ def test_a_damaged_record_of_approved_tools_is_said_everywhere_and_mended_by_the
     assert cli("call", "actor.x").code == 0
     [path] = (cli.home.home / ".local/state/mooring/pins").glob("*.json")
     path.write_text("{")
-    says = "actor has a record of its approved tools that is damaged, so all of them are held back; to look: "
+    says = "actor: has a record of its approved tools that is damaged, so all of them are held back; to look: "
     assert says in cli("tools").err
     assert says in cli("mcp", "pins", "actor").out
     assert says in cli("call", "actor.x").err

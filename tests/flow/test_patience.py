@@ -74,7 +74,7 @@ async def test_a_call_waits_for_a_server_that_is_brought_back_until_its_own_dead
         os.kill(process, signal.SIGKILL)
         await until(lambda: not opened.servers["actor"].is_connected)
         began = time.monotonic()
-        with pytest.raises(TimedOut, match=r"to being connected .*within 1 s"):
+        with pytest.raises(TimedOut, match=r"did not connect within 1 s. Its last failure: "):
             await opened.call("actor.whoami", timeout=1.0)
         assert 0.9 < time.monotonic() - began < 5
         assert opened.tools == known

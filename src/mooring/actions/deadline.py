@@ -11,6 +11,9 @@ from mooring.errors import MooringError, TimedOut
 
 E = TypeVar("E", bound=MooringError)
 
+CONNECTING = ""
+"""The operation of a command that asks nothing of a server but to be there."""
+
 SLACK = 0.2
 """Seconds that a part with a deadline of its own gets on top: its error says more about what went wrong than ours."""
 
@@ -40,6 +43,8 @@ class Deadline:
     def reword_timeouts(self, operation: str) -> Iterator[None]:
         """Report a timeout inside as one of the whole operation: the person set that time, not the part's.
 
+        The operation is what was asked of the server; empty if that was only to connect.
+
         Raises: TimedOut.
         """
         try:
@@ -51,9 +56,7 @@ class Deadline:
         """The same error; a timeout names the operation and its whole time instead of the part that took too long."""
         if self.seconds is None or not isinstance(error, TimedOut):
             return error
-        whole = TimedOut(error.server, operation, self.seconds, stage=error.stage, may_have_run=error.may_have_run)
-        whole.stderr, whole.withheld = error.stderr, error.withheld
-        return whole
+        return error.reword(operation, self.seconds)
 
     @asynccontextmanager
     async def enforce(self, server: str, operation: str) -> AsyncIterator[None]:

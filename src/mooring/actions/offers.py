@@ -156,7 +156,7 @@ async def _try_ask(host: Host, what: What, name: str, deadline: Deadline) -> lis
 
 
 async def _ask(host: Host, what: What, name: str, deadline: Deadline) -> list[Item]:
-    async with deadline.enforce(name, f"the list of its {what}"):
+    async with deadline.enforce(name, f"the request for its {what}"):
         match what:
             case "resources":
                 return await host.resources(name)

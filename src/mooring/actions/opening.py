@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions.deadline import SLACK, Deadline
+from mooring.actions.deadline import CONNECTING, SLACK, Deadline
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
 from mooring.core.near import nearest
@@ -36,8 +36,8 @@ from mooring.tools.catalog.catalog import Catalog, ToolSource
 T = TypeVar("T")
 Transport: TypeAlias = Literal["auto", "http", "sse"]
 
-STARTING_SHARE = 0.95
-"""The share of the whole time that a server may take to start: its own error says more than that the time is up."""
+RESERVED_SHARE = 0.05
+"""The share of the whole time that a start leaves: the server's own error says more than that the time is up."""
 
 LATELY = 600.0
 """Seconds for which a listing of all servers believes that a server failed, and a list without a time to live.
@@ -128,6 +128,7 @@ async def run_on_host(
         remember=adhoc is None,
         adapt=partial(_adapt, setup=setup, named=named or setup.adhoc_name, start_required=start_required),
         warn=setup.warn,
+        start_reserve=(setup.timeout or 0.0) * RESERVED_SHARE,
     )
     async with open_host(options, setup.tell) as host:
         for problem in find_idle_denies(host, setup.permissions.rules):
@@ -163,7 +164,7 @@ async def connect_servers(
     # A person who names a server, or wants fresh lists, is not answered from memory.
     trusted = LATELY if servers is None and not refresh else 0.0
     errors = await host.ready(within, servers=servers, refresh=refresh, trusted=trusted)
-    reworded = {name: deadline.reword(error, "to being connected") for name, error in errors.items()}
+    reworded = {name: deadline.reword(error, CONNECTING) for name, error in errors.items()}
     return reworded if servers is not None else {name: _advise_to_name(error) for name, error in reworded.items()}
 
 
@@ -282,7 +283,7 @@ def _adapt_server(approved: Approved, setup: Setup, start_required: bool) -> App
     required = approved.config.required and start_required
     config = replace(approved.config, lifecycle="lazy", required=required)
     if setup.timeout is not None:
-        config = replace(config, start_timeout=setup.timeout * STARTING_SHARE)
+        config = replace(config, start_timeout=setup.timeout)
     return replace(approved, config=config)
 
 

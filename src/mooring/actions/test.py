@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.deadline import Deadline
+from mooring.actions.deadline import CONNECTING, Deadline
 from mooring.actions.get import KEPT, find_missing_variables
 from mooring.actions.known import count_offered
 from mooring.core.approved import Approved
@@ -73,7 +73,7 @@ async def test(
         show(Step("definition", True, perf_counter() - began, _describe_definition(config, where.home)))
     server = await host.admit(name)
     show(Step("approval", True, 0.0, _describe_approval(server.approved)))
-    async with deadline.enforce(server.name, "to being tried"):
+    async with deadline.enforce(server.name, CONNECTING):
         return await _try(server, show, where, deadline.seconds)
 
 

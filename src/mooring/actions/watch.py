@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from mooring.actions.arguments import build_arguments
-from mooring.actions.deadline import Deadline
+from mooring.actions.deadline import CONNECTING, Deadline
 from mooring.actions.offers import list_addresses, suggest_resource
 from mooring.core.event import Updated
 from mooring.errors import ConfigError, RpcError, ServerError, TimedOut
@@ -44,7 +44,7 @@ async def watch(
     # Before anything is watched: a change that comes at once must not be missed.
     events = host.events()
     admitted = await host.admit(server)
-    async with deadline.enforce(server, "to being connected"):
+    async with deadline.enforce(server, CONNECTING):
         await admitted.session()
     changes = 0
     try:

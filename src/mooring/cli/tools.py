@@ -190,8 +190,8 @@ def _explain_nothing(found: ToolListing, name: str | None, search: str | None) -
     if search is not None and found.peers:
         say(f"No tool matches {safe(search)}.", err=True)
         return
-    # What failed is reported.
-    if found.failed:
+    # What failed or is held back is reported.
+    if found.failed or found.held:
         return
     if name is not None:
         say(f"{safe(found.peers[0].name)} offers no tools.", err=True)

@@ -82,6 +82,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How often a keep-alive server is pinged."""
     connect: float = 30.0
     """How long it may take to start or reach a server, to agree on the protocol and to list the tools."""
+    reserve: float = 0.0
+    """How much of that is kept back: whoever waits as long would learn only that the time is up."""
     probe: float = 1.0
     """How long of that to wait for a sign of the era before the handshake is tried as well."""
     list: float = 30.0

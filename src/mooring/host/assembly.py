@@ -268,7 +268,7 @@ class Assembly:
 
 
 def _choose_limits(options: HostOptions, settings: Settings) -> Limits:
-    limits = options.limits or Limits(line=settings["maxMessageBytes"])
+    limits = options.limits or Limits(line=settings["maxMessageBytes"], reserve=options.start_reserve)
     return limits if options.timeout is None else replace(limits, call=options.timeout)
 
 

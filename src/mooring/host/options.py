@@ -69,6 +69,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     """Called with a server and what it has to start without."""
     on_unanswered: Callable[[Question], None] = _ignore_question
     """Called with what a server asked if there is no `ask`."""
+    start_reserve: float = 0.0
+    """See `Limits.reserve`."""
 
     @property
     def mode(self) -> Mode | None:

@@ -110,7 +110,7 @@ class _ServerProcess:
             async with asyncio.timeout(seconds):
                 return await self._guard.spawn(launch.argv, env=launch.env, cwd=launch.cwd, on_stderr=self._on_line)
         except TimeoutError:
-            raise TimedOut(self._server, "to being started", seconds, stage="spawn") from None
+            raise TimedOut(self._server, "", seconds, stage="spawn") from None
         except SpawnError as error:
             raise SpawnError(
                 launch.redact(error.reason),

@@ -73,7 +73,7 @@ class Fleet:
                 task.cancel()
         for name, task in tasks.items():
             if not task.done():
-                errors[name] = TimedOut(name, "to being connected", timeout or 0.0, stage="connect")
+                errors[name] = TimedOut(name, "", timeout or 0.0, stage="connect")
             elif (error := task.result()) is not None:
                 errors[name] = error
         return errors

@@ -152,8 +152,10 @@ class Supervisor:
                 # Shielded: others wait for the same future, and one who gives up must not cancel it.
                 return await asyncio.shield(future)
         except TimeoutError:
-            why = f" (its last failure: {self.error})" if self.error is not None else ""
-            raise TimedOut(self._server.name, f"to being connected{why}", until - began, stage="connect") from None
+            error = TimedOut(self._server.name, "", until - began, stage="connect")
+            if self.error is not None:
+                error.args = (f"{error} Its last failure: {self.error}",)
+            raise error from None
         finally:
             self._pending.waiters -= 1
 

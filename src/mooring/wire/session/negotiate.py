@@ -37,16 +37,23 @@ Start: TypeAlias = Callable[[], Awaitable[Transport]]
 class Negotiation:
     """One attempt to open a session with one server."""
 
-    def __init__(self, start: Start, server: str, client: Client, limits: Limits) -> None:
+    def __init__(self, start: Start, server: str, client: Client, limits: Limits, until: float | None) -> None:
         self._start = start
         self._server = server
         self._client = client
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + limits.connect
+        self._until = until or self._loop.time() + limits.connect - limits.reserve
 
     async def open(self, known: EraName | None) -> Session:
         """Try what is `known` of the server first. Raises: ServerError."""
+        try:
+            return await self._open(known)
+        except TimedOut as error:
+            # Each request had what was left of the time. A person knows the whole of it.
+            raise error.reword(error.what, self._limits.connect) from None
+
+    async def _open(self, known: EraName | None) -> Session:
         if known == "handshake":
             try:
                 return await self._attempt(self._handshake)
@@ -74,7 +81,7 @@ class Negotiation:
             async with asyncio.timeout_at(self._until):
                 transport = await self._start()
         except TimeoutError as error:
-            raise TimedOut(self._server, "the connection", self._limits.connect, stage="connect") from error
+            raise TimedOut(self._server, "", self._limits.connect, stage="connect") from error
         self._client.report_stage("connect")
         return transport
 
@@ -151,12 +158,15 @@ async def negotiate(
     client: Client | None = None,
     limits: Limits | None = None,
     known: EraName | None = None,
+    until: float | None = None,
 ) -> Session:
     """Open a session in whichever era the server speaks; `known` is the era that was detected before.
 
+    It has `Limits.connect`; `until` is when that is over, if it began earlier.
+
     Raises: ServerError, whose `stage` says how far it came; every connection is closed then.
     """
-    return await Negotiation(start, server, client or Client(), limits or Limits()).open(known)
+    return await Negotiation(start, server, client or Client(), limits or Limits(), until).open(known)
 
 
 def _has_result(task: "asyncio.Task[Any]") -> bool:

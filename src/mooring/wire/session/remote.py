@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
 from mooring.core.header import check_headers
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits
@@ -101,7 +99,7 @@ class _Attempt:
         self._limits = limits
         self._server = server
         self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + limits.connect
+        self._until = self._loop.time() + limits.connect - limits.reserve
 
     async def prepare(self, network: Network, options: Options) -> None:
         """Find the proxy, make the TLS context and load aiohttp; what takes long runs in a thread."""
@@ -164,9 +162,9 @@ class _Attempt:
         return session
 
     async def _negotiate(self, start: Callable[[], Awaitable[Transport]], known: EraName | None) -> Session:
-        time_left = max(0.001, self._until - self._loop.time())
-        limits = replace(self._limits, connect=time_left)
-        return await negotiate(start, server=self._server, client=self._client, limits=limits, known=known)
+        return await negotiate(
+            start, server=self._server, client=self._client, limits=self._limits, known=known, until=self._until
+        )
 
     def _web(self) -> "Web":
         from mooring.wire.http.web import Web
