@@ -294,7 +294,7 @@ class SpawnError(ServerError):
         server: str = "",
         withheld: Sequence[str] = (),
     ) -> None:
-        words = f"{reason}: {fix}." if fix else reason
+        words = f"{reason}; {fix}." if fix else reason
         super().__init__(server, f"{words}{_grant(withheld)}", stage="spawn", withheld=withheld)
         self.reason = reason
         self.fix = fix
@@ -493,7 +493,8 @@ class RpcError(ServerError):
     """The server answered with an error of its own; `data` is what it attached to the error, as plain data."""
 
     def __init__(self, server: str, code: int, message: str, data: object = None, *, stage: Stage = "call") -> None:
-        super().__init__(server, f"{server} answered: {message} ({code})", stage=stage, may_have_run=True)
+        words = message if message.endswith("..") else message.removesuffix(".")
+        super().__init__(server, f"{server} answered: {words} ({code})", stage=stage, may_have_run=True)
         self.code = code
         self.message = message
         self.data = data

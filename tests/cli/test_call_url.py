@@ -153,7 +153,7 @@ async def test_a_server_that_hangs_up_on_plain_http_may_expect_tls(words: list[s
     async with server:
         port = server.sockets[0].getsockname()[1]
         code, _, err = await run(home, *words, "--url", f"http://127.0.0.1:{port}/mcp")
-        assert (code, "If it expects TLS, write https:// in its URL." in err) == (1, True)
+        assert (code, "If it expects TLS, write https:// in its URL." in err, "may have run" in err) == (1, True, False)
         told = (await run(home, "tools", "--json", "--url", f"http://127.0.0.1:{port}/mcp"))[2]
         assert json.loads(told)["error"]["hint"] == "If it expects TLS, write https:// in its URL."
 

@@ -65,7 +65,7 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
     assert done.code == 0
     steps = [line.split()[:2] for line in done.out.splitlines()]
     assert steps == [["✓", step] for step in ("definition", "approval", "values", "start", "handshake", "tools", "ping", "close")]  # fmt: skip
-    assert "protocol 2025-11-25, handshake era: mooring-demo 1" in done.out
+    assert "mooring-demo 1, protocol 2025-11-25\n" in done.out
     data = cli("mcp", "test", "demo", "--json").data
     assert list(data) == ["name", "ok", "error", "steps", "server"]
     assert (data["ok"], data["server"]["tools"], data["server"]["era"]) == (True, 7, "handshake")

@@ -56,11 +56,11 @@ def test_a_list_marks_a_server_whose_program_does_not_exist(cli: Cli) -> None:
     assert says in cli("mcp", "get", "gone").out
     for words in (["call", "gone.x"], ["tools", "gone"], ["mcp", "test", "gone"]):
         error = cli(*words).err.splitlines()[0]
-        fix = "'no-such-program' is not on PATH: install it, or give its full path in ~/.mcp.json."
+        fix = "'no-such-program' is not on PATH; install it, or give its full path in ~/.mcp.json."
         assert error.endswith(fix)
         assert "/usr/bin" not in error
     typed = cli("tools", "--server", "no-such-program").err
-    assert typed.endswith("'no-such-program' is not on PATH: install it, or give its full path.\n")
+    assert typed.endswith("'no-such-program' is not on PATH; install it, or give its full path.\n")
 
 
 def test_a_list_marks_a_server_whose_variables_are_not_set(cli: Cli) -> None:

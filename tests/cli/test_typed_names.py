@@ -72,6 +72,7 @@ def test_a_tool_that_is_held_back_is_not_taken_for_another_servers(cli: Cli, tmp
         (["demo.add", "a=1", "z=2"], "There is no parameter z. It takes a and b."),
         (["demo.add", "a=x", "b=1"], "a must be a number, not 'x'."),
         (["demo.add", "a=1"], "Missing: b (a number)."),
+        (["demo.echo"], "Missing: text."),
         (["demo.add", "a=1", "a=2", "b=3"], "a is given 2 times, but takes one value."),
         (["demo.slow", "seconds=700"], "seconds must be at most 600, not 700."),
         (["demo.echo", "text"], "'text' is no argument; write it as name=value"),

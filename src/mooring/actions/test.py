@@ -209,7 +209,7 @@ class _Trial:
 def _describe_handshake(session: Session) -> str:
     info = session.hello.server_info
     name = f"{info.name} {info.version}".strip() or "nameless"
-    return f"protocol {session.hello.protocol_version}, {session.era} era: {name}"
+    return f"{name}, protocol {session.hello.protocol_version}"
 
 
 def _describe_tools(config: ServerConfig, tools: Listing[Tool]) -> str:

@@ -39,7 +39,9 @@ def _print_finding(finding: Finding, home: str) -> None:
     color = "red" if finding.unhealthy else "yellow"
     say(_make_headline(finding, home), fg=color)
     if finding.fix:
-        say(f"    fix: {safe(finding.fix)}")
+        # Some say it themselves.
+        label = "" if finding.fix.startswith("fix ") else "fix: "
+        say(f"    {label}{safe(finding.fix)}")
 
 
 def _make_headline(finding: Finding, home: str) -> str:

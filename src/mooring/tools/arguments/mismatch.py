@@ -146,7 +146,8 @@ def _show_owner(path: Path) -> str:
 
 def _show_types_at(shape: Shape, path: Path, wording: Wording) -> str:
     types = shape.types_at(path)
-    return "" if types == ALL else f" ({show_types(types, wording)})"
+    is_obvious = types == ALL or wording.plain_types.issuperset(types)
+    return "" if is_obvious else f" ({show_types(types, wording)})"
 
 
 # --- what was expected --------------------------------------------------------------------------------------

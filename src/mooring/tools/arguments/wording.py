@@ -19,6 +19,8 @@ class Wording(Struct, frozen=True):
     must: str = "should be"
     string: str = "a string"
     boolean: str = "true or false"
+    plain_types: frozenset[str] = frozenset()
+    """The types that need no mention of a parameter that is missing."""
 
     @property
     def types(self) -> dict[str, str]:
@@ -59,6 +61,7 @@ class _WordingForPeople(Wording, frozen=True):
     must: str = "must be"
     string: str = "a text"
     boolean: str = "yes or no"
+    plain_types: frozenset[str] = frozenset({"string"})
 
     def say_missing(self, owner: str, missing: Sequence[str], optional: Sequence[str]) -> str:
         also = f"; it also takes {join_words(optional)}" if optional else ""

@@ -29,7 +29,7 @@ from typing import Final
 
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits
-from mooring.errors import Clogged, ServerDied, ServerError
+from mooring.errors import Clogged, ServerDied, ServerError, Stage
 from mooring.wire.http.exchange import Exchange
 from mooring.wire.http.notice_stream import NoticeStream
 from mooring.wire.http.post import INITIALIZED, Post, make_post
@@ -43,6 +43,10 @@ from mooring.wire.rpc.transport import Receiver, Withdrawal
 _LISTS: Final = ("tools", "resources", "prompts")
 _PATIENCE: Final = 5.0
 """How long to hold everything back for a server that does not acknowledge that the client is ready."""
+
+
+_OPENING: Final = ("initialize", "server/discover")
+"""With these, a connection begins."""
 
 
 class HttpTransport:
@@ -148,12 +152,16 @@ class HttpTransport:
             self._begin(following)
 
     def _fail(self, post: Post, error: BaseException) -> None:
+        # Nobody asks whether an attempt to connect may have run.
+        stage: Stage = "handshake" if post.method in _OPENING else "call"
         if not isinstance(error, ServerError):
             self._loop.call_exception_handler({"message": "An HTTP request failed oddly", "exception": error})
-            error = ServerDied(self._server, post.method, may_have_run=True, cause=type(error).__name__)
+            error = ServerDied(self._server, post.method, stage=stage, may_have_run=True, cause=type(error).__name__)
         elif isinstance(error, ServerDied):
             # Named after the method of the protocol, not after that of HTTP.
-            error = ServerDied(self._server, post.method, may_have_run=error.may_have_run, cause=error.cause)
+            error = ServerDied(
+                self._server, post.method, stage=stage, may_have_run=error.may_have_run, cause=error.cause
+            )
         if post.is_request:
             self._receiver.fail_request(post.key, error)
 
