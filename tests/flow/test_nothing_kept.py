@@ -16,7 +16,7 @@ def test_pins_that_cannot_be_written_are_reported_by_the_call_and_by_doctor(cli:
     cli.home.write(f"{STATE}/pins", "a file in its place")
     called = cli("call", "demo.echo", "text=hi")
     assert (called.code, called.out) == (0, "hi\n")
-    assert "demo has tools that could not be pinned" in called.err
+    assert "demo: has tools that could not be pinned" in called.err
     doctor = cli("mcp", "doctor")
     assert doctor.code == 1
     assert "which tools were approved are lost" in doctor.out

@@ -178,7 +178,7 @@ def test_a_damaged_record_holds_everything_back_until_the_tools_are_approved_ane
     assert found.names == {"get"}
     assert problem is not None
     assert problem_line(problem, str(home.home)) == (
-        f"~/.local/state/mooring/pins/{path.name}  github has a record of its approved tools that {reason}, "
+        f"~/.local/state/mooring/pins/{path.name}  github: has a record of its approved tools that {reason}, "
         "so all of them are held back; to look: mooring mcp pins github, "
         "to let them be called: mooring mcp pins --approve github"
     )
