@@ -9,7 +9,7 @@ from support import Home
 
 HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
          "importlib.metadata", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
-         "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml"]  # fmt: skip
+         "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml", "locale"]  # fmt: skip
 
 OURS = [
     "mooring", "mooring.actions", "mooring.actions.get", "mooring.actions.known", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",

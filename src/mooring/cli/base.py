@@ -143,15 +143,37 @@ class _Context(click.Context):
     formatter_class = _HelpFormatter
 
 
+def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    # A shell that completes a line parses it, too, and wants nothing printed.
+    if wanted and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 class Command(click.Command):
     """A command that takes the global options after its name as well."""
 
     context_class = _Context
+    _own_help_option: click.Option | None = None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         # Hidden from click's own list of options, because they get a section of their own below.
         shared = [click.Option(**given, hidden=True) for given in _GLOBALS]
         return [*super().get_params(ctx), *shared]
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        # click would look for a translation of its text, and load `locale` for that: 2 ms of each command.
+        names = self.get_help_option_names(ctx)
+        if self._own_help_option is None and names:
+            self._own_help_option = click.Option(
+                [*names, "_show_help"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                help="Show this message and exit.",
+                callback=_show_help,
+            )
+        return self._own_help_option
 
     def get_help(self, ctx: click.Context) -> str:
         # Examples are kept as they are written: in a narrow terminal they are still too long.

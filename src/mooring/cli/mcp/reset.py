@@ -41,7 +41,7 @@ def command(ctx: click.Context, names: tuple[str, ...]) -> None:
     where = options.request().where
     servers = [name for name in names if _is_server(inventory, name)]
     tools = [name for name in names if name not in servers]
-    project = inventory.root if options.project else None
+    project = _find_project(options, inventory)
     # Before anything is changed: one wrong name changes nothing.
     for tool in tools:
         _check_answer(options, inventory, tool)
@@ -66,10 +66,16 @@ def _is_server(inventory: Inventory, name: str) -> bool:
 
 def _list_answers(options: Globals, inventory: Inventory) -> list[str]:
     """The rules that can be withdrawn."""
-    where = options.request().where
-    policy = load_policy(inventory.settings, where, inventory.root if options.project else None)
-    levels = [level for level in policy.layers if level.level in ("user", "local")]
-    return [rule.tool for level in levels for rule in level.rules if is_answer(rule)]
+    policy = load_policy(inventory.settings, options.request().where, _find_project(options, inventory))
+    found: list[str] = []
+    for level in policy.layers:
+        if level.level in ("user", "local"):
+            found += [rule.tool for rule in level.rules if is_answer(rule)]
+    return found
+
+
+def _find_project(options: Globals, inventory: Inventory) -> str | None:
+    return inventory.root if options.project else None
 
 
 def _check_answer(options: Globals, inventory: Inventory, tool: str) -> None:

@@ -74,13 +74,18 @@ def _add_hint(error: ServerError, to: Address) -> None:
 
 def _find_hint(error: ServerError, to: Address) -> str:
     if isinstance(error, HttpError) and error.status in _NOT_HERE:
-        path = urlsplit(to.url).path or "/"
-        others = [usual for usual in _USUAL_PATHS if usual != path.rstrip("/") and usual != path]
-        return f"The server answers, but not at this path; many servers are at {' or '.join(others[:2])}."
+        return f"The server answers, but not at this path; many servers are at {_name_other_paths(to)}."
     # A server that expects TLS takes a plain request for garbage, and most of them just hang up.
-    if isinstance(error, ServerDied) and not to.secure and not to.socket:
+    may_expect_tls = to.url.startswith("http:") and not to.socket
+    if isinstance(error, ServerDied) and may_expect_tls:
         return "If it expects TLS, write https:// in its URL."
     return ""
+
+
+def _name_other_paths(to: Address) -> str:
+    path = urlsplit(to.url).path.rstrip("/") or "/"
+    others = [usual for usual in _USUAL_PATHS if usual != path]
+    return " or ".join(others[:2])
 
 
 _NOT_HERE = (404, 405)
