@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from mooring.actions.list import split_target
-from mooring.core.config import Broken, Http, ServerConfig, Stdio
+from mooring.core.config import Broken, Http, InProcess, ServerConfig, Stdio
 from mooring.core.template import written_text
 from mooring.display.text import mask
 
@@ -67,6 +67,8 @@ def _list_parts(config: ServerConfig) -> Iterator[_Part]:
                 yield _Part(f"headers.{name}", value, mask(value))
             if remote.headers_helper:
                 yield _Part("headersHelper", remote.headers_helper, mask(remote.headers_helper))
+        case InProcess(server):
+            yield _Part("object", id(server), type(server).__qualname__)
 
 
 def _list_program_parts(program: Stdio) -> Iterator[_Part]:
