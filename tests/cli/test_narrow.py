@@ -87,3 +87,9 @@ def test_the_chat_breaks_its_lines_and_its_questions_between_words(home: Home) -
         # What was typed is behind the prompt.
         lines = [line for line in person.shown.splitlines() if "[n]o (or" not in line]
         assert [line for line in lines if width(line) > 40 and len(line.split()) > 1] == []
+
+
+def test_a_message_without_a_style_is_nothing_but_its_text(home: Home) -> None:
+    with Person(home, "call", "nobody.x", NO_COLOR="1") as person:
+        assert person.ended() == 2
+        assert "\x1b" not in person.raw

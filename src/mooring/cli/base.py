@@ -278,7 +278,8 @@ def say(text: str = "", *, err: bool = False, **style: Any) -> None:
     cells = find_width(err=err)
     for line in text.split("\n"):
         for part in wrap_words(line, cells):
-            click.secho(part, err=err, **style)
+            # Without a style there is nothing to reset behind it, either.
+            click.echo(click.style(part, **style) if style else part, err=err)
 
 
 def print_columns(rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
