@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers conformance fresh format lint types imports bench search jobs docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers adapters conformance fresh format lint types imports bench search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -17,6 +17,9 @@ check: lint types imports test    ## what CI holds every change to
 
 peers: $(VENV)/.dev         ## our client and schemas against what others made, from npm and PyPI; needs Node.js 20+
 	$(BIN)/python -m pytest tests/peers $(PYTEST)
+
+adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, types, the programs of its page; needs Node.js 20+
+	$(BIN)/python -m tests.adapters
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -58,6 +61,9 @@ search: $(VENV)/.dev        ## how often the right tool is found; fails when a g
 jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; writes docs/comparison.md; needs Node.js 20+
 	$(BIN)/python -m bench.jobs
 
+failures: $(VENV)/.dev      ## five clients and servers that fail; writes docs/clients.md
+	$(BIN)/python -m bench.failures
+
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py
 	$(BIN)/python docs/commands.py
@@ -73,7 +79,9 @@ lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the b
 	$(BIN)/python -m pip install --quiet uv
 	for wanted in tests/peers/locks/*.in bench/peers/*.in; do \
 	  $(BIN)/uv pip compile $(LOCK) $$wanted -o $${wanted%.in}.lock || exit 1; done
-	for folder in tests/peers tests/peers/tools tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
+	for wanted in tests/adapters/locks/adapter-*.in; do extra=$${wanted#*/adapter-} && \
+	  $(BIN)/uv pip compile $(LOCK) --extra $${extra%.in} pyproject.toml $$wanted -o $${wanted%.in}.lock || exit 1; done
+	for folder in tests/adapters tests/peers tests/peers/tools tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
 	  npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund) || exit 1; done
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url

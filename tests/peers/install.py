@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,9 @@ NPM = {"npm": (HERE, ["ci", "--ignore-scripts"]), "tools": (HERE / "tools", ["in
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
 some put their program in place by a script.
 """
+ADAPTERS = HERE.parent / "adapters"
+ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))
+ADAPTER_NPM = {"pyright": (ADAPTERS, ["ci", "--ignore-scripts"])}
 NODE = 20
 AT_ONCE = 2
 
@@ -51,12 +54,23 @@ def mooring() -> str:
 
 
 def install(say: Callable[[str], None], rooms: Collection[str] | None = None) -> None:
-    """Make every environment, or those that are named, unless it is there and made from the same lock.
+    """Make every environment of a peer, or those that are named, unless it is there and made from the same lock.
 
     Raises: CannotInstall.
     """
     npm = {room: source for room, source in NPM.items() if rooms is None or room in rooms}
-    locks = [lock for lock in LOCKS if rooms is None or lock.stem in rooms]
+    _make(say, npm, [lock for lock in LOCKS if rooms is None or lock.stem in rooms])
+
+
+def install_adapters(say: Callable[[str], None]) -> None:
+    """Make the environment of each framework that there is an adapter for. Raises: CannotInstall."""
+    _make(say, ADAPTER_NPM, ADAPTER_LOCKS)
+    for lock in ADAPTER_LOCKS:
+        [packages] = (CACHE / lock.stem / "lib").glob("python*/site-packages")
+        (packages / "mooring.pth").write_text(str(HERE.parents[1] / "src"))
+
+
+def _make(say: Callable[[str], None], npm: Mapping[str, tuple[Path, list[str]]], locks: Sequence[Path]) -> None:
     if npm:
         _need_node()
     CACHE.mkdir(parents=True, exist_ok=True)
