@@ -1,0 +1,1 @@
+"""What five clients make of servers that fail: `make failures` writes docs/clients.md."""
