@@ -15,9 +15,11 @@ from support import Cli, Home
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ADAPTERS = ROOT / "docs" / "adapters.md"  # its programs need frameworks, and are run by `make adapters`
 PROGRAMS = [
     (page.name, number, program)
     for page in PAGES
+    if page != ADAPTERS
     for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
 ]
 
@@ -141,6 +143,27 @@ def test_the_page_that_compares_programs_has_every_job() -> None:
         assert f"\n## {job.title}\n" in page, "run: make jobs"
         assert all(f"\n$ {command}\n" in page for typed in job.commands.values() for command in typed), job.key
     assert len(JOBS) == 10
+
+
+def test_the_page_that_compares_clients_has_every_case() -> None:
+    from bench.failures.cases import CASES, RIVALS
+
+    page = (ROOT / "docs" / "clients.md").read_text()
+    for case in CASES:
+        assert f"\n## {case.title}\n" in page, "run: make failures"
+    assert all(page.count(f"\n| {rival.name} |") == len(CASES) for rival in RIVALS), "run: make failures"
+
+
+def test_every_adapter_has_a_program_an_extra_and_an_environment() -> None:
+    import tomllib
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    modules = {path.stem for path in (ROOT / "src/mooring/adapters").glob("[!_]*.py")}
+    assert modules == set(re.findall(r"^from mooring\.adapters\.(\w+) import", ADAPTERS.read_text(), re.M))
+    for extra in (module.replace("_", "-") for module in modules):
+        assert extra in extras
+        assert f"mooring[{extra}]" in ADAPTERS.read_text()
+        assert (ROOT / f"tests/adapters/locks/adapter-{extra}.lock").exists()
 
 
 def test_the_page_of_commands_is_the_one_that_the_commands_make() -> None:
