@@ -101,6 +101,9 @@ async def test_a_tool_that_is_held_back_is_denied_with_the_reason(
             tools = before if known_before else host.registry()
             async with tools:
                 verdict = tools.may("mcp__theirs__x")
+                outcome = await tools.call("mcp__theirs__x")
+    assert outcome.is_error
+    assert "mooring mcp pins theirs" in outcome.text
     assert verdict.action == "deny"
     assert verdict.why == "held back: changed or added since you approved its server's tools"
 

@@ -62,6 +62,9 @@ class Verdict(Struct, frozen=True, gc=False):
     """It would have been allowed, but rules that cannot be read could deny it."""
 
 
+HELD_BACK = Verdict("deny", "held back: changed or added since you approved its server's tools")
+
+
 class CommandPermissions(Struct, frozen=True):
     """The rules and the mode that one command adds, by `--allow`, `--deny` and `--permission-mode`."""
 

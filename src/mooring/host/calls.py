@@ -16,7 +16,7 @@ from mooring.core.limits import Timeout, make_timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import ProposedCall, Verdict
+from mooring.core.verdict import HELD_BACK, ProposedCall, Verdict
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
@@ -28,7 +28,6 @@ from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
-HELD_BACK = Verdict("deny", "held back: changed or added since you approved its server's tools")
 
 
 class _Route(Struct, frozen=True):
@@ -226,12 +225,12 @@ class Calls:
             return HELD_BACK
         return self._permissions.judge(self.list_names(self._propose(shown, server, arguments)))
 
-    def judge_absent(self, name: str) -> Verdict | None:
-        """The verdict on a tool that no list shows because it is held back; `None` if the name means no such tool."""
+    def find_held(self, name: str) -> HeldBack | None:
+        """Why a tool that no list shows is held back; `None` if the name means no such tool."""
         try:
             self._lookup.catalog.find(name)
-        except HeldBack:
-            return HELD_BACK
+        except HeldBack as error:
+            return error
         except (UnknownServer, UnknownTool):
             return None
         return None

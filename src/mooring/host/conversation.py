@@ -12,7 +12,7 @@ from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.tool import Hints, Pair
 from mooring.core.verdict import Verdict
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, HeldBack
 from mooring.host.calls import Calls
 from mooring.host.consent import Consent
 from mooring.host.feed import Feed
@@ -83,8 +83,8 @@ class ConversationHost:
         """What would become of a call, without making it; nobody is asked. Raises: Stale."""
         return self.calls.judge(entry, arguments)
 
-    def may_absent(self, name: str) -> Verdict | None:
-        return self.calls.judge_absent(name)
+    def find_held(self, name: str) -> HeldBack | None:
+        return self.calls.find_held(name)
 
     def may_own(
         self, tool: str, arguments: Mapping[str, Any], *, also: Iterable[str] = (), hints: Hints | None = None

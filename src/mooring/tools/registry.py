@@ -31,7 +31,7 @@ from mooring.core.extras import CallExtras, make_extras
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Hints
-from mooring.core.verdict import Verdict
+from mooring.core.verdict import HELD_BACK, Verdict
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -168,10 +168,9 @@ class Registry:
         """
         tool = self._tools.find(name)
         if tool is None:
-            held = self._host.may_absent(name)
-            if held is None:
+            if self._host.find_held(name) is None:
                 raise self._tools.explain_unknown(name)
-            return held
+            return HELD_BACK
         parsed = _parse(arguments)
         meant = self._guess_meant(tool, {} if isinstance(parsed, BadArguments) else parsed)
         if isinstance(tool, ServerTool | BuiltinTool):
@@ -261,7 +260,7 @@ class Registry:
         blank = _blank_outcome(request, tool)
         try:
             if tool is None:
-                raise self._tools.explain_unknown(request.name)
+                raise self._host.find_held(request.name) or self._tools.explain_unknown(request.name)
             if isinstance(parsed, BadArguments):
                 raise parsed
             outcome = await self._call_tool(request, tool, running, blank, terms)

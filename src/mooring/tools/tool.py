@@ -11,6 +11,7 @@ from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.result import Progress, Reading, Result
 from mooring.core.tool import Hints, Tool
 from mooring.core.verdict import Verdict
+from mooring.errors import HeldBack
 from mooring.tools.catalog.catalog import CatalogEntry
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -112,8 +113,8 @@ class ToolHost(Protocol):
     def may(self, entry: CatalogEntry, arguments: Arguments) -> Verdict:
         """What would become of a call of a server's tool, without making it; nobody is asked. Raises: Stale."""
 
-    def may_absent(self, name: str) -> Verdict | None:
-        """The verdict on a tool that isn't listed because it is held back; `None` if the name means no such tool."""
+    def find_held(self, name: str) -> HeldBack | None:
+        """Why a tool that isn't listed is held back; `None` if the name means no such tool."""
 
     def may_own(
         self, tool: str, arguments: Arguments, *, also: Sequence[str] = (), hints: Hints | None = None
