@@ -14,7 +14,11 @@ from tests.peers import install
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "adapters.md"
-LIBRARY = ROOT / "docs" / "library.md"
+# What awaits outside of functions, as notebooks do, is no program to a type checker.
+LIBRARY = [
+    ROOT / "docs/library.md",
+    *sorted(page for page in ROOT.glob("docs/library/*.md") if page.stem != "notebooks"),
+]
 MYPY_CACHE = ROOT / ".cache" / "adapters"
 FRAMEWORKS = ("anthropic", "fastmcp", "langchain", "openai_agents", "pydantic_ai")
 PATIENCE = 600
@@ -70,14 +74,14 @@ def _list_jobs(framework: str, folder: Path) -> list[Job]:
 
 
 def _write_programs(framework: str, folder: Path) -> list[str]:
-    """The framework's program as a file; and with the first of them, those of the page about the library."""
-    pages = [PAGE, LIBRARY] if framework == FRAMEWORKS[0] else [PAGE]
+    """The framework's program as a file; and with the first of them, those of the pages about the library."""
+    pages = [PAGE, *LIBRARY] if framework == FRAMEWORKS[0] else [PAGE]
     files = []
     for page in pages:
         for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S)):
             if "mooring.adapters." in program and f"mooring.adapters.{framework} " not in program:
                 continue
-            file = folder / f"{framework}_{page.stem}_{number}.py"
+            file = folder / f"{framework}_{page.stem.replace('-', '_')}_{number}.py"
             file.write_text(program)
             files.append(str(file))
     return files
