@@ -13,7 +13,7 @@ from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow
 from mooring.settings import load
-from mooring.syntax.edit import insert_rule, remove_rule
+from mooring.syntax.edit import insert_element, remove_value
 from mooring.syntax.parse import parse
 from support import Home
 
@@ -142,12 +142,11 @@ def test_a_byte_order_mark_the_mode_and_a_link_stay(home: Home) -> None:
     [
         "{",
         "[]",
-        b'\xff\xfe{\x00}\x00',
+        b'\xff{}',
         '{"permissions": {}}',
         '{"permissions": [1]}',
         '{"permissions": [{"tool": "a"}]}',
         '{"permissions": [], "permissions": []}',
-        '{"permissions": [{"tool": "x.y", "action": "deny", "pattern": "a"} /* , */ , {"tool": "b", "action": "ask"}]}',
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_changed_safely_is_left_alone_and_the_rule_is_shown(
@@ -194,7 +193,7 @@ def test_an_insertion_changes_nothing_else_in_any_text_or_is_refused(
     before = parse(text.encode(), "json").data
     at = data.draw(st.integers(0, count))
     try:
-        after = insert_rule(text, RULE, at)
+        after = insert_element(text, ("permissions", at), RULE)
     except ParseError as error:
         assert "safely" in error.reason  # noqa: PT017  # either outcome is right, but no third
         return
@@ -216,7 +215,7 @@ def test_a_removal_changes_no_other_rule_and_no_comment_in_any_text_or_is_refuse
     before = parse(text.encode(), "json").data
     at = data.draw(st.integers(0, count - 1))
     try:
-        after = remove_rule(text, at)
+        after = remove_value(text, "json", ("permissions", at))
     except ParseError as error:
         assert "safely" in error.reason  # noqa: PT017  # either outcome is right, but no third
         return

@@ -36,7 +36,6 @@ RuleLocation: TypeAlias = Literal["user", "project-local"]
 MAX_BYTES = 4 * MIB
 # Settings have one more level, their defaults, which hold no rules.
 _LEVELS: dict[str, Level] = {"managed": "managed", "user": "user", "project": "project"}
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class ProjectRules(Struct, frozen=True):
@@ -204,24 +203,30 @@ def _remove_for_project(where: Where, project: str, tool: str) -> list[Rule]:
 def _remove_from_settings(path: str, tool: str) -> list[Rule]:
     if files.read_own(path) is None:
         return []
-    from mooring.syntax.edit import remove_rule  # only when an answer is withdrawn
+    from mooring.syntax.edit import edit_bytes  # only when an answer is withdrawn
 
+    removed: list[Rule] = []
     with files.locked(path):
         data = files.read_own(path) or b""
-        mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
-        removed: list[Rule] = []
         try:
-            text = data.removeprefix(mark).decode()
-            rules = _parse_rules(text)
-            for index in reversed(range(len(rules))):
-                if _is_about(rules[index], tool):
-                    removed.insert(0, rules[index])
-                    text = remove_rule(text, index)
-        except (ParseError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} {_explain(error)}; remove the rule from its `permissions` by hand.") from None
+            changed = edit_bytes(data, lambda text: _remove_rules(text, tool, removed))
+        except ParseError as error:
+            raise ConfigError(f"{path} {error.reason}; remove the rule from its `permissions` by hand.") from None
         if removed:
-            files.write(path, mark + text.encode())
+            files.write(path, changed)
     return removed
+
+
+def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
+    """The text without the rules about a tool, which are put in front of those that were removed."""
+    from mooring.syntax.edit import remove_value  # only when an answer is withdrawn
+
+    rules = _parse_rules(text)
+    for index in reversed(range(len(rules))):
+        if _is_about(rules[index], tool):
+            removed.insert(0, rules[index])
+            text = remove_value(text, "json", ("permissions", index))
+    return text
 
 
 def _save_for_project(where: Where, project: str, server: ServerName, tool: str) -> None:
@@ -242,32 +247,29 @@ def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -
 
 
 def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
+    from mooring.syntax.edit import edit_bytes  # only when an answer is kept
+
     rule = build_allow_rule(server, tool)
     with files.locked(path):
         data = files.read_own(path) or b""
         try:
-            changed = _insert_rule(data, rule, server, tool)
-        except (ParseError, UnicodeDecodeError) as error:
+            changed = edit_bytes(data, lambda text: _insert_rule(text, rule, server, tool))
+        except ParseError as error:
             by_hand = json.dumps(msgspec.to_builtins(rule))
-            raise ConfigError(f"{path} {_explain(error)}; add to its `permissions` by hand: {by_hand}") from None
-        if changed is not None:
+            raise ConfigError(f"{path} {error.reason}; add to its `permissions` by hand: {by_hand}") from None
+        if changed != data:
             files.write(path, changed)
 
 
-def _explain(error: ParseError | UnicodeDecodeError) -> str:
-    return error.reason if isinstance(error, ParseError) else "is not UTF-8 text"
-
-
-def _insert_rule(data: bytes, rule: Rule, server: ServerName, tool: str) -> bytes | None:
-    """The file with one more rule, `None` if it has that rule already."""
-    mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
-    text = data.removeprefix(mark).decode()
+def _insert_rule(text: str, rule: Rule, server: ServerName, tool: str) -> str:
+    """The text with one more rule, unchanged if it has that rule already."""
     rules = _parse_rules(text)
     if rule in rules:
-        return None
-    from mooring.syntax.edit import insert_rule  # only when an answer is kept
+        return text
+    from mooring.syntax.edit import insert_element  # only when an answer is kept
 
-    return mark + insert_rule(text, msgspec.to_builtins(rule), find_insertion_point(rules, server, tool)).encode()
+    index = find_insertion_point(rules, server, tool)
+    return insert_element(text, ("permissions", index), msgspec.to_builtins(rule))
 
 
 def _parse_rules(text: str) -> list[Rule]:

@@ -1,194 +1,192 @@
-"""One rule more or less in the text of a settings file: text in, text out, every other byte kept. No I/O."""
+"""One value put into a configuration's text or taken out of it: text in, text out, every other byte kept. No I/O.
+
+The new text is read again and compared with what was meant. A text that cannot be read, or is laid out in a way that
+this package does not know, is refused and stays as it is.
+"""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
-
-from msgspec import Struct
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 from mooring.errors import ParseError
+from mooring.syntax.document import Kind
 from mooring.syntax.parse import parse
+from mooring.syntax.spans import refuse_change
 
-_TOKEN = r'(?s)"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|[{}\[\],:]'
-_REST_OF_LINE = r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)"
-_INDENT = "  "
+Steps: TypeAlias = Sequence[str | int]
+"""The keys and indexes that lead to a value."""
 
-
-def insert_rule(text: str, rule: Mapping[str, Any], at: int) -> str:
-    """The text with the rule at an index of its `permissions`, which are made if there are none.
-
-    Raises:
-        ParseError: the text is not understood well enough to be changed by anyone but its owner.
-    """
-    before = _read_settings(text)
-    made = _insert(text, _dump(rule), at)
-    rules = list(before.get("permissions", []))
-    rules.insert(at, dict(rule))
-    _check_edit(made, {**before, "permissions": rules})
-    return made
+_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 
 
-def remove_rule(text: str, at: int) -> str:
-    """The text without the rule at an index of its `permissions`.
+def put_value(text: str, kind: Kind, path: Steps, value: Any, *, compact: bool = False) -> str:
+    """The text with a value under a path, in place of what was there; containers on the way are made.
+
+    An index one beyond the end of a list adds to it. `compact` writes JSON on one line.
 
     Raises:
         ParseError: the text is not understood well enough to be changed by anyone but its owner.
     """
-    before = _read_settings(text)
-    made = _remove(text, at)
-    rules = list(before["permissions"])
-    del rules[at]
-    _check_edit(made, {**before, "permissions": rules})
-    return made
+    before = _read(text, kind, path)
+    meant = _change(before, path, lambda container, key: _put(container, key, value))
+    match kind:
+        case "json":
+            from mooring.syntax.edit_json import put_json
+
+            made = put_json(text if text.strip() else "{}\n", path, value, compact)
+        case "toml":
+            from mooring.syntax.edit_toml import put_toml
+
+            made = put_toml(text, path, value)
+        case "yaml":
+            from mooring.syntax.edit_yaml import put_yaml
+
+            made = put_yaml(text, path, value)
+        case "plist":
+            raise ParseError("is a property list, which is never written")
+    return _check(made, kind, meant)
 
 
-def _check_edit(made: str, expected: Mapping[str, Any]) -> None:
-    # The new text is read again: a file laid out in some way that this module does not know stays untouched.
+def insert_element(text: str, path: Steps, value: Any) -> str:
+    """The JSON text with one more element, on one line, before the one at the index that ends the path.
+
+    Raises:
+        ParseError: as `put_value`.
+    """
+    from mooring.syntax.edit_json import insert_json
+
+    before = _read(text, "json", path)
+    meant = _change(before, path, lambda container, index: container.insert(index, value))
+    return _check(insert_json(text if text.strip() else "{}\n", path, value, compact=True), "json", meant)
+
+
+def remove_value(text: str, kind: Kind, path: Steps) -> str:
+    """The text without what is under a path. A container that loses its last member stays as an empty one.
+
+    Raises:
+        ParseError: as `put_value`; or there is nothing under the path.
+    """
+    before = _read(text, kind, path)
+    meant = _change(before, path, _remove)
+    match kind:
+        case "json":
+            from mooring.syntax.edit_json import remove_json
+
+            made = remove_json(text, path)
+        case "toml":
+            from mooring.syntax.edit_toml import remove_toml
+
+            made = remove_toml(text, path)
+            _drop_vanished(meant, _read(made, kind), path)
+        case "yaml":
+            from mooring.syntax.edit_yaml import remove_yaml
+
+            made = remove_yaml(text, path)
+        case "plist":
+            raise ParseError("is a property list, which is never written")
+    return _check(made, kind, meant)
+
+
+def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
+    """A file's bytes with its text changed; its encoding and the mark at its beginning stay.
+
+    Raises:
+        ParseError: the bytes are not text, or the change was refused.
+    """
+    mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
+    encoding = _MARKS.get(mark, "utf-8")
     try:
-        is_right = _read_settings(made) == expected
-    except ParseError:
-        is_right = False
-    if not is_right:
-        raise ParseError("cannot be changed safely")
+        text = data.removeprefix(mark).decode(encoding)
+    except UnicodeDecodeError:
+        raise ParseError("is not UTF-8 text") from None
+    return mark + change(text).encode(encoding)
 
 
-def _read_settings(text: str) -> dict[str, Any]:
-    document = parse(text.encode(), "json")
-    rules = document.data.get("permissions", []) if isinstance(document.data, dict) else None
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise ParseError("does not hold settings")
-    # Which of two lists would the new rule belong to?
-    if document.duplicates:
+def _read(text: str, kind: Kind, path: Steps = ()) -> Any:
+    document = parse(text.encode(), kind)
+    # Which of two containers would the new value belong to?
+    if any(tuple(path[: len(twice)]) == twice for twice in document.duplicates):
         raise ParseError("names something twice")
-    return dict(document.data)
+    return document.data
 
 
-def _dump(rule: Mapping[str, Any]) -> str:
-    """The rule on one line, its letters as they are unless one of them cannot be seen."""
-    text = json.dumps(rule, ensure_ascii=False)
-    return text if text.isprintable() else json.dumps(rule)
+def _check(made: str, kind: Kind, meant: Any) -> str:
+    """The new text, if it means what was meant. A layout that is not known must not damage a file."""
+    try:
+        is_meant = _canonical(_read(made, kind)) == _canonical(meant)
+    except (ParseError, UnicodeEncodeError):
+        is_meant = False
+    if not is_meant:
+        raise refuse_change()
+    return made
 
 
-def _insert(text: str, line: str, at: int) -> str:
-    if not text.strip():
-        return f'{{\n{_INDENT}"permissions": [\n{_INDENT * 2}{line}\n{_INDENT}]\n}}\n'
-    landmarks = _find_landmarks(text)
-    if landmarks.list_start < 0:
-        comma = "," if _read_settings(text) else ""
-        return _insert_after(text, landmarks.object_start, f'"permissions": [{line}]{comma}')
-    if not landmarks.rule_ends:
-        return _insert_after(text, landmarks.list_start, line)
-    if at == 0:
-        return _insert_after(text, landmarks.list_start, f"{line},")
-    is_last = at == len(landmarks.rule_ends)
-    return _insert_after_rule(text, landmarks.rule_ends[at - 1], line, is_last)
+def _change(data: Any, path: Steps, act: Callable[[Any, Any], None]) -> Any:
+    """A copy of the data in which the container that a path ends in was changed."""
+    root = _copy(data)
+    container = root
+    for step, following in pairwise(path):
+        container = _enter(container, step, [] if isinstance(following, int) else {})
+    if not isinstance(container, list if isinstance(path[-1], int) else dict):
+        raise ParseError("holds something else in the place of its servers or rules")
+    act(container, path[-1])
+    return root
 
 
-def _insert_after_rule(text: str, end: int, line: str, is_last: bool) -> str:
-    """Behind a rule, which gets a comma if it had none and keeps a comment on its own line."""
-    comma = re.compile(r"\s*,").match(text, end)
-    if comma is not None:
-        return _insert_after(text, comma.end(), f"{line},")
-    if not is_last:
-        return text  # a comment hides the comma; the caller finds that nothing was inserted, and refuses
-    return _insert_after(f"{text[:end]},{text[end:]}", end + 1, line)
+def _enter(container: Any, step: str | int, empty: Any) -> Any:
+    match container:
+        case dict() if container.get(step) is None:
+            container[step] = empty
+            return empty
+        case dict():
+            return container[step]
+        case list() if isinstance(step, int) and step < len(container):
+            return container[step]
+        case _:
+            raise ParseError("holds something else in the place of its servers or rules")
 
 
-def _insert_after(text: str, at: int, line: str) -> str:
-    """On a line of its own if the text breaks its lines there, else on the same line."""
-    rest = re.compile(_REST_OF_LINE).match(text, at)
-    if rest is None:
-        return _insert_on_same_line(text, at, line)
-    end = rest.end()
-    line_break = "\r\n" if text.startswith("\r\n", end) else "\n"
-    return f"{text[:end]}{line_break}{_find_indent(text, at, end)}{line}{text[end:]}"
+def _put(container: Any, key: Any, value: Any) -> None:
+    if isinstance(container, list) and key == len(container):
+        container.append(value)
+    elif isinstance(container, list) and key > len(container):
+        raise refuse_change()
+    else:
+        container[key] = value
 
 
-def _insert_on_same_line(text: str, at: int, line: str) -> str:
-    if text[at - 1] == ",":
-        return f"{text[:at]} {line}{text[at:]}"
-    space = " " if line.endswith(",") else ""
-    return f"{text[:at]}{line}{space}{text[at:]}"
+def _remove(container: Any, key: Any) -> None:
+    try:
+        del container[key]
+    except LookupError:
+        raise ParseError("does not hold what should be removed") from None
 
 
-def _remove(text: str, at: int) -> str:
-    """Without a rule, the comma behind it or, if it is the last one, before it, and the line that it leaves empty."""
-    landmarks = _find_landmarks(text)
-    start, end = landmarks.rule_starts[at], landmarks.rule_ends[at]
-    before, after = text[:start], text[end:]
-    if comma := re.match(r"\s*,[ \t]*", after):
-        after = after[comma.end() :]
-    elif before.rstrip().endswith(","):
-        before = before.rstrip()[:-1]
-    is_line_empty = re.search(r"\n[ \t]*$", before) and re.match(r"[ \t]*\r?\n", after)
-    if is_line_empty:
-        before = before.rstrip(" \t")
-        after = after.partition("\n")[2]
-    return before + after
+def _drop_vanished(meant: Any, left: Any, path: Steps) -> None:
+    """A TOML table that only its inner tables named is gone with the last of them."""
+    for end in range(len(path) - 1, 0, -1):
+        outer, key = path[: end - 1], path[end - 1]
+        if key not in _look_up(left, outer) and not _look_up(meant, (*outer, key)):
+            del _look_up(meant, outer)[key]
 
 
-def _find_indent(text: str, at: int, end_of_line: int) -> str:
-    """How far the next line is indented; where that closes a bracket, the line of `at`, deeper behind an open one."""
-    following = re.compile(r"\s*?([ \t]*)(?=\S)").match(text, end_of_line)
-    if following is not None and text[following.end()] not in "}]":
-        return following[1]
-    start_of_line = text.rfind("\n", 0, at) + 1
-    own = re.compile(r"[ \t]*").match(text, start_of_line)
-    deeper = _INDENT if text[at - 1] in "{[" else ""
-    return (own[0] if own else "") + deeper
+def _look_up(data: Any, path: Steps) -> Any:
+    for step in path:
+        data = data.get(step, {})
+    return data
 
 
-# --- where things are in the text ---------------------------------------------------------------------------
+def _copy(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {key: _copy(inner) for key, inner in value.items()}
+        case list():
+            return [_copy(inner) for inner in value]
+        case _:
+            return value
 
 
-class _Landmarks(Struct):
-    """Where the outermost object and its list of permissions begin, or -1, and where each rule begins and ends."""
-
-    object_start: int = -1
-    list_start: int = -1
-    rule_starts: list[int] = []
-    rule_ends: list[int] = []
-
-
-def _find_landmarks(text: str) -> _Landmarks:
-    landmarks, depth, key = _Landmarks(), 0, ""
-    for kind, token, end in _tokenize(text):
-        match kind:
-            case "open":
-                depth += 1
-                if depth == 1:
-                    landmarks.object_start = end
-                elif depth == 2 and key == "permissions" and token == "[":
-                    landmarks.list_start = end
-                elif depth == 3 and key == "permissions":
-                    landmarks.rule_starts.append(end - len(token))
-            case "close":
-                depth -= 1
-                if depth == 2 and key == "permissions":
-                    landmarks.rule_ends.append(end)
-            case "key":
-                if depth == 1:
-                    key = token
-    return landmarks
-
-
-_TokenKind: TypeAlias = Literal["open", "close", "key"]
-
-
-def _tokenize(text: str) -> Iterator[tuple[_TokenKind, str, int]]:
-    """Brackets as they open and close, and strings that are keys, each with where it ends."""
-    last_string: tuple[str, int] | None = None
-    for found in re.finditer(_TOKEN, text):
-        token = found[0]
-        match token[0]:
-            case "{" | "[":
-                yield "open", token, found.end()
-            case "}" | "]":
-                yield "close", token, found.end()
-            case ":" if last_string:
-                yield "key", *last_string
-            case '"':
-                last_string = (json.loads(token, strict=False), found.end())
-            case _:
-                pass
+def _canonical(value: Any) -> str:
+    """One text for each value: to Python, 1 equals true and 1.0, and not-a-number does not even equal itself."""
+    return json.dumps(value, sort_keys=True, default=repr)

@@ -11,12 +11,12 @@ from mooring.syntax.document import Document, Offsets, Path, check_count, count_
 
 # Patterns stay texts until they are used, since a sound file needs none of them.
 # Each alternative that begins also matches, to the end of the text if it must: no text makes this quadratic.
-_STRING = r'"(?:[^"\\]++|\\.)*+"?'
+STRING = r'"(?:[^"\\]++|\\.)*+"?'
 # What lies between two comments or commas is matched as a whole, and so are comments in a row: a call for each string
 # took most of the time.
-_COMMENT = rf"(?s)(?:[^\"/]++|{_STRING}|/(?![/*]))++|(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+)++"
-_TRAILING_COMMA = rf"(?s)(?:[^\",]++|{_STRING}|,(?!\s*+[}}\]]))++|,"
-_TOKEN = rf"(?s){_STRING}|[{{}}\[\],]"
+_COMMENT = rf"(?s)(?:[^\"/]++|{STRING}|/(?![/*]))++|(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+)++"
+_TRAILING_COMMA = rf"(?s)(?:[^\",]++|{STRING}|,(?!\s*+[}}\]]))++|,"
+TOKEN = rf"(?s){STRING}|[{{}}\[\],]"
 
 
 def parse_json(text: str, most_values: float = inf) -> Document:
@@ -74,7 +74,7 @@ def _load(loader: _Loader, text: str) -> Any:
         raise ParseError("is nested too deep")
     loader.repeated = 0
     try:
-        return loader.load(_blank_commas(_blank_comments(text)))
+        return loader.load(_blank_commas(blank_comments(text)))
     except json.JSONDecodeError as error:
         reason, line = f"is not valid JSON: {lower_first(error.msg)}", error.lineno
     except RecursionError:
@@ -84,7 +84,7 @@ def _load(loader: _Loader, text: str) -> Any:
     raise ParseError(reason, line)
 
 
-def _blank_comments(text: str) -> str:
+def blank_comments(text: str) -> str:
     """The same text with comments turned into spaces, so that positions stay true."""
     return re.sub(_COMMENT, _blank_comment, text)
 
@@ -114,7 +114,7 @@ def _find_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
     # and an object's keys so far.
     opened: list[tuple[Path, set[str]]] = []
     steps: list[str | int | None] = []
-    for token in re.finditer(_TOKEN, _blank_comments(text)):
+    for token in re.finditer(TOKEN, blank_comments(text)):
         match token[0][0]:
             case "{" | "[" as bracket:
                 path = (*opened[-1][0], *_met(steps[-1])) if opened else ()
@@ -129,7 +129,7 @@ def _find_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
                 steps[-1] = steps[-1] + 1 if isinstance(steps[-1], int) else None
             case '"' if opened and steps[-1] is None:
                 path, keys = opened[-1]
-                steps[-1] = key = _unquote(token[0])
+                steps[-1] = key = unquote(token[0])
                 yield (*path, key), token.start(), key in keys
                 keys.add(key)
             case _:
@@ -140,7 +140,8 @@ def _met(step: str | int | None) -> Path:
     return () if step is None else (step,)
 
 
-def _unquote(token: str) -> str:
+def unquote(token: str) -> str:
+    """The text that a string stands for."""
     if "\\" not in token:
         return token.strip('"')
     try:

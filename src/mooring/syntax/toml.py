@@ -9,12 +9,12 @@ from mooring.syntax.document import Document, Offsets, Path, count_values, lower
 
 KEY_PARTS = 32
 
-_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
-_KEY = rf"(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)"
-_LONG_STRING = r'"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}|\'\'\'(?:[^\']++|\'(?!\'\'))*+\'{0,5}'
-_LEXEME = rf"(?s){_LONG_STRING}|#[^\n]*|{_KEY}"
-_HEADER = rf"(?m)^[ \t]*+\[\[?[ \t]*+{_KEY}[ \t]*+\]"
-_ASSIGNMENT = rf"(?m)^[ \t]*+{_KEY}[ \t]*+="
+KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
+KEY = rf"(?P<key>{KEY_PART}(?:[ \t]*+\.[ \t]*+{KEY_PART})*+)"
+LONG_STRING = r'"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}|\'\'\'(?:[^\']++|\'(?!\'\'))*+\'{0,5}'
+_LEXEME = rf"(?s){LONG_STRING}|#[^\n]*|{KEY}"
+_HEADER = rf"(?m)^[ \t]*+\[\[?[ \t]*+{KEY}[ \t]*+\]"
+_ASSIGNMENT = rf"(?m)^[ \t]*+{KEY}[ \t]*+="
 _AT_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
 _QUOTED_KEY = r"\(.*\)|(?<=key )['\"].*['\"]"
 
@@ -86,4 +86,4 @@ def _blank_unless_key(found: re.Match[str]) -> str:
 
 
 def _split_key(key: str) -> Path:
-    return tuple(part.strip("\"'") for part in re.findall(_PART, key))
+    return tuple(part.strip("\"'") for part in re.findall(KEY_PART, key))

@@ -1,6 +1,7 @@
 """YAML into documents, from a parser's events: its own way to build data has no bounds."""
 
 import re
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -48,12 +49,23 @@ def find_offsets(text: str) -> Offsets:
 
 def _build_tree(text: str, most: float = MOST_NODES) -> "_Tree":
     tree = _Tree(most)
+    for event in read_events(text):
+        tree.take(event)
+    return tree
+
+
+def read_events(text: str) -> Iterator[yaml.Event]:
+    """What a parser meets in a text, with positions.
+
+    Raises:
+        ParseError: it is not YAML.
+    """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         parser = loader(_replace_surrogates(text))
         while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
-            tree.take(event)
-        return tree
+            yield event
+        return
     except yaml.MarkedYAMLError as error:
         reason = f"is not valid YAML: {_without_names(error.problem)}"
         line = _find_line(error, text)

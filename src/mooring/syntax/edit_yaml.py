@@ -1,0 +1,253 @@
+"""YAML text changed in one place: by lines where it is indented, between commas where it is in brackets."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from mooring.syntax.brackets import HASH_COMMENT, Render, insert_member, remove_member
+from mooring.syntax.render import (
+    is_filled,
+    quote,
+    render_flow_yaml,
+    render_yaml_block,
+    render_yaml_item,
+    render_yaml_member,
+    render_yaml_scalar,
+)
+from mooring.syntax.spans import (
+    MemberSpan,
+    Trace,
+    ValueSpan,
+    line_break,
+    line_start,
+    refuse_change,
+    trace_path,
+    wrap,
+)
+from mooring.syntax.yaml import read_events
+
+_INDENT = "  "
+
+
+def put_yaml(text: str, path: Sequence[str | int], value: Any) -> str:
+    """The text with a value under a path, which replaces what was there."""
+    trace = trace_path(find_spans(text), path)
+    if trace.missing:
+        return _add(text, trace, wrap(trace.missing[1:], value))
+    return _replace(text, trace, value)
+
+
+def remove_yaml(text: str, path: Sequence[str | int]) -> str:
+    """The text without the member under a path; a container that loses its only member stays as an empty one."""
+    trace = trace_path(find_spans(text), path)
+    if trace.missing:
+        raise refuse_change()
+    container, member = trace.values[-2], trace.members[-1]
+    if container.style == "brackets":
+        return remove_member(text, container, container.members.index(member), HASH_COMMENT)
+    if len(container.members) > 1 or len(path) == 1:
+        return _cut_lines(text, member.start, member.end)
+    return _empty(text, trace)
+
+
+# --- where things are ---------------------------------------------------------------------------------------
+
+
+def find_spans(text: str) -> ValueSpan:
+    """The text's value and everything in it."""
+    builder = _SpanBuilder(text)
+    for event in read_events(text):
+        builder.take(event)
+    return builder.root
+
+
+class _SpanBuilder:
+    """Spans made of a parser's events."""
+
+    def __init__(self, text: str) -> None:
+        self.root = ValueSpan(len(text), len(text), is_null=True)
+        self._text = text
+        self._open: list[ValueSpan] = []
+        self._keys: list[tuple[str, int, int] | None] = []
+        """The key that each open mapping has met and that waits for its value."""
+
+    def take(self, event: yaml.Event) -> None:
+        match event:
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._begin(event)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._end(event)
+            case yaml.ScalarEvent() | yaml.AliasEvent():
+                self._take_leaf(event)
+            case _:
+                pass
+
+    def _begin(self, event: yaml.CollectionStartEvent) -> None:
+        # An anchor or a tag is part of the event, in front of what it marks.
+        start = _index(event.end_mark) - 1 if event.flow_style else _index(event.start_mark)
+        container = ValueSpan(start, start, "brackets" if event.flow_style else "block")
+        container.is_list = isinstance(event, yaml.SequenceStartEvent)
+        self._put(container)
+        self._open.append(container)
+        self._keys.append(None)
+
+    def _end(self, event: yaml.Event) -> None:
+        container = self._open.pop()
+        self._keys.pop()
+        # A block has no end of its own: the event comes behind the comments that follow it.
+        if container.style == "brackets":
+            container.end = _index(event.end_mark)
+        elif container.members:
+            container.end = container.members[-1].end
+        self._close_member(container.end)
+
+    def _close_member(self, end: int) -> None:
+        if self._open:
+            self._open[-1].members[-1].value.end = end
+
+    def _take_leaf(self, event: yaml.NodeEvent) -> None:
+        start, end = _index(event.start_mark), _index(event.end_mark)
+        if self._open and not self._open[-1].is_list and self._keys[-1] is None:
+            name = event.value if isinstance(event, yaml.ScalarEvent) else ""
+            self._keys[-1] = (name, start, end)
+            return
+        self._put(self._make_leaf(event, start, end))
+
+    def _make_leaf(self, event: yaml.NodeEvent, start: int, end: int) -> ValueSpan:
+        if not isinstance(event, yaml.ScalarEvent):
+            return ValueSpan(start, end)
+        if event.style in ("|", ">"):
+            end = self._end_of_block_text(start, end)
+        is_null = event.implicit[0] and event.value in ("", "~", "null")
+        return ValueSpan(start, end, is_null=is_null)
+
+    def _end_of_block_text(self, start: int, end: int) -> int:
+        """The blank lines that follow a block of text are its own only if its header says so."""
+        header = self._text[start:end].partition("\n")[0]
+        if "+" in header.partition("#")[0]:
+            return end
+        return start + len(self._text[start:end].rstrip())
+
+    def _put(self, value: ValueSpan) -> None:
+        if not self._open:
+            self.root = value
+            return
+        container = self._open[-1]
+        if container.is_list:
+            start = self._find_dash(value.start) if container.style == "block" else value.start
+            container.members.append(MemberSpan(len(container.members), start, start, value))
+            return
+        key = self._keys[-1] or ("", value.start, value.start)
+        self._keys[-1] = None
+        container.members.append(MemberSpan(*key, value))
+
+    def _find_dash(self, at: int) -> int:
+        before = self._text[:at].rstrip()
+        return len(before) - 1 if before.endswith("-") else at
+
+
+def _index(mark: Any) -> int:
+    return int(mark.index)
+
+
+# --- what is changed ----------------------------------------------------------------------------------------
+
+
+def _add(text: str, trace: Trace, value: Any) -> str:
+    """Add a member to the last value that a path led to."""
+    container, key = trace.last, trace.missing[0]
+    if container.is_null:
+        return _fill(text, trace, wrap((key,), value))
+    if container.is_list != isinstance(key, int):
+        raise refuse_change()
+    if container.style == "brackets":
+        return insert_member(text, container, len(container.members), _make_render(key, value), HASH_COMMENT)
+    if container.style == "leaf":
+        raise refuse_change()
+    return _insert_lines(text, container.end, _render_member(key, value), _column(text, container.members[0].start))
+
+
+def _make_render(key: str | int, value: Any) -> Render:
+    name = "" if isinstance(key, int) else f"{quote(key)}: "
+    return lambda _: name + render_flow_yaml(value)
+
+
+def _render_member(key: str | int, value: Any) -> Iterable[str]:
+    if isinstance(key, int):
+        return render_yaml_item(value)
+    return render_yaml_member(f"{render_yaml_scalar(key)}:", value)
+
+
+def _fill(text: str, trace: Trace, value: Any) -> str:
+    """Put a block where there is nothing yet, or a null."""
+    null = trace.last
+    text = text[: null.start].rstrip(" ") + text[null.end :] if null.end > null.start else text
+    if not trace.members:
+        return _insert_lines(text, null.start, render_yaml_block(value), "")
+    member = trace.members[-1]
+    if isinstance(member.key, int):
+        raise refuse_change()
+    column = _column(text, member.start) + _INDENT
+    return _insert_lines(text, member.key_end, render_yaml_block(value), column)
+
+
+def _replace(text: str, trace: Trace, value: Any) -> str:
+    old = trace.last
+    if old.style == "brackets" or (old.style == "leaf" and not is_filled(value)):
+        new = render_flow_yaml(value) if is_filled(value) else render_yaml_scalar(value)
+        # Nothing at all was there, not even the space behind the colon.
+        space = " " if old.end == old.start else ""
+        return f"{text[: old.start]}{space}{new}{text[old.end :]}"
+    if old.style == "leaf":
+        return _fill(text, trace, value)
+    if not is_filled(value):
+        raise refuse_change()
+    column = _column(text, old.start)
+    lines = (line_break(text) + column).join(render_yaml_block(value))
+    return text[: old.start] + lines + text[old.end :]
+
+
+def _empty(text: str, trace: Trace) -> str:
+    """Remove the only member of a container, which stays: a key without a value would be null."""
+    outer, member = trace.members[-2], trace.members[-1]
+    colon = re.compile(r"[ \t]*:").match(text, outer.key_end)
+    if isinstance(outer.key, int) or colon is None:
+        raise refuse_change()
+    rest = _cut_lines(text, member.start, member.end)
+    brackets = "[]" if trace.values[-2].is_list else "{}"
+    return f"{rest[: colon.end()]} {brackets}{rest[colon.end() :]}"
+
+
+def _insert_lines(text: str, at: int, lines: Iterable[str], column: str) -> str:
+    """Put lines behind the one that a position is on."""
+    end = line_break(text)
+    block = end.join(f"{column}{line}" for line in lines)
+    at = _next_line(text, at)
+    if at and text[at - 1] != "\n":
+        return f"{text[:at]}{end}{block}{text[at:]}"
+    return f"{text[:at]}{block}{end}{text[at:]}"
+
+
+def _cut_lines(text: str, start: int, end: int) -> str:
+    """Remove the lines of a member that begins its line."""
+    begin = line_start(text, start)
+    if text[begin:start].strip():
+        raise refuse_change()
+    after = _next_line(text, end)
+    if text[after - 1] != "\n" and begin > 0:
+        begin -= 2 if text[begin - 2 : begin] == "\r\n" else 1
+    return text[:begin] + text[after:]
+
+
+def _next_line(text: str, at: int) -> int:
+    """Where the next line begins; a position that is at the beginning of one, behind text that ended there, stays."""
+    if at == 0 or text[at - 1] == "\n":
+        return at
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def _column(text: str, at: int) -> str:
+    return " " * (at - line_start(text, at))
