@@ -2,18 +2,31 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from mooring.core.config import Scope
-from mooring.core.template import CommandPart, FilePart, InputPart, KnownPart, SecretPart, VariablePart
+from mooring.core.config import Connection, Http, OAuth, Origin, Scope, ServerConfig, Stdio
+from mooring.core.template import (
+    CommandPart,
+    FilePart,
+    InputPart,
+    KnownPart,
+    SecretPart,
+    Template,
+    VariablePart,
+    literal,
+)
 from mooring.discovery.dialect import Dialect
+from mooring.discovery.edit import write_entry
 from mooring.discovery.format import Field, Format, Place
 from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.template import parse_template
+from mooring.errors import ConfigError
 
 TARGET = Path(__file__).with_name("formats.md")
 
 HEAD = """\
-# Which files are read, and how
+# Which files are read and written, and how
 
 <!-- Made by `make docs` from src/mooring/discovery/formats; a test checks that it is up to date. -->
 
@@ -38,6 +51,22 @@ RULES = """\
 
 *Type* is what a URL without a type means. *Unset* is what happens to a placeholder whose variable is not set. In a
 header or a URL, a placeholder that would be kept as written is left out instead, and reported.
+"""
+
+WRITING = """\
+
+## What is written
+
+Only keys that the tool itself has are written, in its own units and placeholders. *Cannot express* lists Mooring's keys
+for what is left out. `maxInFlight` and `maxMessageBytes` are only in Mooring's own files, and which tools another tool
+may use unasked (`autoApprove`) is never copied. *Variables* are left out where the tool fills in none: no secret takes
+the place of a reference. *Timeouts* are left out where the tool has none, or has one for both start and calls and the
+two differ. *Which transport* means that HTTP is written where HTTP and SSE would be tried, or the other way round. A
+definition whose command, arguments or address the tool cannot express is not written at all.
+
+Every byte outside the entry stays as it is, and a file that cannot be read is never written. Removing an entry that was
+added gives back the same file; if it was the only one, an empty container remains. Managed files, plugins and files in
+a programming language are never written.
 """
 
 NOTES = """\
@@ -101,6 +130,48 @@ SAMPLES = {
     "$(command)": CommandPart,
     "!command": CommandPart,
 }
+_VARIABLE = Template("${VAR}", (VariablePart("VAR"),))
+_LOGIN = OAuth(
+    client_id="i",
+    client_secret=literal("s"),
+    callback_port=1,
+    redirect_uri="http://a",
+    scopes=("s",),
+    metadata_url="https://m",
+    resource="https://r",
+    grant="g",
+)
+_ORIGIN = Origin("mooring", "user", None)
+
+
+def _sample(name: str, connection: Connection, **changes: Any) -> ServerConfig:
+    return ServerConfig(name=name, origin=_ORIGIN, connection=connection, **changes)
+
+
+_URL = literal("https://a.example")
+SAMPLE_CONFIGS = (
+    _sample("addresses", Http(_URL)),
+    _sample("sse", Http(_URL, transport="sse")),
+    _sample("variables", Stdio(literal("x"), env={"OTHER": _VARIABLE})),
+    _sample("program", Stdio(literal("x"), cwd=literal("/"), env_file=literal("/e")), disabled_by="x", required=True,
+            start_timeout=5.0, call_timeout=60.0, idle_timeout=60.0, max_in_flight=1, max_message_bytes=1,
+            always_load=True, lifecycle="keep-alive"),
+    _sample("allowed", Stdio(literal("x")), tools_allow=("t",)),
+    _sample("blocked", Stdio(literal("x")), tools_deny=("t",)),
+    _sample("address", Http(_URL, headers_helper=literal("h"), transport="http"), oauth=_LOGIN),
+)  # fmt: skip
+GROUPS = {
+    "timeouts": {"startTimeout", "callTimeout"},
+    "tool lists": {"allowedTools", "blockedTools"},
+    "logins": {f"oauth.{key}" for key in LOGIN_KEYS.values()},
+}
+LOST_NAMES = {
+    **{name: name for name in ("addresses", *GROUPS)},
+    "sse": "SSE",
+    "env.OTHER": "variables",
+    "transport": "which transport",
+}
+WRITERS = tuple(format for format in FORMATS if format.writes)
 UNITS = {0.001: "ms", 1.0: "s", 60.0: "min"}
 UNSET = {"literal": "kept as written", "empty": "empty", "omit": "left out", "error": "the server doesn't start"}
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
@@ -109,7 +180,8 @@ SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 def page() -> str:
     places = _table(("tool", "id", "your files", "a project's files", "managed files"), map(_places, FORMATS))
     rules = _table(("tool", "key", "type", "timeouts", "turned off by", "placeholders", "unset"), map(_rules, FORMATS))
-    return f"{HEAD}\n{places}{RULES}\n{rules}{NOTES}"
+    written = _table(("tool", "your file", "a project's file", "cannot express"), map(_written, WRITERS))
+    return f"{HEAD}\n{places}{RULES}\n{rules}{WRITING}\n{written}{NOTES}"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -148,6 +220,28 @@ def _rules(format: Format) -> tuple[str, ...]:
         ", ".join(f"`{form}`" for form in forms),
         ", ".join(dict.fromkeys(_unset(forms, format.dialect))),
     )
+
+
+def _written(format: Format) -> tuple[str, ...]:
+    assert format.writes
+    lost = _group(dict.fromkeys(key for sample in SAMPLE_CONFIGS for key in _lost(sample, format)))
+    own, project = (", ".join(map(_path, places)) for places in (format.writes.user, format.writes.project))
+    return format.title, own, project, ", ".join(LOST_NAMES.get(key, f"`{key}`") for key in lost)
+
+
+def _group(lost: dict[str, None]) -> dict[str, None]:
+    """Fewer words where everything of one kind is lost."""
+    for name, keys in GROUPS.items():
+        if keys <= lost.keys():
+            lost = {key: None for key in (*lost, name) if key not in keys}
+    return {key: None for key in lost if key not in ("maxInFlight", "maxMessageBytes", "address")}
+
+
+def _lost(config: ServerConfig, format: Format) -> tuple[str, ...]:
+    try:
+        return write_entry(config, format).lost
+    except ConfigError:
+        return (config.name,)
 
 
 def _times(fields: Iterable[tuple[str, Field]]) -> Iterator[str]:

@@ -340,6 +340,46 @@ Remark: TypeAlias = tuple[str, str, str]
 """A key, what is odd about it, and what to do."""
 
 
+PROGRAM: tuple[Slot, ...] = ("command", "args", "env")
+ADDRESS: tuple[Slot, ...] = ("type", "url", "headers")
+BASIC = (*PROGRAM, *ADDRESS)
+"""What the entries of nearly every tool can say."""
+
+
+class Writes(Struct, frozen=True, kw_only=True):
+    """How a tool's entries are written.
+
+    Reading is lenient: many keys work in every file. Written are only those that the tool itself has.
+    """
+
+    user: tuple[Place, ...] = ()
+    """The person's file: the first of these that exists, else the first."""
+    project: tuple[Place, ...] = ()
+    """The project's file, likewise."""
+    slots: tuple[Slot, ...] = BASIC
+    """What the tool's entries can say."""
+    keys: Mapping[Slot, str] = {}
+    """The key for a slot, if not the first of those that are read."""
+    types: Mapping[Transport, str] = MappingProxyType({"http": "http", "sse": "sse"})
+    """The tool's word for each transport; one without a word is written without a type."""
+    oauth: Mapping[str, str] = {}
+    """The fields of a login that go into its block, and their keys there."""
+    joined_scopes: bool = False
+    """Scopes are one text with spaces between them."""
+    always: Mapping[str, Any] = {}
+    """Keys that the tool requires in every entry."""
+    name_key: str | None = None
+    """Where an entry repeats its name."""
+    starter: Mapping[str, Any] = {}
+    """What a new file begins with."""
+    dialect: Dialect | None = None
+    """The tool's own placeholders, if its file is read with more than those."""
+    find_container: Callable[[Any], tuple[tuple[str, ...], Any]] | None = None
+    """Finds the map of servers in a file's data, and the keys that lead to it, where these depend on the data."""
+    arrange: Prepare | None = None
+    """Turns the common shape into the tool's: the opposite of the format's `prepare`."""
+
+
 class Format(Struct, frozen=True, kw_only=True):
     """One tool's configuration."""
 
@@ -387,6 +427,9 @@ class Format(Struct, frozen=True, kw_only=True):
     """Relative paths in an entry start from its file's or its plugin's folder."""
     start_in_folder: bool = False
     """With `relative_paths`: a program without a `cwd` starts in that folder."""
+
+    writes: Writes | None = None
+    """How entries are written; `None` if they are only read."""
 
     # What other files say about them.
     user_first: bool = False

@@ -5,7 +5,18 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from mooring.discovery.dialect import CLINE
-from mooring.discovery.format import COMMON, Format, RawEntry, ScanContext, Sheet, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    Format,
+    RawEntry,
+    ScanContext,
+    Sheet,
+    Writes,
+    fields,
+    project_file,
+    user_file,
+)
 from mooring.discovery.scan import gather_entries
 from mooring.discovery.untyped import as_texts
 
@@ -43,4 +54,10 @@ FORMAT = Format(
     untyped_url=None,
     dialect=CLINE,
     gather=_gather,
+    writes=Writes(
+        user=(user_file("~/.aws/amazonq/mcp.json"),),
+        project=(project_file(".amazonq/mcp.json"),),
+        slots=(*BASIC, "call_timeout", "disabled", "oauth_scopes"),
+        types={"http": "http"},
+    ),
 )

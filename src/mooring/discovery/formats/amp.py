@@ -1,7 +1,17 @@
 """Amp: one key with a dot in it; rules of its own say what may start."""
 
 from mooring.discovery.dialect import AMP
-from mooring.discovery.format import COMMON, Format, Switch, fields, project_file, system_files, user_file
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    Format,
+    Switch,
+    Writes,
+    fields,
+    project_file,
+    system_files,
+    user_file,
+)
 
 _MANAGED = system_files(
     "managed",
@@ -22,4 +32,10 @@ FORMAT = Format(
     dialect=AMP,
     policies=tuple(Switch(place, ("amp.mcpPermissions",), "rules") for place in (*_MANAGED, *_USER)),
     trust_marks=tuple(Switch(place, ("amp.mcpTrustedServers",), "servers") for place in _USER),
+    writes=Writes(
+        user=_USER,
+        project=(project_file(".amp/settings.json"), project_file(".amp/settings.jsonc")),
+        slots=(*BASIC, "tools_allow"),
+        types={},
+    ),
 )

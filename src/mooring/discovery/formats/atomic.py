@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import ATOMIC
-from mooring.discovery.format import MINUTES, Field, Format, common_without, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    MINUTES,
+    Field,
+    Format,
+    Writes,
+    common_without,
+    fields,
+    project_file,
+    user_file,
+)
 from mooring.discovery.values import EntryRefused
 
 
@@ -40,4 +50,12 @@ FORMAT = Format(
     defaults={"idleTimeout": ("settings", "idleTimeout")},
     dialect=ATOMIC,
     prepare=_prepare,
+    writes=Writes(
+        user=(user_file("${ATOMIC_CODING_AGENT_DIR:-~/.atomic/agent}/mcp.json"),),
+        project=(project_file(".atomic/mcp.json"),),
+        slots=(*BASIC, "cwd", "call_timeout", "idle_timeout", "tools_deny", "lifecycle", "oauth"),
+        types={},
+        oauth={"client_id": "clientId", "client_secret": "clientSecret", "scopes": "scope", "grant": "grantType"},
+        joined_scopes=True,
+    ),
 )

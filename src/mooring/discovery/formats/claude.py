@@ -6,13 +6,17 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from mooring.core.config import Transport
 from mooring.core.units import MIB
 from mooring.discovery.format import (
+    BASIC,
     COMMON,
     PROJECT,
     Format,
     Place,
+    Slot,
     Switch,
+    Writes,
     fields,
     project_file,
     system_files,
@@ -97,6 +101,15 @@ def _check_managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 OWN = Place("user", STATE, limit=STATE_LIMIT, extract=extract)
 OFF = Switch(OWN, ("projects", PROJECT, "disabledMcpServers"))
 
+OWN_SLOTS: tuple[Slot, ...] = (*BASIC, "call_timeout", "always_load", "headers_helper", "oauth")
+TYPES: Mapping[Transport, str] = {"stdio": "stdio", "http": "http", "sse": "sse"}
+OAUTH = {
+    "client_id": "clientId",
+    "callback_port": "callbackPort",
+    "scopes": "scopes",
+    "metadata_url": "authServerMetadataUrl",
+}
+
 FORMAT = Format(
     tool="claude-code",
     title="Claude Code",
@@ -118,4 +131,5 @@ FORMAT = Format(
     exclusive=MANAGED,
     policies=POLICIES,
     only_managed_allow=ONLY_MANAGED_ALLOW,
+    writes=Writes(user=(OWN,), slots=OWN_SLOTS, types=TYPES, oauth=OAUTH, joined_scopes=True),
 )

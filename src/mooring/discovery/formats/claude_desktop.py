@@ -1,7 +1,7 @@
 """Claude Desktop: programs only; it reaches remote servers through `mcp-remote`."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, user_file
+from mooring.discovery.format import PROGRAM, Format, Writes, user_file
 
 FORMAT = Format(
     tool="claude-desktop",
@@ -12,4 +12,5 @@ FORMAT = Format(
         user_file("{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", platform="win32"),
     ),
     dialect=PLAIN,
+    writes=Writes(user=(user_file("{app}/Claude/claude_desktop_config.json"),), slots=PROGRAM),
 )

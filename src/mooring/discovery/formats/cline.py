@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import CLINE
-from mooring.discovery.format import SECONDS, Field, Format, common_without, fields, user_file
+from mooring.discovery.format import BASIC, SECONDS, Field, Format, Writes, common_without, fields, user_file
 from mooring.discovery.untyped import as_mapping
 
 _NAME = "cline_mcp_settings.json"
@@ -17,15 +17,19 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**raw, **as_mapping(raw.get("transport"))}
 
 
+_CURRENT = (
+    user_file("${CLINE_MCP_SETTINGS_PATH}"),
+    user_file(f"${{CLINE_DATA_DIR}}/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH",)),
+    user_file(
+        f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH", "CLINE_DATA_DIR")
+    ),
+)
+
 FORMAT = Format(
     tool="cline",
     title="Cline",
     places=(
-        user_file("${CLINE_MCP_SETTINGS_PATH}"),
-        user_file(f"${{CLINE_DATA_DIR}}/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH",)),
-        user_file(
-            f"${{CLINE_DIR:-~/.cline}}/data/settings/{_NAME}", unless_set=("CLINE_MCP_SETTINGS_PATH", "CLINE_DATA_DIR")
-        ),
+        *_CURRENT,
         # Where older versions of the extension kept it; newer ones move it from there.
         user_file(f"{{app}}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/{_NAME}"),
         user_file(f"~/Documents/Cline/MCP/{_NAME}"),
@@ -38,4 +42,10 @@ FORMAT = Format(
     untyped_url="sse",
     dialect=CLINE,
     prepare=_prepare,
+    writes=Writes(
+        user=_CURRENT,
+        slots=(*BASIC, "call_timeout", "disabled", "oauth"),
+        types={"stdio": "stdio", "http": "streamableHttp", "sse": "sse"},
+        oauth={"client_id": "clientId", "client_secret": "clientSecret"},
+    ),
 )

@@ -5,12 +5,14 @@ from typing import Any
 
 from mooring.discovery.dialect import PLAIN
 from mooring.discovery.format import (
+    BASIC,
     PROJECT,
     SECONDS,
     Field,
     Format,
     Switch,
     Unreadable,
+    Writes,
     fields,
     project_file,
     system_files,
@@ -102,5 +104,28 @@ FORMAT = Format(
             "move the ones you always want to config.toml",
             (b"mcp_servers",),
         ),
+    ),
+    writes=Writes(
+        user=(CONFIG,),
+        project=(project_file(".codex/config.toml"),),
+        slots=(
+            *BASIC,
+            "pass_env",
+            "cwd",
+            "env_headers",
+            "bearer_env",
+            "headers_helper",
+            "enabled",
+            "required",
+            "start_timeout",
+            "call_timeout",
+            "tools_allow",
+            "tools_deny",
+            "oauth",
+            "oauth_scopes",
+            "oauth_resource",
+        ),
+        types={},
+        oauth={"client_id": "client_id"},
     ),
 )

@@ -4,7 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mooring.discovery.dialect import CONTINUE
-from mooring.discovery.format import PROJECT, Format, Place, Remark, common_without, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    PROJECT,
+    Format,
+    Place,
+    Remark,
+    Writes,
+    common_without,
+    fields,
+    project_file,
+    user_file,
+)
 
 _HOME = "${CONTINUE_GLOBAL_DIR:-~/.continue}"
 
@@ -35,4 +46,12 @@ FORMAT = Format(
     },
     dialect=CONTINUE,
     remarks=_remarks,
+    writes=Writes(
+        user=(user_file(f"{_HOME}/config.yaml"),),
+        slots=(*BASIC, "cwd", "start_timeout"),
+        keys={"headers": "requestOptions.headers"},
+        types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+        name_key="name",
+        starter={"name": "Local Config", "version": "1.0.0", "schema": "v1"},
+    ),
 )

@@ -1,7 +1,17 @@
 """GitHub Copilot CLI: `local` means stdio, `tools` lists what to offer, a project's file may be a bare map."""
 
 from mooring.discovery.dialect import COPILOT
-from mooring.discovery.format import COMMON, STANDARD_TYPES, Format, Switch, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    STANDARD_TYPES,
+    Format,
+    Switch,
+    Writes,
+    fields,
+    project_file,
+    user_file,
+)
 
 HOME = "${COPILOT_HOME:-~/.copilot}"
 
@@ -32,4 +42,11 @@ FORMAT = Format(
         Switch(project_file(".github/copilot/settings.json"), ("disabledMcpServers",)),
     ),
     trust_marks=(Switch(user_file(f"{HOME}/config.json"), ("trusted_folders",), "folders"),),
+    writes=Writes(
+        user=(user_file(f"{HOME}/mcp-config.json"),),
+        project=(project_file(".github/mcp.json"),),
+        slots=(*BASIC, "cwd", "call_timeout", "tools_allow", "oauth_client_id", "oauth_grant"),
+        types={"stdio": "local", "http": "http", "sse": "sse"},
+        always={"tools": ["*"]},
+    ),
 )

@@ -5,11 +5,13 @@ from typing import Any
 
 from mooring.discovery.dialect import CRUSH
 from mooring.discovery.format import (
+    BASIC,
     SECONDS,
     Field,
     Format,
     Place,
     Unreadable,
+    Writes,
     fields,
     project_file,
     system_files,
@@ -70,5 +72,20 @@ FORMAT = Format(
             (b"mcp",),
         )
         for place in _SCRIPTS
+    ),
+    writes=Writes(
+        user=_movable(*_CONFIG, "crush.json"),
+        project=(project_file(".crush.json"), project_file("crush.json")),
+        slots=(
+            *BASIC,
+            "disabled",
+            "call_timeout",
+            "tools_allow",
+            "tools_deny",
+            "oauth_client_id",
+            "oauth_client_secret",
+            "oauth_port",
+        ),
+        types={"stdio": "stdio", "http": "http", "sse": "sse"},
     ),
 )

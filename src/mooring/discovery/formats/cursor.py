@@ -1,7 +1,7 @@
 """Cursor: the common shape with an editor's placeholders; which servers are on is kept in its database."""
 
 from mooring.discovery.dialect import VSCODE
-from mooring.discovery.format import Format, common_without, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Writes, common_without, project_file, user_file
 
 FORMAT = Format(
     tool="cursor",
@@ -10,4 +10,12 @@ FORMAT = Format(
     places=(project_file(".cursor/mcp.json"), user_file("~/.cursor/mcp.json"), user_file("{app}/Cursor/User/mcp.json")),
     fields=common_without("timeout"),
     dialect=VSCODE,
+    writes=Writes(
+        user=(user_file("~/.cursor/mcp.json"),),
+        project=(project_file(".cursor/mcp.json"),),
+        slots=(*BASIC, "env_file", "oauth"),
+        keys={"oauth": "auth"},
+        types={},
+        oauth={"client_id": "CLIENT_ID", "client_secret": "CLIENT_SECRET", "scopes": "scopes"},
+    ),
 )

@@ -1,7 +1,7 @@
 """`.mcp.json`, which Claude Code began and many tools share; its approvals are in Claude Code's own files."""
 
-from mooring.discovery.dialect import SHARED
-from mooring.discovery.format import COMMON, PROJECT, Format, Switch, fields, project_file, user_file
+from mooring.discovery.dialect import CLAUDE, SHARED
+from mooring.discovery.format import BASIC, COMMON, PROJECT, Format, Switch, Writes, fields, project_file, user_file
 from mooring.discovery.formats import claude
 
 FORMAT = Format(
@@ -31,4 +31,12 @@ FORMAT = Format(
     exclusive=claude.MANAGED,
     policies=claude.POLICIES,
     only_managed_allow=claude.ONLY_MANAGED_ALLOW,
+    writes=Writes(
+        project=(project_file(".mcp.json"),),
+        slots=(*BASIC, "timeout", "always_load", "headers_helper", "oauth"),
+        types=claude.TYPES,
+        oauth=claude.OAUTH,
+        joined_scopes=True,
+        dialect=CLAUDE,
+    ),
 )

@@ -1,6 +1,6 @@
 """Factory droid: the person's own entry wins over the project's of the same name."""
 
-from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
 
 # The documentation says `timeoutMs`, the shipped schema `timeout`.
 _FIELDS = {
@@ -20,4 +20,16 @@ FORMAT = Format(
     fields=_FIELDS,
     untyped_url=None,
     user_first=True,
+    writes=Writes(
+        user=(user_file("~/.factory/mcp.json"),),
+        project=(project_file(".factory/mcp.json"),),
+        slots=(*BASIC, "disabled", "call_timeout", "start_timeout", "tools_allow", "tools_deny", "oauth"),
+        types={"stdio": "stdio", "http": "http", "sse": "sse"},
+        oauth={
+            "client_id": "clientId",
+            "client_secret": "clientSecret",
+            "callback_port": "callbackPort",
+            "scopes": "scopes",
+        },
+    ),
 )

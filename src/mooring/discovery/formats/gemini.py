@@ -9,6 +9,7 @@ from mooring.core.config import Origin, Scope
 from mooring.discovery.dialect import GEMINI
 from mooring.discovery.documents import dig
 from mooring.discovery.format import (
+    BASIC,
     COMMON,
     NO_SERVER,
     Format,
@@ -18,6 +19,7 @@ from mooring.discovery.format import (
     ScanContext,
     Sheet,
     Switch,
+    Writes,
     fields,
     project_file,
     system_files,
@@ -107,6 +109,19 @@ _PLACES = (
     *system_defaults(*_FOLDERS),
 )
 
+WRITES = Writes(
+    user=(user_file(f"{_HOME}/settings.json"),),
+    project=(project_file(".gemini/settings.json"),),
+    slots=(*BASIC, "cwd", "call_timeout", "tools_allow", "tools_deny", "oauth"),
+    keys={"url": "url"},
+    oauth={
+        "client_id": "clientId",
+        "client_secret": "clientSecret",
+        "redirect_uri": "redirectUri",
+        "scopes": "scopes",
+    },
+)
+
 FORMAT = Format(
     tool="gemini",
     title="Gemini CLI",
@@ -118,4 +133,5 @@ FORMAT = Format(
     remarks=remarks,
     off=off_switches(_PLACES, _HOME),
     trust_marks=(Switch(user_file(f"{_HOME}/trustedFolders.json"), (), "folders"),),
+    writes=WRITES,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.core.template import SecretPart
 from mooring.discovery.dialect import GOOSE
-from mooring.discovery.format import SECONDS, Field, Format, Place, fields, system_files, user_file
+from mooring.discovery.format import BASIC, SECONDS, Field, Format, Place, Writes, fields, system_files, user_file
 from mooring.discovery.untyped import as_list, as_mapping
 from mooring.discovery.values import EntryRefused, read_text_map, read_variable_names
 
@@ -63,14 +63,18 @@ _FIELDS = fields(
     enabled="enabled", timeout=Field("call_timeout", SECONDS), available_tools="tools_allow",
 )  # fmt: skip
 
+_USER = (
+    user_file(f"${{{_ROOT}}}/config/config.yaml"),
+    user_file("{xdg}/goose/config.yaml", platform="linux", unless_set=(_ROOT,)),
+    user_file("{xdg}/goose/config.yaml", platform="darwin", unless_set=(_ROOT,)),
+    user_file("{app}/Block/goose/config/config.yaml", platform="win32", unless_set=(_ROOT,)),
+)
+
 FORMAT = Format(
     tool="goose",
     title="Goose",
     places=(
-        user_file(f"${{{_ROOT}}}/config/config.yaml"),
-        user_file("{xdg}/goose/config.yaml", platform="linux", unless_set=(_ROOT,)),
-        user_file("{xdg}/goose/config.yaml", platform="darwin", unless_set=(_ROOT,)),
-        user_file("{app}/Block/goose/config/config.yaml", platform="win32", unless_set=(_ROOT,)),
+        *_USER,
         Place("user", "${GOOSE_ADDITIONAL_CONFIG_FILES}", path_list=True),
         *system_files(
             "user",
@@ -86,4 +90,11 @@ FORMAT = Format(
     dialect=GOOSE,
     prepare=_prepare,
     entry_variables=_entry_variables,
+    writes=Writes(
+        user=_USER,
+        slots=(*BASIC, "env_secrets", "enabled", "call_timeout", "tools_allow"),
+        types={"stdio": "stdio", "http": "streamable_http"},
+        always={"enabled": True},
+        name_key="name",
+    ),
 )

@@ -1,5 +1,7 @@
 """Kilo Code: OpenCode's shape in files of its own."""
 
+from msgspec.structs import replace
+
 from mooring.discovery.format import Format, project_file, user_file
 from mooring.discovery.formats import opencode
 
@@ -18,4 +20,9 @@ FORMAT = Format(
     types=opencode.FORMAT.types,
     dialect=opencode.FORMAT.dialect,
     prepare=opencode.FORMAT.prepare,
+    writes=replace(
+        opencode.WRITES,
+        user=(user_file("{xdg}/kilo/kilo.jsonc"), user_file("{xdg}/kilo/kilo.json")),
+        project=(project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json")),
+    ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, Format, Unreadable, fields, project_file, user_file
+from mooring.discovery.format import NO_SERVER, Format, Unreadable, Writes, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused, NoServer
 
 # Where people set up Neovim's plugins.
@@ -29,6 +29,11 @@ _FIELDS = fields(
     {"requestInit.headers": "headers"}, command="command", args="args", env="env", url="url", enabled="enabled",
 )  # fmt: skip
 
+
+def _arrange(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"command": raw["command"], "args": [], **raw} if "command" in raw else raw
+
+
 FORMAT = Format(
     tool="magenta",
     title="magenta.nvim",
@@ -45,5 +50,11 @@ FORMAT = Format(
             (b"magenta", b"mcpServers"),
         )
         for path in _LUA
+    ),
+    writes=Writes(
+        user=(user_file("~/.magenta/options.json"),),
+        project=(project_file(".magenta/options.json"),),
+        types={},
+        arrange=_arrange,
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import MCPORTER
-from mooring.discovery.format import Format, Slot, common_without, fields, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Slot, Writes, common_without, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused
 
 _ALLOWED = {"allowedTools", "allowed_tools"}
@@ -57,21 +57,43 @@ def _to_snake(name: str) -> str:
 _SNAKE = {_to_snake(name): slot for name, slot in _CAMEL.items()}
 _FIELDS = {**common_without("timeout"), **fields({**_CAMEL, **_SNAKE})}
 
+_USER = (
+    user_file("${MCPORTER_CONFIG}"),
+    *(
+        user_file(f"{home}/mcporter.{kind}", unless_set=("MCPORTER_CONFIG",))
+        for home in ("~/.mcporter", "{xdg}/mcporter")
+        for kind in ("json", "jsonc")
+    ),
+)
+
 FORMAT = Format(
     tool="mcporter",
     title="mcporter",
     places=(
-        user_file("${MCPORTER_CONFIG}"),
+        _USER[0],
         project_file("config/mcporter.json"),
-        *(
-            user_file(f"{home}/mcporter.{kind}", unless_set=("MCPORTER_CONFIG",))
-            for home in ("~/.mcporter", "{xdg}/mcporter")
-            for kind in ("json", "jsonc")
-        ),
+        *_USER[1:],
     ),
     fields=_FIELDS,
     untyped_url="http",
     dialect=MCPORTER,
     prepare=_prepare,
     relative_paths=True,
+    writes=Writes(
+        user=_USER,
+        project=(project_file("config/mcporter.json"),),
+        slots=(
+            *BASIC,
+            "cwd",
+            "lifecycle",
+            "tools_allow",
+            "tools_deny",
+            "oauth_client_id",
+            "oauth_client_secret",
+            "oauth_scopes",
+        ),
+        keys={"url": "baseUrl", "command": "command"},
+        types={},
+        joined_scopes=True,
+    ),
 )

@@ -1,7 +1,19 @@
 """Mooring's own files: the common shape with every key that any tool has, published as a JSON schema."""
 
 from mooring.discovery.dialect import MOORING
-from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
+
+LOGIN_KEYS = {
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "callback_port": "callbackPort",
+    "redirect_uri": "redirectUri",
+    "scopes": "scopes",
+    "metadata_url": "authServerMetadataUrl",
+    "resource": "resource",
+    "grant": "grantType",
+}
+"""The fields of a login and Mooring's keys for them."""
 
 FORMAT = Format(
     tool="mooring",
@@ -21,4 +33,27 @@ FORMAT = Format(
     },
     closed=True,
     dialect=MOORING,
+    writes=Writes(
+        user=(user_file("{mooring}/mcp.json"),),
+        project=(project_file(".mooring/mcp.json"),),
+        slots=(
+            *BASIC,
+            "cwd",
+            "pass_env",
+            "env_file",
+            "headers_helper",
+            "enabled",
+            "required",
+            "start_timeout",
+            "call_timeout",
+            "max_in_flight",
+            "max_message_bytes",
+            "tools_allow",
+            "tools_deny",
+            "oauth",
+            "always_load",
+            "lifecycle",
+        ),
+        oauth=LOGIN_KEYS,
+    ),
 )

@@ -1,7 +1,7 @@
 """oh-my-pi: the common shape; the person's own file may switch servers off by name."""
 
 from mooring.discovery.dialect import MOORING
-from mooring.discovery.format import Format, Switch, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Switch, Writes, project_file, user_file
 
 _USER = (
     user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
@@ -21,4 +21,17 @@ FORMAT = Format(
     # Both lists apply only in the person's own files.
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),
     on=tuple(Switch(place, ("enabledServers",)) for place in _USER),
+    writes=Writes(
+        user=(user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"), user_file("~/.omp/agent/mcp.json")),
+        project=(project_file(".omp/mcp.json"),),
+        slots=(*BASIC, "cwd", "enabled", "timeout", "oauth"),
+        oauth={
+            "client_id": "clientId",
+            "client_secret": "clientSecret",
+            "callback_port": "callbackPort",
+            "redirect_uri": "redirectUri",
+            "scopes": "scope",
+        },
+        joined_scopes=True,
+    ),
 )

@@ -10,12 +10,14 @@ from msgspec import Struct
 from mooring.core.config import Origin, Scope
 from mooring.discovery.dialect import OPENCODE
 from mooring.discovery.format import (
+    BASIC,
     COMMON,
     Format,
     Place,
     RawEntry,
     ScanContext,
     Sheet,
+    Writes,
     fields,
     project_file,
     system_files,
@@ -128,12 +130,17 @@ def _find_servers(sheet: Sheet) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     mcp = as_mapping(as_mapping(sheet.document.data).get("mcp"))
     if "{file:" in sheet.document.text and os.path.isabs(sheet.path):
         mcp = _root_files(mcp, os.path.dirname(sheet.path))
-    servers = mcp.get("servers")
-    if not isinstance(servers, Mapping) or _is_server(servers):
+    if not _is_version_2(mcp):
         return ("mcp",), mcp
+    servers = mcp["servers"]
     timeout = mcp.get("timeout")
     defaults = {"timeout": timeout} if isinstance(timeout, Mapping) else {}
     return ("mcp", "servers"), {name: _merge(defaults, raw) for name, raw in servers.items()}
+
+
+def _is_version_2(mcp: Mapping[str, Any]) -> bool:
+    servers = mcp.get("servers")
+    return isinstance(servers, Mapping) and not _is_server(servers)
 
 
 def _is_server(servers: Mapping[str, Any]) -> bool:
@@ -242,6 +249,39 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return entry
 
 
+def _arrange(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The program and its arguments as one list."""
+    if "command" not in raw:
+        return raw
+    entry = {key: value for key, value in raw.items() if key != "args"}
+    return {**entry, "command": [raw["command"], *raw.get("args", ())]}
+
+
+def _find_container(data: Any) -> tuple[tuple[str, ...], Any]:
+    mcp = as_mapping(data).get("mcp")
+    if _is_version_2(as_mapping(mcp)):
+        return ("mcp", "servers"), as_mapping(mcp)["servers"]
+    return ("mcp",), mcp
+
+
+WRITES = Writes(
+    user=_json_and_jsonc(user_file, "{xdg}/opencode/opencode"),
+    project=_json_and_jsonc(project_file, "opencode"),
+    slots=(*BASIC, "cwd", "enabled", "timeout", "oauth"),
+    # Both kinds of address are "remote", which tries one after the other.
+    types={"stdio": "local", "http": "remote", "sse": "remote", "auto": "remote"},
+    oauth={
+        "client_id": "clientId",
+        "client_secret": "clientSecret",
+        "callback_port": "callbackPort",
+        "redirect_uri": "redirectUri",
+        "scopes": "scope",
+    },
+    joined_scopes=True,
+    find_container=_find_container,
+    arrange=_arrange,
+)
+
 FORMAT = Format(
     tool="opencode",
     title="OpenCode",
@@ -257,4 +297,5 @@ FORMAT = Format(
     types={"local": "stdio", "remote": "auto", "stdio": "stdio", "http": "http", "sse": "sse"},
     dialect=OPENCODE,
     prepare=_prepare,
+    writes=WRITES,
 )

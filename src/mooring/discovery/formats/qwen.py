@@ -1,5 +1,10 @@
 """Qwen Code: Gemini's shape, but a URL without a type is SSE, and its own state is elsewhere."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
 from mooring.discovery.dialect import GEMINI
 from mooring.discovery.format import PROJECT, Format, Switch, fields, project_file, user_file
 from mooring.discovery.formats import gemini
@@ -14,6 +19,15 @@ _PLACES = (
 )
 _APPROVALS = user_file(f"{_HOME}/mcpApprovals.json")
 
+
+def _arrange(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`httpUrl` says that an address is not SSE's."""
+    if raw.get("type") != "http":
+        return raw
+    entry = {key: value for key, value in raw.items() if key not in ("type", "url")}
+    return {**entry, "httpUrl": raw["url"]}
+
+
 FORMAT = Format(
     tool="qwen",
     title="Qwen Code",
@@ -26,4 +40,11 @@ FORMAT = Format(
     remarks=gemini.remarks,
     off=(*gemini.off_switches(_PLACES, _HOME), Switch(_APPROVALS, (PROJECT,), "rejected")),
     trust_marks=(Switch(_APPROVALS, (PROJECT,), "approved"),),
+    writes=replace(
+        gemini.WRITES,
+        user=(user_file(f"{_HOME}/settings.json"),),
+        project=(project_file(".qwen/settings.json"),),
+        slots=(*gemini.WRITES.slots, "start_timeout"),
+        arrange=_arrange,
+    ),
 )

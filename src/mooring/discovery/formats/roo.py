@@ -1,7 +1,18 @@
 """Roo Code: a URL needs a type, times are seconds between 1 and 3600; a setting of the editor may move its files."""
 
 from mooring.discovery.dialect import ROO
-from mooring.discovery.format import COMMON, Folders, Format, Switch, fields, files_in, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    Folders,
+    Format,
+    Switch,
+    Writes,
+    fields,
+    files_in,
+    project_file,
+    user_file,
+)
 from mooring.discovery.formats.cline import TIMEOUT
 
 _EDITORS = tuple(f"{{app}}/{name}/User" for name in ("Code", "Code - Insiders", "Cursor"))
@@ -20,4 +31,10 @@ FORMAT = Format(
     types={"stdio": "stdio", "sse": "sse", "streamable-http": "http"},
     untyped_url=None,
     dialect=ROO,
+    writes=Writes(
+        user=(user_file(f"{_EDITORS[0]}/{_STORAGE}"),),
+        project=(project_file(".roo/mcp.json"),),
+        slots=(*BASIC, "cwd", "call_timeout", "disabled", "tools_deny"),
+        types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+    ),
 )

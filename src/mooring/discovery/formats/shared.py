@@ -1,7 +1,7 @@
 """Files that several tools share and none owns."""
 
-from mooring.discovery.dialect import SHARED
-from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
+from mooring.discovery.dialect import CLAUDE, SHARED
+from mooring.discovery.format import COMMON, Format, Writes, fields, project_file, user_file
 
 FORMAT = Format(
     tool="shared",
@@ -21,4 +21,10 @@ FORMAT = Format(
     fields={**fields(serverUrl="url"), **COMMON},
     suggest_type=True,
     dialect=SHARED,
+    writes=Writes(
+        user=(user_file("{xdg}/mcp/mcp.json"),),
+        project=(project_file(".agents/mcp.json"),),
+        keys={"url": "url"},
+        dialect=CLAUDE,
+    ),
 )

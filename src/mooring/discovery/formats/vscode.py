@@ -1,7 +1,7 @@
 """VS Code: `servers` and `inputs` in `mcp.json`, and the older place inside `settings.json`."""
 
 from mooring.discovery.dialect import VSCODE
-from mooring.discovery.format import Format, Place, common_without, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Place, Writes, common_without, project_file, user_file
 
 
 def _product_files(folder: str) -> tuple[Place, ...]:
@@ -25,4 +25,11 @@ FORMAT = Format(
     # VS Code has no timeouts.
     fields=common_without("timeout"),
     dialect=VSCODE,
+    writes=Writes(
+        user=(user_file("{app}/Code/User/mcp.json"),),
+        project=(project_file(".vscode/mcp.json"),),
+        slots=(*BASIC, "cwd", "env_file", "oauth"),
+        types={"stdio": "stdio", "http": "http", "sse": "sse"},
+        oauth={"client_id": "clientId"},
+    ),
 )

@@ -1,7 +1,7 @@
 """Warp: the common shape under any of four keys."""
 
 from mooring.discovery.dialect import AMP
-from mooring.discovery.format import Format, common_without, fields, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Writes, common_without, fields, project_file, user_file
 
 FORMAT = Format(
     tool="warp",
@@ -13,4 +13,11 @@ FORMAT = Format(
         **common_without("timeout"),
     },
     dialect=AMP,
+    writes=Writes(
+        user=(user_file("~/.warp/.mcp.json"),),
+        project=(project_file(".warp/.mcp.json"),),
+        slots=(*BASIC, "cwd"),
+        keys={"url": "url"},
+        types={},
+    ),
 )

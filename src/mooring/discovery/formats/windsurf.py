@@ -1,7 +1,7 @@
 """Windsurf and its successor Devin: `serverUrl` beside `url`, files and variables in placeholders."""
 
 from mooring.discovery.dialect import WINDSURF
-from mooring.discovery.format import COMMON, Format, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
 
 FORMAT = Format(
     tool="windsurf",
@@ -17,4 +17,10 @@ FORMAT = Format(
     ),
     fields={**fields(serverUrl="url"), **COMMON, **fields(disabledTools="tools_deny")},
     dialect=WINDSURF,
+    writes=Writes(
+        user=(user_file("~/.codeium/windsurf/mcp_config.json"),),
+        project=(project_file(".windsurf/mcp_config.json"),),
+        slots=(*BASIC, "disabled", "tools_deny"),
+        types={},
+    ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, SECONDS, Field, Format, fields, project_file, user_file
+from mooring.discovery.format import BASIC, NO_SERVER, SECONDS, Field, Format, Writes, fields, project_file, user_file
 from mooring.discovery.values import NoServer
 
 
@@ -24,15 +24,19 @@ _FIELDS = fields(
     timeout=Field("call_timeout", SECONDS),
 )  # fmt: skip
 
+# On macOS, too, Zed uses ~/.config, but without $XDG_CONFIG_HOME.
+_USER = (
+    user_file("{xdg}/zed/settings.json", platform="linux"),
+    user_file("~/.config/zed/settings.json", platform="darwin"),
+    user_file("{app}/Zed/settings.json", platform="win32"),
+)
+
 FORMAT = Format(
     tool="zed",
     title="Zed",
     places=(
         project_file(".zed/settings.json"),
-        # On macOS, too, Zed uses ~/.config, but without $XDG_CONFIG_HOME.
-        user_file("{xdg}/zed/settings.json", platform="linux"),
-        user_file("~/.config/zed/settings.json", platform="darwin"),
-        user_file("{app}/Zed/settings.json", platform="win32"),
+        *_USER,
     ),
     key=("context_servers",),
     fields=_FIELDS,
@@ -40,4 +44,11 @@ FORMAT = Format(
     untyped_url="http",
     dialect=PLAIN,
     prepare=_prepare,
+    writes=Writes(
+        user=_USER,
+        project=(project_file(".zed/settings.json"),),
+        slots=(*BASIC, "enabled", "call_timeout", "oauth"),
+        types={},
+        oauth={"client_id": "client_id", "client_secret": "client_secret"},
+    ),
 )

@@ -1,0 +1,440 @@
+"""A definition as an entry of a tool's file: the opposite of reading one.
+
+What was written is read again. Whatever then differs from the definition is what the tool cannot express.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from mooring.core.config import (
+    Connection,
+    Http,
+    InProcess,
+    OAuth,
+    Origin,
+    ServerConfig,
+    Stdio,
+    Transport,
+    list_templates,
+)
+from mooring.core.template import Part, Template, TextPart, VariablePart
+from mooring.discovery.dialect import Dialect, TextSlot
+from mooring.discovery.documents import dig
+from mooring.discovery.entry import read_entry
+from mooring.discovery.format import PROJECT, Field, Format, Place, RawEntry, ScanContext, Slot, Writes, document_kind
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.mooring import LOGIN_KEYS
+from mooring.discovery.spelling import meaning_of, spell_template
+from mooring.discovery.untyped import as_mapping, text_or_none
+from mooring.errors import ConfigError
+from mooring.syntax.document import Document
+from mooring.syntax.edit import edit_bytes, put_value, remove_value
+from mooring.syntax.parse import parse
+
+WriteScope: TypeAlias = Literal["user", "project"]
+
+# Without these, an entry would start something else, or nothing.
+_ESSENTIAL = ("command", "args", "url", "transport")
+# Relative paths are read from here, so that one shows if it would mean another file in the target.
+_ELSEWHERE = "/folder/of/the/file"
+
+
+class WrittenEntry(Struct, frozen=True):
+    """An entry for a tool's file, and the keys of the definition that the tool cannot express."""
+
+    raw: Mapping[str, Any]
+    lost: tuple[str, ...] = ()
+
+
+class WriteTarget(Struct, frozen=True):
+    """A tool's format and the places where one of its files may be."""
+
+    format: Format
+    places: tuple[Place, ...]
+
+
+def list_writers() -> tuple[str, ...]:
+    """The tools whose files are written, in the order of their precedence."""
+    return tuple(dict.fromkeys(format.tool for format in FORMATS if format.writes))
+
+
+def find_target(tool: str, scope: WriteScope) -> WriteTarget | None:
+    """Where a tool keeps its servers; `None` if it has no such file, or it is never written."""
+    for format in FORMATS:
+        if format.tool != tool or format.writes is None:
+            continue
+        places = format.writes.user if scope == "user" else format.writes.project
+        if places:
+            return WriteTarget(format, places)
+    return None
+
+
+def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
+    """The entry that means the same in a tool's file, as far as the tool can express it.
+
+    Placeholders are written as the tool writes them; no value is filled in.
+
+    Raises:
+        ConfigError: the tool cannot express what is started or where it is, or does not accept the name.
+    """
+    if format.writes is None:
+        raise ConfigError(f"{format.title} files are only read.")
+    raw = _EntryWriter(config, format, format.writes).write()
+    read = _read_back(config, raw, format)
+    lost = tuple(_compare(config, read))
+    for key in lost:
+        if key in _ESSENTIAL and not _is_same_address(key, config, read):
+            raise ConfigError(f'{format.title} cannot express the `{key}` of "{config.name}".')
+    return WrittenEntry(raw, lost)
+
+
+def put_entry(
+    data: bytes,
+    path: str,
+    target: WriteTarget,
+    place: Place,
+    name: str,
+    raw: Mapping[str, Any],
+    context: ScanContext,
+    *,
+    replace: bool = False,
+) -> bytes:
+    """A file's bytes with one more entry, or with another in place of the one that has the name.
+
+    Raises:
+        ParseError: the file is not understood well enough to be changed.
+        ConfigError: it has such an entry, and that should not be replaced.
+    """
+    kind = document_kind(path)
+
+    def change(text: str) -> str:
+        if not text.strip() and target.format.writes:
+            for key, value in target.format.writes.starter.items():
+                text = put_value(text, kind, (key,), value)
+        content = parse(text.encode(), kind).data
+        keys = find_entry_path(content, target, place, name, context)
+        if not replace and _exists(content, keys):
+            raise ConfigError(f'Server "{name}" already exists in {path}')
+        return put_value(text, kind, keys, raw)
+
+    return edit_bytes(data, change)
+
+
+def remove_entry(data: bytes, path: str, key: tuple[str | int, ...]) -> bytes:
+    """A file's bytes without the entry that some keys lead to.
+
+    Raises:
+        ParseError: the file is not understood well enough to be changed.
+    """
+    return edit_bytes(data, lambda text: remove_value(text, document_kind(path), key))
+
+
+def _exists(data: Any, keys: tuple[Any, ...]) -> bool:
+    *outer, last = keys
+    for step in outer:
+        data = as_mapping(data).get(step)
+    return last < len(data or ()) if isinstance(last, int) else last in as_mapping(data)
+
+
+def find_entry_path(data: Any, target: WriteTarget, place: Place, name: str, context: ScanContext) -> tuple[Any, ...]:
+    """The keys that lead to an entry in a file's data: to the one with that name, or to where it would be added."""
+    container_key, container = _find_container(data, target.format, place, context)
+    if not isinstance(container, list):
+        is_new_list = container is None and target.format.as_list
+        return (*container_key, 0 if is_new_list else name)
+    names = [text_or_none(as_mapping(element).get("name")) for element in container]
+    return (*container_key, names.index(name) if name in names else len(names))
+
+
+def _find_container(data: Any, format: Format, place: Place, context: ScanContext) -> tuple[tuple[str, ...], Any]:
+    if format.writes and format.writes.find_container:
+        return format.writes.find_container(data)
+    keys = (format.key, *format.other_keys) if place.key is None else (place.key,)
+    for key in keys:
+        for path, container in dig(data, key, context):
+            return path, container
+    if format.bare_map and _is_bare_map(data):
+        return (), data
+    return tuple(context.cwd if step == PROJECT else step for step in keys[0]), None
+
+
+def _is_bare_map(data: Any) -> bool:
+    """Whether a file is the map of servers itself: a key of its own would become one of them."""
+    entries = as_mapping(data).values()
+    return bool(entries) and all(isinstance(entry, Mapping) for entry in entries)
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+class _EntryWriter:
+    """Writes one definition, slot by slot."""
+
+    def __init__(self, config: ServerConfig, format: Format, writes: Writes) -> None:
+        self.config = config
+        self.format = format
+        self.writes = writes
+        self.values: dict[Slot, Any] = {}
+
+    def write(self) -> dict[str, Any]:
+        connection = self.config.written or self.config.connection
+        match connection:
+            case Stdio():
+                self._write_program(connection)
+            case Http():
+                self._write_address(connection)
+            case InProcess():
+                raise ConfigError(f'"{self.config.name}" runs inside the program that has it, so no file can hold it.')
+        self._write_use()
+        raw = self._make_raw()
+        return dict(self.writes.arrange(raw) if self.writes.arrange else raw)
+
+    def _make_raw(self) -> dict[str, Any]:
+        raw: dict[str, Any] = {}
+        if self.writes.name_key:
+            raw[self.writes.name_key] = self.config.name
+        raw |= self.writes.always
+        for slot in ("type", *self.writes.slots):
+            if slot in self.values:
+                _put(raw, self._key(slot), self.values[slot])
+        return raw
+
+    def _key(self, slot: Slot) -> str:
+        return self.writes.keys.get(slot) or next(key for key, field in self._fields(slot))
+
+    def _fields(self, slot: Slot) -> list[tuple[str, Field]]:
+        return [(key, field) for key, field in self.format.fields.items() if field.slot == slot]
+
+    def _has(self, slot: Slot) -> bool:
+        return slot in self.writes.slots and bool(self._fields(slot))
+
+    def _set(self, slot: Slot, value: Any) -> None:
+        if self._has(slot) and value not in (None, (), {}, False):
+            self.values[slot] = list(value) if isinstance(value, tuple) else value
+
+    def _spell(self, template: Template | None, slot: TextSlot) -> str | None:
+        dialect: Dialect = self.writes.dialect or self.format.dialect
+        return None if template is None else spell_template(template, dialect, slot)
+
+    def _write_type(self, transport: Transport) -> None:
+        words = self.writes.types
+        # An address of either kind is written as the newer one where the kind must be given.
+        if transport == "auto" and "auto" not in words and self._requires_type():
+            transport = "http"
+        if transport in words and self._fields("type"):
+            self.values["type"] = words[transport]
+
+    def _requires_type(self) -> bool:
+        format = self.format
+        return format.type_required or format.suggest_type or format.untyped_url != "auto"
+
+    # --- a program ------------------------------------------------------------------------------------------
+
+    def _write_program(self, program: Stdio) -> None:
+        self._write_type("stdio")
+        self._set("command", self._spell(program.command, "command"))
+        args = [self._spell(arg, "args") for arg in program.args]
+        self._set("args", tuple(arg for arg in args if arg is not None))
+        self._set("env_file", self._spell(program.env_file, "env_file"))
+        self._set("cwd", self._spell(program.cwd, "cwd"))
+        self._write_env(program)
+
+    def _write_env(self, program: Stdio) -> None:
+        env: dict[str, str] = {}
+        passed = list(program.pass_env) if self._has("pass_env") else []
+        secrets: list[str] = []
+        for name, template in _list_env(program):
+            if name in passed:
+                continue
+            text = self._spell(template, "env")
+            is_own = meaning_of(template) == (VariablePart(name),)
+            if text is not None:
+                env[name] = text
+            elif is_own and self._has("pass_env"):
+                passed.append(name)
+            elif is_own and self._has("env_secrets"):
+                secrets.append(name)
+        self._set("env", env)
+        self._set("pass_env", tuple(passed))
+        self._set("env_secrets", tuple(secrets))
+
+    # --- an address -----------------------------------------------------------------------------------------
+
+    def _write_address(self, address: Http) -> None:
+        self._write_type(address.transport)
+        self._set("url", self._spell(address.url, "url"))
+        self._set("headers_helper", self._spell(address.headers_helper, "headers_helper"))
+        headers: dict[str, str] = {}
+        from_env: dict[str, str] = {}
+        for name, template in address.headers.items():
+            text = self._spell(template, "headers")
+            match meaning_of(template):
+                case _ if text is not None:
+                    headers[name] = text
+                case (VariablePart(variable, None),):
+                    from_env[name] = variable
+                case (TextPart("Bearer "), VariablePart(variable, None)) if name == "Authorization":
+                    self._set("bearer_env", variable)
+        self._set("headers", headers)
+        self._set("env_headers", from_env)
+        if self.config.oauth:
+            self._write_oauth(self.config.oauth)
+
+    def _write_oauth(self, oauth: OAuth) -> None:
+        if not oauth.enabled:
+            if self._has("oauth"):
+                self.values["oauth"] = False
+            return
+        settings = {field: self._spell_login(field, oauth) for field in LOGIN_KEYS}
+        block = {key: settings[field] for field, key in self.writes.oauth.items() if settings[field]}
+        self._set("oauth", block)
+        if "scopes" not in self.writes.oauth:
+            self._set("oauth_scopes", settings["scopes"])
+        self._set("oauth_client_id", oauth.client_id)
+        self._set("oauth_resource", oauth.resource)
+        self._set("oauth_grant", oauth.grant)
+        self._set("oauth_client_secret", settings["client_secret"])
+        self._set("oauth_port", oauth.callback_port)
+
+    def _spell_login(self, field: str, oauth: OAuth) -> Any:
+        match field:
+            case "client_secret":
+                return self._spell(oauth.client_secret, "oauth")
+            case "scopes":
+                return " ".join(oauth.scopes) if self.writes.joined_scopes else list(oauth.scopes)
+            case _:
+                return getattr(oauth, field)
+
+    # --- how it is used -------------------------------------------------------------------------------------
+
+    def _write_use(self) -> None:
+        config = self.config
+        if not config.enabled and self._has("enabled"):
+            self.values["enabled"] = False
+        elif not config.enabled and self._has("disabled"):
+            self.values["disabled"] = True
+        self._set("required", config.required)
+        self._write_times()
+        self._set("max_in_flight", config.max_in_flight)
+        self._set("max_message_bytes", config.max_message_bytes)
+        if config.tools_allow is not None and self._has("tools_allow"):
+            self.values["tools_allow"] = list(config.tools_allow)
+        self._set("tools_deny", config.tools_deny)
+        self._set("always_load", config.always_load)
+        if config.lifecycle != "lazy":
+            self._set("lifecycle", config.lifecycle)
+
+    def _write_times(self) -> None:
+        config = self.config
+        if config.start_timeout == config.call_timeout:
+            self._set("timeout", self._count("timeout", config.call_timeout))
+        self._set("start_timeout", self._count("start_timeout", config.start_timeout))
+        self._set("call_timeout", self._count("call_timeout", config.call_timeout))
+        self._set("idle_timeout", self._count("idle_timeout", config.idle_timeout))
+
+    def _count(self, slot: Slot, seconds: float | None) -> float | None:
+        """A time in the tool's unit."""
+        if seconds is None or not self._has(slot):
+            return None
+        field = self._fields(slot)[0][1]
+        if seconds == math.inf:
+            # 0 means no limit wherever a tool has no bounds of its own.
+            self.values[slot] = 0
+            return None
+        count = round(seconds / field.unit, 9)
+        return int(count) if count.is_integer() else count
+
+
+def _list_env(program: Stdio) -> Iterator[tuple[str, Template]]:
+    """The variables a program gets, those that are passed on among them."""
+    for name in program.pass_env:
+        yield name, Template(f"${{{name}}}", (VariablePart(name),))
+    yield from program.env.items()
+
+
+def _put(raw: dict[str, Any], key: str, value: Any) -> None:
+    *outer, last = key.split(".")
+    for step in outer:
+        raw = raw.setdefault(step, {})
+    raw[last] = value
+
+
+# --- comparing ----------------------------------------------------------------------------------------------
+
+
+def _read_back(config: ServerConfig, raw: Mapping[str, Any], format: Format) -> ServerConfig:
+    origin = Origin(format.tool, "user", None)
+    base = _ELSEWHERE if format.relative_paths else ""
+    read = read_entry(RawEntry(config.name, raw, origin, Document({}), 0, base=base), format)
+    if isinstance(read.definition, ServerConfig):
+        return read.definition
+    reasons = [problem.message for problem in read.problems if problem.level in ("error", "note")]
+    raise ConfigError(f'{format.title} cannot express "{config.name}": it {reasons[-1]}.')
+
+
+def _is_same_address(key: str, config: ServerConfig, read: ServerConfig) -> bool:
+    """Whether only the order of attempts differs: an address of either kind is tried in both ways."""
+    return key == "transport" and "auto" in (config.transport, read.transport)
+
+
+def _compare(config: ServerConfig, read: ServerConfig) -> Iterator[str]:
+    """The keys of a definition that are missing from another, or different there."""
+    wanted, found = _list_fields(config), _list_fields(read)
+    for key, value in wanted.items():
+        if not _is_equal(value, found.get(key)):
+            yield key
+    # Only a relative path is read as something that was not written.
+    yield from (key for key in found if key not in wanted and key in ("cwd", "envFile"))
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6)
+    return bool(one == other)
+
+
+_FIELDS: Mapping[str, Callable[[ServerConfig], Any]] = {
+    "transport": lambda config: (config.written or config.connection).transport,
+    "disabled": lambda config: not config.enabled,
+    "required": lambda config: config.required,
+    "startTimeout": lambda config: config.start_timeout,
+    "callTimeout": lambda config: config.call_timeout,
+    "idleTimeout": lambda config: config.idle_timeout,
+    "maxInFlight": lambda config: config.max_in_flight,
+    "maxMessageBytes": lambda config: config.max_message_bytes,
+    "allowedTools": lambda config: None if config.tools_allow is None else (config.tools_allow,),
+    "blockedTools": lambda config: config.tools_deny,
+    "alwaysLoad": lambda config: config.always_load,
+    "lifecycle": lambda config: None if config.lifecycle == "lazy" else config.lifecycle,
+    "autoApprove": lambda config: config.auto_approve,
+}
+
+
+def _list_fields(config: ServerConfig) -> dict[str, Any]:
+    """What a definition says beyond the defaults, by Mooring's own keys."""
+    connection = config.written or config.connection
+    fields: dict[str, Any] = {}
+    for key, parts in _list_meanings(connection):
+        fields[key] = (*fields.get(key, ()), parts)
+    fields |= {key: read(config) for key, read in _FIELDS.items()}
+    if config.oauth:
+        fields |= _list_login(config.oauth)
+    return {key: value for key, value in fields.items() if value not in (None, False, ())}
+
+
+def _list_meanings(connection: Connection) -> Iterator[tuple[str, tuple[Part, ...]]]:
+    if isinstance(connection, Stdio):
+        connection = structs.replace(connection, env=dict(_list_env(connection)), pass_env=())
+    for key, template in list_templates(connection):
+        yield key, meaning_of(template)
+
+
+def _list_login(oauth: OAuth) -> dict[str, Any]:
+    if not oauth.enabled:
+        return {"oauth": ("off",)}
+    secret = oauth.client_secret and meaning_of(oauth.client_secret)
+    fields = {f"oauth.{key}": getattr(oauth, field) for field, key in LOGIN_KEYS.items()}
+    return {**fields, "oauth.clientSecret": secret}
