@@ -5,6 +5,7 @@ What was written is read again. Whatever then differs from the definition is wha
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -153,9 +154,9 @@ def _find_container(data: Any, format: Format, place: Place, context: ScanContex
     if format.writes and format.writes.find_container:
         return format.writes.find_container(data)
     keys = (format.key, *format.other_keys) if place.key is None else (place.key,)
-    for key in keys:
-        for path, container in dig(data, key, context):
-            return path, container
+    found = next(chain.from_iterable(dig(data, key, context) for key in keys), None)
+    if found is not None:
+        return found
     if format.bare_map and _is_bare_map(data):
         return (), data
     return tuple(context.cwd if step == PROJECT else step for step in keys[0]), None

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
@@ -19,7 +19,9 @@ from mooring.files.owner import check_file, check_folders
 
 LIMIT = MIB
 LOCK_SECONDS = 10.0
+UPDATE_SECONDS = 60.0
 STALE_SECONDS = 3600.0
+_ATTEMPTS = 100
 
 # Not every platform has every flag. Without O_NONBLOCK the opening of a named pipe would wait for its other end.
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -72,7 +74,7 @@ def _open_and_read(path: str, limit: int) -> tuple[bytes, os.stat_result] | None
     except OSError as error:
         raise FileError(path, _reason(error)) from None
     finally:
-        os.close(handle)
+        _close(handle)
 
 
 def _check_folders_of(path: str) -> None:
@@ -120,6 +122,37 @@ def which(command: str, path: str, cwd: str) -> str | None:
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return None
+
+
+def update(path: str, change: Callable[[bytes], bytes], locks: str, limit: int = LIMIT) -> bool:
+    """Change a file that other programs write too, in one step; whether anything was changed.
+
+    `change` gets the file's bytes, none if there is no file. It is called again if another program changed the file in
+    the meantime, so nobody's edit is lost. Mooring's own processes take turns by a lock in the folder `locks`: the
+    file's own folder may be a repository. A symbolic link is followed.
+
+    Raises:
+        FileError: the file cannot be read, written or locked, or changes faster than it can be written.
+    """
+    with locked(path, UPDATE_SECONDS, locks):
+        for _ in range(_ATTEMPTS):
+            before = read(path, limit)
+            after = change(before or b"")
+            if after == (before or b""):
+                return False
+            if _write_over(path, before, after, limit):
+                return True
+    raise FileError(path, "is being changed by another program: try again")
+
+
+def _write_over(path: str, before: bytes | None, after: bytes, limit: int) -> bool:
+    """Replace a file if it still has the contents that were read; whether it had."""
+    with _errors_of(path):
+        target = os.path.realpath(path)
+        folder = os.path.dirname(target)
+        make_folder(folder)
+        _sweep(folder, os.path.basename(target))
+        return _replace(target, folder, after, 0o600, True, lambda: read(path, limit) == before)
 
 
 def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
@@ -291,15 +324,15 @@ def trim_folder(folder: str, most: int, age: float, keep: str) -> None:
 
 
 @contextmanager
-def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the one lock that goes with a file, across processes.
+def locked(path: str, seconds: float = LOCK_SECONDS, folder: str | None = None) -> Iterator[None]:
+    """Hold the one lock that goes with a file, across processes: beside it, or in a folder of Mooring's own.
 
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
     with _errors_of(path):
         # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
-        name = _beside(os.path.realpath(path), "lock")
+        name = _name_lock(os.path.realpath(path), folder)
         make_folder(os.path.dirname(name))
         check_folders(os.path.dirname(name))
         handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
@@ -307,6 +340,12 @@ def locked(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         _acquire(handle, path, seconds)
         yield
     finally:
+        _close(handle)
+
+
+def _close(handle: int) -> None:
+    """Close what nothing was written to: a failure means nothing then, and the handle is gone all the same."""
+    with suppress(OSError):
         os.close(handle)
 
 
@@ -341,7 +380,10 @@ def _read_regular(handle: int, path: str, limit: int) -> tuple[bytes, os.stat_re
     return b"".join(chunks), status
 
 
-def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) -> None:
+def _replace(
+    target: str, folder: str, data: bytes, mode: int, durable: bool, is_current: Callable[[], bool] | None = None
+) -> bool:
+    """Put a new file in the place of another, unless that one is no longer current; whether it was."""
     temporary = _beside(target, f"{os.urandom(8).hex()}.tmp")
     handle = os.open(temporary, _WRITE, 0o600)
     try:
@@ -354,6 +396,10 @@ def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) ->
                 os.fsync(handle)
         finally:
             os.close(handle)
+        # At the last moment, when nothing slow is left to do.
+        if is_current is not None and not is_current():
+            os.unlink(temporary)
+            return False
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
@@ -361,6 +407,7 @@ def _replace(target: str, folder: str, data: bytes, mode: int, durable: bool) ->
         raise
     if durable:
         _sync_folder(folder)
+    return True
 
 
 def _write_all(handle: int, data: bytes) -> None:
@@ -423,6 +470,14 @@ def _sweep(folder: str, name: str) -> None:
         with suppress(OSError):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:
                 os.unlink(entry.path)
+
+
+def _name_lock(target: str, folder: str | None) -> str:
+    if folder is None:
+        return _beside(target, "lock")
+    from hashlib import sha256  # only when another tool's file is changed
+
+    return os.path.join(folder, f"{sha256(os.fsencode(target)).hexdigest()[:32]}.lock")
 
 
 def _beside(target: str, suffix: str) -> str:
