@@ -29,6 +29,7 @@ from mooring.core.question import (
     ChangedTool,
     ChangedTools,
     Form,
+    KeepServer,
     MissingValue,
     Permission,
     Question,
@@ -87,6 +88,7 @@ QUESTIONS: list[Question] = [
     Permission(EVIL, EVIL, {EVIL: EVIL}, EVIL, EVIL, EVIL, Hints(read_only_hint=True)),
     Approval(EVIL, (("runs", "sh"),), ""),
     ChangedTools(EVIL, (ChangedTool(EVIL, "new", f"+{EVIL}"),)),
+    KeepServer(EVIL, EVIL, failed=True),
 ]
 
 

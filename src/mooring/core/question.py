@@ -102,7 +102,17 @@ class ChangedTools(Struct, frozen=True, tag=True):
     tools: tuple[ChangedTool, ...]
 
 
-Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission | Approval | ChangedTools
+class KeepServer(Struct, frozen=True, tag=True):
+    """A server was added and tried. `No` removes it again; anything else keeps it."""
+
+    server: str
+    path: str
+    """The file that it was added to."""
+    failed: bool
+    """It could not be connected."""
+
+
+Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission | Approval | ChangedTools | KeepServer
 
 
 class Yes(Struct, frozen=True, tag=True):

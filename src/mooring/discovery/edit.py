@@ -4,7 +4,10 @@ What was written is read again. Whatever then differs from the definition is wha
 """
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from glob import escape
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +28,17 @@ from mooring.core.template import Part, Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.documents import dig
 from mooring.discovery.entry import read_entry
-from mooring.discovery.format import PROJECT, Field, Format, Place, RawEntry, ScanContext, Slot, Writes, document_kind
+from mooring.discovery.format import (
+    Field,
+    Format,
+    Place,
+    RawEntry,
+    ScanContext,
+    Slot,
+    Writes,
+    document_kind,
+    locate,
+)
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.spelling import meaning_of, spell_template
@@ -71,6 +84,47 @@ def find_target(tool: str, scope: WriteScope) -> WriteTarget | None:
         if places:
             return WriteTarget(format, places)
     return None
+
+
+def locate_target(target: WriteTarget, context: ScanContext) -> tuple[Place, str]:
+    """The file to write: the first of the target's places that exists, else the first.
+
+    Raises:
+        ConfigError: no variable says where it is.
+    """
+    found = [(place, path) for place in target.places if (path := _find_path(place, context))]
+    if not found:
+        raise ConfigError(f"{target.format.title} has no such file on this machine.")
+    return next((each for each in found if os.path.lexists(each[1])), found[0])
+
+
+def _find_path(place: Place, context: ScanContext) -> str | None:
+    return os.path.join(context.root, place.path) if place.walked else locate(place, context.where)
+
+
+def find_written_place(origin: Origin, context: ScanContext) -> WriteTarget | None:
+    """The format and the place that a definition came from, if it is in a file that may be written."""
+    if origin.path is None or origin.scope not in ("user", "project"):
+        return None
+    for format in FORMATS:
+        if format.tool != origin.tool or format.writes is None:
+            continue
+        for place in format.places:
+            if place.scope == origin.scope and _is_at(place, origin.path, context):
+                return WriteTarget(format, (place,))
+    return None
+
+
+def _is_at(place: Place, path: str, context: ScanContext) -> bool:
+    # What a plugin or a variable holds is not a file of the person's to edit.
+    if place.folders or place.inline:
+        return False
+    if place.walked:
+        patterns = [os.path.join(escape(folder), place.path) for folder in context.folders]
+    else:
+        located = locate(place, context.where)
+        patterns = [located] if located else []
+    return path in patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
@@ -151,15 +205,23 @@ def find_entry_path(data: Any, target: WriteTarget, place: Place, name: str, con
 
 
 def _find_container(data: Any, format: Format, place: Place, context: ScanContext) -> tuple[tuple[str, ...], Any]:
+    """The keys that lead to the map or list of servers, and what is there; `None` if there is none yet."""
     if format.writes and format.writes.find_container:
         return format.writes.find_container(data)
-    keys = (format.key, *format.other_keys) if place.key is None else (place.key,)
+    keys = _list_container_keys(format, place)
     found = next(chain.from_iterable(dig(data, key, context) for key in keys), None)
     if found is not None:
         return found
     if format.bare_map and _is_bare_map(data):
         return (), data
-    return tuple(context.cwd if step == PROJECT else step for step in keys[0]), None
+    # The files with a project's name in their keys are never written.
+    return keys[0], None
+
+
+def _list_container_keys(format: Format, place: Place) -> tuple[tuple[str, ...], ...]:
+    if place.key is not None:
+        return (place.key,)
+    return (format.key, *format.other_keys)
 
 
 def _is_bare_map(data: Any) -> bool:

@@ -21,7 +21,17 @@ from mooring.core.content import Audio, Image, Text
 from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.outcome import Excerpt, Outcome, Part
 from mooring.core.problem import Problem
-from mooring.core.question import Approval, ChangedTools, Form, MissingValue, Permission, Question, Sampling, Visit
+from mooring.core.question import (
+    Approval,
+    ChangedTools,
+    Form,
+    KeepServer,
+    MissingValue,
+    Permission,
+    Question,
+    Sampling,
+    Visit,
+)
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
@@ -256,6 +266,9 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return (f"{safe(server)}, asked for by this project", *columns([(f"  {row[0]}", row[1]) for row in rows]))
         case ChangedTools():
             return tuple(_describe_changed_tools(question))
+        case KeepServer(server, path, failed):
+            state = "could not be connected" if failed else "works"
+            return (f"{safe(server)} was added to {safe(path)} and {state}.",)
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:

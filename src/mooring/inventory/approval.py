@@ -167,7 +167,7 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
 def _find_foreign(inventory: Inventory, name: str) -> RankedDefinition:
     """The project's definition of a name, whether it is proposed, in force or shadowed."""
     choice = inventory.find(name)
-    definition = next((each for each in _list_definitions(choice) if inventory.standing(each) != "own"), None)
+    definition = next((each for each in list_definitions(choice) if inventory.standing(each) != "own"), None)
     if definition is None:
         path = choice.definition.origin.path or "the command line"
         raise ConfigError(f"{choice.name} is in your own configuration ({path}), so it needs no approval.")
@@ -261,7 +261,7 @@ _OwnValues = frozenset[tuple[str, Template]]
 def _find_own_values(inventory: Inventory, choice: Choice, config: ServerConfig) -> _OwnValues:
     """The values that OpenCode merged into a project's definition from the person's own files."""
     values: set[tuple[str, Template]] = set()
-    for other in _list_definitions(choice):
+    for other in list_definitions(choice):
         own = other.config
         if not isinstance(own, ServerConfig) or inventory.standing(other) != "own":
             continue
@@ -270,7 +270,8 @@ def _find_own_values(inventory: Inventory, choice: Choice, config: ServerConfig)
     return frozenset(values)
 
 
-def _list_definitions(choice: Choice) -> tuple[RankedDefinition, ...]:
+def list_definitions(choice: Choice) -> tuple[RankedDefinition, ...]:
+    """Every definition of a name: what a project proposes, the winner, and the rest."""
     proposed = (choice.proposed,) if choice.proposed else ()
     return (*proposed, choice.definition, *choice.shadowed)
 
@@ -352,7 +353,7 @@ def _find_steering(connection: Connection, files: Iterable[NamedFile]) -> Iterat
 
 def find_replaced(inventory: Inventory, definition: RankedDefinition) -> RowSource | None:
     """The person's own server that a project's definition would take the place of, if it were approved."""
-    for other in _list_definitions(inventory.find(definition.name)):
+    for other in list_definitions(inventory.find(definition.name)):
         if other.rank > definition.rank and inventory.standing(other) == "own":
             return describe_source(other.origin)
     return None

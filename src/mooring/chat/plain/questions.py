@@ -14,6 +14,7 @@ from mooring.core.question import (
     Approval,
     ChangedTools,
     Form,
+    KeepServer,
     MissingValue,
     No,
     Permission,
@@ -88,6 +89,12 @@ class Questions:
             case ChangedTools(tools=tools):
                 these = "it" if len(tools) == 1 else "them"
                 return await self._ask_approval(f"Let {these} be called as shown?")
+            case KeepServer():
+                return await self._ask_to_keep()
+
+    async def _ask_to_keep(self) -> Answer:
+        typed = await self._read("Keep it? [Y/n]: ")
+        return No() if typed.casefold() in _DECLINES else Yes()
 
     async def _ask_approval(self, prompt: str) -> Answer:
         # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved.

@@ -6,6 +6,9 @@ TABLE: Table = {
     "list": ("mooring.cli.mcp.list:command", "Every server, where it comes from, and what is wrong."),
     "get": ("mooring.cli.mcp.get:command", "One server's definition in full, secrets masked."),
     "why": ("mooring.cli.mcp.why:command", "Which definitions of a name exist and why one wins."),
+    "add": ("mooring.cli.mcp.add:add_command", "Add a server to your configuration, or to another tool's, and try it."),
+    "add-json": ("mooring.cli.mcp.add:add_json_command", "Add a server that is described in JSON."),
+    "remove": ("mooring.cli.mcp.remove:command", "Remove a server from the file that it is in."),
     "test": ("mooring.cli.mcp.test:command", "Connect to a server step by step and show what fails."),
     "reload": ("mooring.cli.mcp.reload:command", "Connect again and show which tools are new, gone or changed."),
     "approve": ("mooring.cli.mcp.approve:approve", "Let a project's server be started."),
@@ -18,7 +21,7 @@ TABLE: Table = {
 group = LazyGroup(
     "mcp",
     table=TABLE,
-    aliases={"ls": "list", "reconnect": "reload"},
-    help="See and judge the configured MCP servers.",
+    aliases={"ls": "list", "rm": "remove", "reconnect": "reload"},
+    help="See, judge and change the configured MCP servers.",
     no_args_is_help=True,
 )

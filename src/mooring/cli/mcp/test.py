@@ -4,10 +4,12 @@ from time import perf_counter
 from typing import Any
 
 import click
+from msgspec import Struct
 
+from mooring.actions.opening import Setup
 from mooring.actions.test import Found, Step, test
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, complete_first_server, get_globals, print_json, say
+from mooring.cli.base import OK, Command, Globals, complete_first_server, get_globals, print_json, say
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -36,6 +38,21 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     name, *more = require_words(setup, words)
     if more:
         raise ConfigError("Name one server.")
+    trial = try_server(options, setup, name, label_server(server, name))
+    if options.json:
+        print_json(trial.data)
+    ctx.exit(trial.code)
+
+
+class Trial(Struct):
+    """How it went: the exit code, and the data for `--json`."""
+
+    code: int
+    data: dict[str, Any]
+
+
+def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
+    """Connect to a server and print each step, then what failed and what may help."""
     began = perf_counter()
     where = setup.request.where
     steps: list[Step] = []
@@ -47,24 +64,25 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
             _print(step)
 
     try:
-        with Ticker(options, label_server(server, name)) as ticker:
+        with Ticker(options, label) as ticker:
             found = run_with_host(
                 setup,
                 lambda host, deadline: test(host, name, show, deadline, where=where, began=began),
                 named=name,
             )
     except ServerError as error:
-        if options.json:
-            print_json(_make_data(name, steps, None, error))
-        tell(f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}')
-        explain(error)
-        advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
-        if advice:
-            tell(advice)
-        ctx.exit(exit_code(error))
-    if options.json:
-        print_json(_make_data(name, steps, found, None))
+        _explain_failure(options, setup, name, error)
+        return Trial(exit_code(error), _make_data(name, steps, None, error))
     warn(options, failed={}, held={name: found.held} if found.held else {})
+    return Trial(OK, _make_data(name, steps, found, None))
+
+
+def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerError) -> None:
+    tell(f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}')
+    explain(error)
+    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
+    if advice:
+        tell(advice)
 
 
 def _print(step: Step) -> None:

@@ -1,0 +1,205 @@
+"""`add`: a server that a person described becomes an entry in a tool's file; and `undo`, which takes it out again."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.core.config import Origin, ServerConfig
+from mooring.core.where import Viewpoint, Where
+from mooring.discovery.edit import (
+    WriteScope,
+    WriteTarget,
+    find_entry_path,
+    find_target,
+    list_writers,
+    locate_target,
+    put_entry,
+    remove_entry,
+    write_entry,
+)
+from mooring.discovery.entry import read_entry
+from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
+from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.scan import RankedDefinition, make_context
+from mooring.errors import ConfigError, ParseError
+from mooring.inventory.approval import decide, list_definitions, list_questions
+from mooring.inventory.load import RowSource, describe_source, load
+from mooring.syntax.document import Document
+from mooring.syntax.parse import parse
+
+LONGEST_NAME = 100
+_NAME = r"[a-zA-Z0-9_.-]+"
+
+
+class Addition(Struct, frozen=True, rename="camel"):
+    """What was written, and where."""
+
+    name: str
+    tool: str
+    scope: WriteScope
+    path: str
+    leads_to: str | None = None
+    """The file that was changed, if the path is a symbolic link."""
+    not_expressed: tuple[str, ...] = ()
+    """The keys of the definition that the tool cannot express; they were left out."""
+    ignored: tuple[str, ...] = ()
+    """What was wrong with the description, and left out."""
+    approved: bool = False
+    """It is in a project's file, and what was typed is approved there."""
+    behind: RowSource | None = None
+    """The definition of that name that wins, if it is another one."""
+
+
+def add(
+    request: Viewpoint, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+) -> Addition:
+    """Add a server to a tool's file; `raw` is an entry as in Mooring's own files.
+
+    In a project's file it is approved, exactly as described: whoever typed it has decided.
+
+    Raises:
+        ConfigError: the description is not sound, the name is taken, or the tool cannot express it.
+        FileError: the file cannot be read or written.
+    """
+    check_name(name)
+    config, ignored = _understand(name, raw)
+    destination = _find_destination(request, tool, scope)
+    _check_target_name(name, destination.target.format)
+    entry = write_entry(config, destination.target.format)
+    update_config(destination.path, partial(destination.put, name, entry.raw), request.where, destination.place.limit)
+    approved = scope == "project" and _approve(request, name, destination.path, entry.raw)
+    return Addition(
+        name=name,
+        tool=tool,
+        scope=scope,
+        path=destination.path,
+        leads_to=follow_link(destination.path),
+        not_expressed=entry.lost,
+        ignored=ignored,
+        approved=approved,
+        behind=_find_other_winner(request, name, destination.path),
+    )
+
+
+def undo(request: Viewpoint, addition: Addition) -> None:
+    """Take a server out again that was just added.
+
+    Raises:
+        ConfigError, FileError: the file cannot be changed.
+    """
+    destination = _find_destination(request, addition.tool, addition.scope)
+    change = partial(destination.remove, addition.name)
+    update_config(destination.path, change, request.where, destination.place.limit)
+
+
+class _Destination(Struct, frozen=True):
+    """The file that an entry goes into."""
+
+    target: WriteTarget
+    place: Place
+    path: str
+    context: ScanContext
+
+    def put(self, name: str, raw: Mapping[str, Any], data: bytes) -> bytes:
+        return put_entry(data, self.path, self.target, self.place, name, raw, self.context)
+
+    def remove(self, name: str, data: bytes) -> bytes:
+        content = parse(data, document_kind(self.path)).data
+        return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
+
+
+def _find_destination(request: Viewpoint, tool: str, scope: WriteScope) -> _Destination:
+    target = _find_target(tool, scope)
+    if scope == "project" and not request.project:
+        raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
+    context = make_context(request.where, request.cwd, request.project)
+    place, path = locate_target(target, context)
+    if scope == "project":
+        _check_stays_inside(path, context.root)
+    return _Destination(target, place, path, context)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no file should have. Raises: ConfigError."""
+    if not name:
+        raise ConfigError("Invalid server config: the name is empty.")
+    if len(name) > LONGEST_NAME:
+        raise ConfigError(f"Invalid server config: the name is longer than {LONGEST_NAME} characters.")
+    if not re.fullmatch(_NAME, name):
+        raise ConfigError("Invalid server config: the name may have letters, digits, `_`, `.` and `-` only.")
+
+
+def _check_target_name(name: str, format: Format) -> None:
+    if format.name_pattern is not None and not re.fullmatch(format.name_pattern, name):
+        raise ConfigError(f"Invalid server config: {format.title} does not accept such a name.")
+
+
+def update_config(path: str, change: Callable[[bytes], bytes], where: Where, limit: int = files.LIMIT) -> None:
+    """Change a configuration file in one step, whoever else writes it.
+
+    Raises:
+        ConfigError: it is not understood well enough to be changed; it is left as it was.
+        FileError: it cannot be read or written.
+    """
+    try:
+        files.update(path, change, f"{where.state}/locks", limit)
+    except ParseError as error:
+        line = f" (line {error.line})" if error.line else ""
+        raise ConfigError(f"{path} {error.reason}{line}, so it was left as it is.") from None
+
+
+def follow_link(path: str) -> str | None:
+    """Where a path leads, if a part of it is a symbolic link."""
+    real = os.path.realpath(path)
+    is_link = os.path.islink(path) or os.path.realpath(os.path.dirname(path)) != os.path.dirname(path)
+    return real if is_link else None
+
+
+def _understand(name: str, raw: Mapping[str, Any]) -> tuple[ServerConfig, tuple[str, ...]]:
+    origin = Origin(OWN.tool, "user", None)
+    read = read_entry(RawEntry(name, raw, origin, Document({}), 0), OWN)
+    problems = [problem.message for problem in read.problems]
+    if not isinstance(read.definition, ServerConfig):
+        raise ConfigError(f"Invalid server config: it {problems[-1]}.")
+    return read.definition, tuple(problems)
+
+
+def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
+    target = find_target(tool, scope)
+    if target is not None:
+        return target
+    if tool not in list_writers():
+        raise ConfigError(f"{tool} is not a tool whose files are written; these are: {', '.join(list_writers())}.")
+    whose = "of a project" if scope == "project" else "of your own"
+    raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
+
+
+def _check_stays_inside(path: str, root: str) -> None:
+    """A repository's link must not lead an edit to a file of the person's own."""
+    if not os.path.realpath(path).startswith(os.path.realpath(root) + os.sep):
+        raise ConfigError(f"{path} leads out of the project, so it was left as it is.")
+
+
+def _approve(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
+    """Approve what was typed, and nothing else that the project's files may say about the name."""
+    inventory = load(request, remember=False)
+    question = list_questions(inventory, (name,), request.where)[0]
+    typed = [each for each in list_definitions(inventory.find(name)) if _is_typed(each, path, raw)]
+    if question.source.path != path or not typed:
+        return False
+    return bool(decide(inventory, (question,), request.where, True))
+
+
+def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -> bool:
+    config = definition.config
+    return config.origin.path == path and isinstance(config, ServerConfig) and config.raw == raw
+
+
+def _find_other_winner(request: Viewpoint, name: str, path: str) -> RowSource | None:
+    origin = load(request, remember=False).find(name).definition.origin
+    return None if origin.path == path else describe_source(origin)

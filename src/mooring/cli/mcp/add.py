@@ -1,0 +1,222 @@
+"""`mooring mcp add` and `mooring mcp add-json`: write a server into a file, try it, and keep it or undo."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from mooring.actions.add import Addition, add, undo
+from mooring.cli.adhoc import make_configured_setup
+from mooring.cli.base import OK, Command, Globals, describe_origin, get_globals, is_on_terminal, print_json, say
+from mooring.cli.failure import tell
+from mooring.cli.mcp.test import Trial, try_server
+from mooring.cli.question import find_asker
+from mooring.core.question import KeepServer, No
+from mooring.display.text import quote_argument, safe, short_path
+from mooring.errors import ConfigError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ADDRESSES = ("http://", "https://")
+
+
+class CommandWithWords(Command):
+    """A command whose own options end where the server's command begins: `add NAME npx -y package`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _end_options(args, self._list_valued(ctx)))
+
+    def _list_valued(self, ctx: click.Context) -> set[str]:
+        """The options that take the next word as their value."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and not each.is_flag]
+        return {name for option in options for name in option.opts}
+
+
+def _end_options(args: Sequence[str], valued: set[str]) -> list[str]:
+    """The words with `--` put behind the second one that is not an option."""
+    names = 0
+    skip = False
+    for index, word in enumerate(args):
+        if word == "--":
+            break
+        if skip or word.startswith("-"):
+            skip = not skip and word in valued
+            continue
+        names += 1
+        # An address takes no words of its own, so options may follow it.
+        if names == 2 and not _is_address(word):
+            return [*args[:index], "--", *args[index:]]
+    return list(args)
+
+
+def _is_address(word: str) -> bool:
+    return word.lower().startswith(_ADDRESSES)
+
+
+def _target_options(command: F) -> F:
+    for option in (
+        click.option("--no-test", is_flag=True, help="Only write it; do not try to connect."),
+        click.option("--to", "tool", metavar="TOOL", default="mooring", help="Write it into this tool's own file."),
+        click.option(
+            "-s",
+            "--scope",
+            type=click.Choice(["user", "project"]),
+            default="user",
+            help="For you everywhere (the default), or for everybody in this project.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("add", cls=CommandWithWords)
+@click.argument("name")
+@click.argument("words", nargs=-1, metavar="[URL | COMMAND ARGS…]", type=click.UNPROCESSED)
+@_target_options
+@click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable for its program.")
+@click.option("-H", "--header", multiple=True, metavar="'NAME: VALUE'", help="A header for its address.")
+@click.option("--transport", "-t", type=click.Choice(["stdio", "http", "sse"]), help="How to talk to it.")
+@click.option("--url", metavar="URL", help="Its address.")
+@click.option("--token", metavar="TOKEN", help="A bearer token for its address; best as '${VARIABLE}'.")
+@click.pass_context
+def add_command(
+    ctx: click.Context, /, name: str, words: tuple[str, ...], scope: Any, tool: str, no_test: bool, **described: Any
+) -> None:
+    """Add a server, connect to it, and keep it or undo.
+
+    \b
+    mooring mcp add github -e GITHUB_TOKEN='${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
+    mooring mcp add docs https://example.com/mcp --token '${DOCS_TOKEN}'
+    mooring mcp add docs https://example.com/mcp --to claude-code -s project
+
+    A value may be '${VARIABLE}': the file then holds the reference, not the secret.
+    """
+    raw = _describe(words, described)
+    addition = add(get_globals(ctx).request(), name, raw, scope, tool)
+    _finish(ctx, addition, no_test)
+
+
+@click.command("add-json", cls=Command)
+@click.argument("name")
+@click.argument("text", metavar="JSON")
+@_target_options
+@click.pass_context
+def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, tool: str, no_test: bool) -> None:
+    """Add a server that is described as in a configuration file.
+
+    \b
+    mooring mcp add-json docs '{"type": "http", "url": "https://example.com/mcp"}'
+    """
+    try:
+        raw = json.loads(text)
+    except ValueError:
+        raise ConfigError("Invalid server config: it is not valid JSON.") from None
+    if not isinstance(raw, dict):
+        raise ConfigError("Invalid server config: it should be a JSON object.")
+    addition = add(get_globals(ctx).request(), name, raw, scope, tool)
+    _finish(ctx, addition, no_test)
+
+
+# --- what was typed -----------------------------------------------------------------------------------------
+
+
+def _describe(words: tuple[str, ...], described: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry that the words and options describe, as in Mooring's own files."""
+    url, transport, token = described["url"], described["transport"], described["token"]
+    is_address = len(words) == 1 and transport != "stdio" and _is_address(words[0])
+    if url and words:
+        raise ConfigError("Use either --url or -- <command...>, not both.")
+    url = url or (words[0] if is_address else None)
+    if token and not url:
+        raise ConfigError("--token requires --url (HTTP/SSE transport).")
+    if url:
+        return _describe_address(url, transport, token, described)
+    if not words:
+        raise ConfigError("Invalid server config: it has neither a command nor a URL. Add one: -- <command...>.")
+    return _describe_program(words, transport, described)
+
+
+def _describe_address(
+    url: str, transport: str | None, token: str | None, described: Mapping[str, Any]
+) -> dict[str, Any]:
+    if described["env"]:
+        raise ConfigError("Invalid server config: -e goes with a command, and this is a URL. Use -H for headers.")
+    headers = dict(map(_parse_header, described["header"]))
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    entry: dict[str, Any] = {"type": transport} if transport else {}
+    return {**entry, "url": url, **({"headers": headers} if headers else {})}
+
+
+def _describe_program(words: tuple[str, ...], transport: str | None, described: Mapping[str, Any]) -> dict[str, Any]:
+    if described["header"]:
+        raise ConfigError("Invalid server config: -H goes with a URL, and this is a command. Use -e for variables.")
+    if transport in ("http", "sse"):
+        raise ConfigError(f"Invalid server config: {transport} needs a URL, and this is a command.")
+    command, *args = words
+    env = dict(map(_parse_variable, described["env"]))
+    return {"command": command, **({"args": args} if args else {}), **({"env": env} if env else {})}
+
+
+def _parse_variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ConfigError("Invalid server config: a variable is written as -e KEY=VALUE.")
+    return name, value
+
+
+def _parse_header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise ConfigError("Invalid server config: a header is written as -H 'NAME: VALUE'.")
+    return name.strip(), value.strip()
+
+
+# --- what follows -------------------------------------------------------------------------------------------
+
+
+def _finish(ctx: click.Context, addition: Addition, no_test: bool) -> None:
+    options = get_globals(ctx)
+    if not options.json:
+        _report(options, addition)
+    # Another tool's file is not tried if another definition of that name would be the one that answers.
+    trial = None if no_test or addition.behind else _try(options, addition.name)
+    kept = trial is None or not _is_undone(options, addition, trial)
+    if options.json:
+        print_json({"added": addition, "kept": kept, "test": trial and trial.data})
+    ctx.exit(trial.code if trial and kept else OK)
+
+
+def _report(options: Globals, addition: Addition) -> None:
+    home = options.request().where.home
+    say(f"Added {safe(addition.name)} to {safe(short_path(addition.path, home))}.")
+    if addition.leads_to:
+        tell(f"That is a link; the file is {safe(addition.leads_to)}.")
+    for key in addition.not_expressed:
+        tell(f"{addition.tool} cannot express `{safe(key)}`, so it was left out.")
+    for message in addition.ignored:
+        tell(f"{safe(addition.name)}: {safe(message)}.")
+    if addition.behind:
+        winner = describe_origin(addition.behind.tool, addition.behind.scope, addition.behind.path, home)
+        tell(f"Another definition of {safe(addition.name)} wins: {safe(winner)}.")
+
+
+def _try(options: Globals, name: str) -> Trial:
+    return try_server(options, make_configured_setup(options, None), name, name)
+
+
+def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:
+    """Ask whether to keep what was added; without a terminal, it is kept."""
+    ask = find_asker(options) if is_on_terminal() else None
+    if ask is None:
+        return False
+    path = short_path(addition.path, options.request().where.home)
+    answer = asyncio.run(ask(KeepServer(addition.name, path, failed=trial.code != OK)))
+    # Ctrl+C answers nothing, and so changes nothing.
+    if not isinstance(answer, No) or answer.how == "cancel":
+        return False
+    undo(options.request(), addition)
+    tell(f"Removed {quote_argument(addition.name)} from {safe(path)}.")
+    return True
