@@ -159,7 +159,7 @@ class ServerDisabled(MooringError):
     """The server is disabled; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:
-        super().__init__(f"Server {server!r} is disabled ({by}); turn it on there first.")
+        super().__init__(f'Server "{server}" is disabled ({by}). Run `mooring mcp enable {server}` first.')
         self.server = server
         self.by = by
 

@@ -25,7 +25,7 @@ OURS = [
     "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
     "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",
     "mooring.inventory",
-    "mooring.inventory.load", "mooring.permissions", "mooring.permissions.trust", "mooring.servers",
+    "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust", "mooring.servers",
     "mooring.servers.records", "mooring.settings",
     "mooring.syntax", "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse",
 ]  # fmt: skip

@@ -507,7 +507,7 @@ async def test_a_disabled_server_is_named_with_what_switched_it_off(home: Home, 
     home.write("home/.config/mooring/mcp.json", {"mcpServers": {"actor": {**actor.entry, "enabled": False}}})
     async with opened(home) as host:
         assert isinstance(host.status()["actor"], Disabled)
-        with pytest.raises(mooring.ServerDisabled, match="turn it on there"):
+        with pytest.raises(mooring.ServerDisabled, match="Run `mooring mcp enable"):
             await host.call("actor.whoami")
         assert await host.ready() == {}
 

@@ -26,6 +26,7 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.formats.vscode import FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
 from mooring.errors import ConfigError, FileError, ParseError
+from mooring.inventory.overlay import apply_overlay, load_overlay, overlay_path
 from mooring.permissions import trust
 from mooring.settings import Settings
 from mooring.settings import load as load_settings
@@ -99,22 +100,32 @@ def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
     # The demo is for trying things out: nothing else is started beside it, unless a file is named as well.
     if not request.demo:
         formats += _enabled_formats(settings)
-    found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=request.switched_on)
-    approvals, damage = trust.load(request.where)
     root = trust.identify_project(place.root)
+    overlay, overlay_damage = load_overlay(request.where)
+    switches = overlay.list_switches(root)
+    switched_on = request.switched_on | {name for name, is_on in switches.items() if is_on}
+    found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=switched_on)
+    approvals, damage = trust.load(request.where)
     problems = [*settings.problems, *found.problems]
+    if overlay_damage is not None:
+        problems.append(overlay_damage)
     if damage is not None:
         problems.append(damage)
     elif remember:
         approvals, failure = _adopt_approvals(request.where, root, approvals, found, settings)
         if failure is not None:
             problems.append(failure)
-    definitions = (*_demo_definitions(request), *found.definitions)
+    switched_off = switches.keys() - switched_on
+    definitions = (*_demo_definitions(request), *apply_overlay(found.definitions, switched_off))
     chosen = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
     choices, lookalikes = _refuse_lookalikes(chosen)
     problems.extend(lookalikes)
-    looked = (*found.looked, *found.files, *settings.looked, trust.record_path(request.where))
+    looked = (*found.looked, *found.files, *settings.looked, *_list_records(request.where))
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
+
+
+def _list_records(where: Where) -> tuple[str, ...]:
+    return trust.record_path(where), overlay_path(where)
 
 
 def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Viewpoint) -> Inventory:

@@ -9,6 +9,8 @@ TABLE: Table = {
     "add": ("mooring.cli.mcp.add:add_command", "Add a server to your configuration, or to another tool's, and try it."),
     "add-json": ("mooring.cli.mcp.add:add_json_command", "Add a server that is described in JSON."),
     "remove": ("mooring.cli.mcp.remove:command", "Remove a server from the file that it is in."),
+    "enable": ("mooring.cli.mcp.switch:enable", "Turn a server on for good."),
+    "disable": ("mooring.cli.mcp.switch:disable", "Turn a server off for good."),
     "test": ("mooring.cli.mcp.test:command", "Connect to a server step by step and show what fails."),
     "reload": ("mooring.cli.mcp.reload:command", "Connect again and show which tools are new, gone or changed."),
     "approve": ("mooring.cli.mcp.approve:approve", "Let a project's server be started."),

@@ -1,0 +1,103 @@
+"""What the person switched on or off without touching the file that defines it, everywhere or in one project.
+
+It is kept in their state folder (`overlay.json`): another tool's file keeps its own state, and a repository has no say.
+"""
+
+import json
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring import files
+from mooring.core.problem import Problem
+from mooring.core.units import MIB
+from mooring.core.where import Where
+from mooring.discovery.scan import RankedDefinition
+from mooring.errors import FileError
+from mooring.permissions.trust import read_record, suggest_new_record
+
+MAX_BYTES = MIB
+DISABLED_BY = "`mooring mcp disable`"
+
+
+class Overlay(Struct, frozen=True):
+    """Which servers are on or off by their names; what is said for a project wins there."""
+
+    version: int = 1
+    user: dict[str, bool] = {}
+    projects: dict[str, dict[str, bool]] = {}
+
+    def list_switches(self, project: str) -> dict[str, bool]:
+        return {**self.user, **self.projects.get(project, {})}
+
+
+def load_overlay(where: Where) -> tuple[Overlay, Problem | None]:
+    """What is on record; a record that cannot be read is empty, and is a problem."""
+    path = overlay_path(where)
+    try:
+        return _read(path), None
+    except FileError as error:
+        message = f"The record of disabled servers {error.reason}, so servers are as their files say"
+        return Overlay(), Problem(path, message, error.fix or suggest_new_record(path))
+
+
+def save_switch(where: Where, name: str, on: bool, project: str, *, everywhere: bool) -> None:
+    """Switch a server on or off in a project, or everywhere, which includes this project. Raises: FileError."""
+    path = overlay_path(where)
+    with files.locked(path):
+        overlay = _read(path)
+        if everywhere:
+            overlay = _forget_in(overlay, name, project)
+            overlay = replace(overlay, user={**overlay.user, name: on})
+        else:
+            switches = {**overlay.projects.get(project, {}), name: on}
+            overlay = replace(overlay, projects={**overlay.projects, project: switches})
+        _write(path, overlay)
+
+
+def forget_switch(where: Where, name: str, project: str) -> None:
+    """Let a server be as its file says again, everywhere and in a project. Raises: FileError."""
+    path = overlay_path(where)
+    with files.locked(path):
+        before = _read(path)
+        after = _forget_in(replace(before, user=_drop(before.user, name)), name, project)
+        if after != before:
+            _write(path, after)
+
+
+def apply_overlay(definitions: Iterable[RankedDefinition], off: Iterable[str]) -> tuple[RankedDefinition, ...]:
+    """The definitions, with those of the names switched off; what was named on the command line is on."""
+    names = frozenset(off)
+    return tuple(_switch_off(each) if each.name in names else each for each in definitions)
+
+
+def overlay_path(where: Where) -> str:
+    """The file in which the switches are kept."""
+    return f"{where.state}/overlay.json"
+
+
+def _switch_off(definition: RankedDefinition) -> RankedDefinition:
+    config = definition.config
+    if config.origin.scope == "cli" or not config.enabled:
+        return definition
+    return replace(definition, config=replace(config, disabled_by=DISABLED_BY))
+
+
+def _forget_in(overlay: Overlay, name: str, project: str) -> Overlay:
+    if project not in overlay.projects:
+        return overlay
+    return replace(overlay, projects={**overlay.projects, project: _drop(overlay.projects[project], name)})
+
+
+def _drop(switches: dict[str, bool], name: str) -> dict[str, bool]:
+    return {other: on for other, on in switches.items() if other != name}
+
+
+def _read(path: str) -> Overlay:
+    return read_record(path, Overlay, MAX_BYTES) or Overlay()
+
+
+def _write(path: str, overlay: Overlay) -> None:
+    files.write(path, json.dumps(msgspec.to_builtins(overlay), indent=2).encode() + b"\n")
