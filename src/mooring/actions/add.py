@@ -79,11 +79,16 @@ def add(
         scope=scope,
         path=destination.path,
         leads_to=follow_link(destination.path),
-        not_expressed=entry.lost,
+        not_expressed=_list_lost(entry.lost, raw),
         ignored=ignored,
         approved=approved,
         behind=_find_other_winner(request, name, destination.path),
     )
+
+
+def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the person described and the tool cannot express. A transport that nobody named is not missed."""
+    return tuple(key for key in lost if key != "transport" or "type" in raw)
 
 
 def undo(request: Viewpoint, addition: Addition) -> None:
