@@ -5,7 +5,7 @@ this package does not know, is refused and stays as it is.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -114,7 +114,7 @@ def _read(text: str, kind: Kind, path: Steps = ()) -> Any:
 def _check(made: str, kind: Kind, meant: Any) -> str:
     """The new text, if it means what was meant. A layout that is not known must not damage a file."""
     try:
-        is_meant = _canonical(_read(made, kind)) == _canonical(meant)
+        is_meant = _is_same(_read(made, kind), meant)
     except (ParseError, UnicodeEncodeError):
         is_meant = False
     if not is_meant:
@@ -123,11 +123,12 @@ def _check(made: str, kind: Kind, meant: Any) -> str:
 
 
 def _change(data: Any, path: Steps, act: Callable[[Any, Any], None]) -> Any:
-    """A copy of the data in which the container that a path ends in was changed."""
-    root = _copy(data)
-    container = root
+    """The data with the container that a path ends in changed; what is not on the path is shared, not copied."""
+    root = container = _copy(data)
     for step, following in pairwise(path):
-        container = _enter(container, step, [] if isinstance(following, int) else {})
+        inner = _copy(_enter(container, step, [] if isinstance(following, int) else {}))
+        container[step] = inner
+        container = inner
     if not isinstance(container, list if isinstance(path[-1], int) else dict):
         raise ParseError("holds something else in the place of its servers or rules")
     act(container, path[-1])
@@ -136,15 +137,24 @@ def _change(data: Any, path: Steps, act: Callable[[Any, Any], None]) -> Any:
 
 def _enter(container: Any, step: str | int, empty: Any) -> Any:
     match container:
-        case dict() if container.get(step) is None:
-            container[step] = empty
-            return empty
         case dict():
-            return container[step]
+            found = container.get(step)
+            return empty if found is None else found
         case list() if isinstance(step, int) and step < len(container):
             return container[step]
         case _:
             raise ParseError("holds something else in the place of its servers or rules")
+
+
+def _copy(value: Any) -> Any:
+    """A container of its own with the same members."""
+    match value:
+        case dict():
+            return dict(value)
+        case list():
+            return list(value)
+        case _:
+            return value
 
 
 def _put(container: Any, key: Any, value: Any) -> None:
@@ -177,16 +187,10 @@ def _look_up(data: Any, path: Steps) -> Any:
     return data
 
 
-def _copy(value: Any) -> Any:
-    match value:
-        case Mapping():
-            return {key: _copy(inner) for key, inner in value.items()}
-        case list():
-            return [_copy(inner) for inner in value]
-        case _:
-            return value
+def _is_same(one: Any, other: Any) -> bool:
+    # Comparing is fast, and wrong in one case: not-a-number, which TOML and YAML have, does not equal itself.
+    return bool(one == other) or _canonical(one) == _canonical(other)
 
 
 def _canonical(value: Any) -> str:
-    """One text for each value: to Python, 1 equals true and 1.0, and not-a-number does not even equal itself."""
     return json.dumps(value, sort_keys=True, default=repr)
