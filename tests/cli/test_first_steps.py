@@ -36,7 +36,7 @@ def test_a_server_that_is_configured_nowhere_and_asks_in_vain_exits_4_as_any_oth
 
 
 def test_no_wild_guess_leads_to_an_approval(cli: Cli) -> None:
-    assert "approve?" not in cli("mcp", "remove", "x").err
+    assert "approve" not in cli("mcp", "improve", "x").err
     assert "mooring mcp approve?" in cli("mcp", "aprove", "x").err
 
 

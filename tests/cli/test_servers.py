@@ -91,7 +91,7 @@ def test_servers_that_fail_or_are_late_are_one_line_each_with_v_and_the_others_a
         ("dead", 1, "no such table"),
         ("nowhere", 1, "is not on PATH"),
         ("sleepy", 5, "within 0.6 s"),
-        ("off", 2, "Server 'off' is disabled"),
+        ("off", 2, 'Server "off" is disabled'),
         ("bad", 2, "neither a command nor a url"),
         ("theirs", 4, "To look and decide: mooring mcp approve theirs"),
         ("deed", 2, "Did you mean dead?"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 import click
 import msgspec
 
-from mooring.core.near import nearest
+from mooring.core.near import find_slip, nearest
 from mooring.core.where import Viewpoint, here
 from mooring.display.text import columns, short_path, width, wrap_words
 from mooring.errors import ConfigError, MooringError
@@ -233,8 +233,9 @@ class LazyGroup(Command, click.Group):
                 return [f"{group.name} {aliased}"]
             commands |= {verb: f"{group.name} {verb}" for verb in group.table}
         commands |= {name: name for name in self.table}
-        near = [word for word in nearest(typed, commands) if word not in _DECISIONS or word[0] == typed[0]]
-        return [commands[word] for word in near]
+        slip = find_slip(typed, commands)
+        candidates = [slip] if slip else nearest(typed, commands)
+        return [commands[word] for word in candidates if word not in _DECISIONS or word[0] == typed[0]]
 
     def _list_groups(self, ctx: click.Context) -> "Iterator[LazyGroup]":
         for name, (place, _) in self.table.items():
