@@ -36,7 +36,7 @@ format: $(VENV)/.dev        ## rewrite the code in our style
 	$(BIN)/ruff check --fix .
 
 fresh:                      ## both commands of the README in a clean copy with an empty home
-	.ci/fresh
+	.ci/fresh HEAD "$(PYTEST)"
 
 faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it; needs Node.js 20+
 	$(BIN)/python tests/wire/test_fuzz.py 200000
