@@ -70,7 +70,7 @@ def test_what_is_typed_becomes_an_entry(words: list[str], entry: dict[str, objec
             "Invalid server config: -H goes with a URL, and this is a command. Use -e for variables.",
         ),
         (["x", "--transport", "sse", "--", "npx"], "Invalid server config: sse needs a URL, and this is a command."),
-        (["x", "--url", "ftp://a.example"], "Invalid server config: it `url` is not a URL."),
+        (["x", "--url", "ftp://a.example"], "Invalid server config: `url` is not a URL (begin it with https://)."),
         (["", "npx"], "Invalid server config: the name is empty."),
         (["x" * 101, "npx"], "Invalid server config: the name is longer than 100 characters."),
         (["a b", "npx"], "Invalid server config: the name may have letters, digits, `_`, `.` and `-` only."),
@@ -178,9 +178,10 @@ def test_json_is_taken_as_it_would_be_in_a_file(home: Home, cli: Cli) -> None:
     for text, reason in (
         ("{", "it is not valid JSON."),
         ("[]", "it should be a JSON object."),
-        ('{"command": "a", "url": "https://b"}', "it has both a command and a url."),
-        ('{"type": "http"}', "it is of type http, but has no url."),
-        ("{}", "it has neither a command nor a url."),
+        ('{"command": "a", "url": "https://b"}', "it has both a command and a url (keep the one you mean)."),
+        ('{"type": "http"}', "it is of type http, but has no url (add its URL)."),
+        ("{}", "it has neither a command nor a url (add the one you mean)."),
+        ('{"comand": "a"}', "it has neither a command nor a url (did you mean `command`? It says `comand`)."),
     ):
         assert cli("mcp", "add-json", "y", text).err == f"mooring: Invalid server config: {reason}\n"
 

@@ -14,10 +14,11 @@ from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.template import Template, literal
 from mooring.core.where import Where
 from mooring.discovery.dialect import CLAUDE
-from mooring.discovery.edit import WriteTarget, find_target, list_writers, put_entry, remove_entry, write_entry
+from mooring.discovery.edit import put_entry, remove_entry, write_entry
 from mooring.discovery.format import Format, Place, locate
 from mooring.discovery.formats import FORMATS, find_format
 from mooring.discovery.scan import make_context, scan
+from mooring.discovery.targets import WriteTarget, find_target, list_writers
 from mooring.discovery.template import parse_template
 from mooring.errors import ConfigError, ParseError
 from support import Home

@@ -10,22 +10,14 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.config import Origin, ServerConfig
+from mooring.core.problem import Problem
 from mooring.core.where import Viewpoint, Where
-from mooring.discovery.edit import (
-    WriteScope,
-    WriteTarget,
-    find_entry_path,
-    find_target,
-    list_writers,
-    locate_target,
-    put_entry,
-    remove_entry,
-    write_entry,
-)
+from mooring.discovery.edit import find_entry_path, put_entry, remove_entry, write_entry
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition, make_context
+from mooring.discovery.targets import WriteScope, WriteTarget, find_target, list_writers, locate_target
 from mooring.errors import ConfigError, ParseError
 from mooring.inventory.approval import decide, list_definitions, list_questions
 from mooring.inventory.load import RowSource, describe_source, load
@@ -170,8 +162,14 @@ def _understand(name: str, raw: Mapping[str, Any]) -> tuple[ServerConfig, tuple[
     read = read_entry(RawEntry(name, raw, origin, Document({}), 0), OWN)
     problems = [problem.message for problem in read.problems]
     if not isinstance(read.definition, ServerConfig):
-        raise ConfigError(f"Invalid server config: it {problems[-1]}.")
+        raise ConfigError(f"Invalid server config: {_describe_refusal(read.problems[-1])}.")
     return read.definition, tuple(problems)
+
+
+def _describe_refusal(problem: Problem) -> str:
+    # A message that begins with a key has its subject already.
+    what = problem.message if problem.message.startswith("`") else f"it {problem.message}"
+    return f"{what} ({problem.hint})" if problem.hint else what
 
 
 def _find_target(tool: str, scope: WriteScope) -> WriteTarget:

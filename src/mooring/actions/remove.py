@@ -5,10 +5,11 @@ from msgspec import Struct
 from mooring.actions.add import follow_link, update_config
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import Choice
-from mooring.discovery.edit import WriteScope, find_entry_path, find_written_place, remove_entry
+from mooring.discovery.edit import find_entry_path, remove_entry
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition, make_context
+from mooring.discovery.targets import WriteScope, find_written_place
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, UnknownServer
 from mooring.inventory.approval import list_definitions

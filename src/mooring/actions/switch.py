@@ -8,9 +8,9 @@ from msgspec import Struct
 from mooring.actions.add import update_config
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.where import Viewpoint
-from mooring.discovery.edit import WriteScope
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.targets import WriteScope
 from mooring.errors import ConfigError
 from mooring.inventory.load import load
 from mooring.inventory.overlay import forget_switch, save_switch

@@ -4,12 +4,9 @@ What was written is read again. Whatever then differs from the definition is wha
 """
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
-from glob import escape
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -37,18 +34,15 @@ from mooring.discovery.format import (
     Slot,
     Writes,
     document_kind,
-    locate,
 )
-from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.spelling import meaning_of, spell_template
+from mooring.discovery.targets import WriteTarget
 from mooring.discovery.untyped import as_mapping, text_or_none
 from mooring.errors import ConfigError
 from mooring.syntax.document import Document
 from mooring.syntax.edit import edit_bytes, put_value, remove_value
 from mooring.syntax.parse import parse
-
-WriteScope: TypeAlias = Literal["user", "project"]
 
 # Without these, an entry would start something else, or nothing.
 _ESSENTIAL = ("command", "args", "url", "transport")
@@ -61,70 +55,6 @@ class WrittenEntry(Struct, frozen=True):
 
     raw: Mapping[str, Any]
     lost: tuple[str, ...] = ()
-
-
-class WriteTarget(Struct, frozen=True):
-    """A tool's format and the places where one of its files may be."""
-
-    format: Format
-    places: tuple[Place, ...]
-
-
-def list_writers() -> tuple[str, ...]:
-    """The tools whose files are written, in the order of their precedence."""
-    return tuple(dict.fromkeys(format.tool for format in FORMATS if format.writes))
-
-
-def find_target(tool: str, scope: WriteScope) -> WriteTarget | None:
-    """Where a tool keeps its servers; `None` if it has no such file, or it is never written."""
-    for format in FORMATS:
-        if format.tool != tool or format.writes is None:
-            continue
-        places = format.writes.user if scope == "user" else format.writes.project
-        if places:
-            return WriteTarget(format, places)
-    return None
-
-
-def locate_target(target: WriteTarget, context: ScanContext) -> tuple[Place, str]:
-    """The file to write: the first of the target's places that exists, else the first.
-
-    Raises:
-        ConfigError: no variable says where it is.
-    """
-    found = [(place, path) for place in target.places if (path := _find_path(place, context))]
-    if not found:
-        raise ConfigError(f"{target.format.title} has no such file on this machine.")
-    return next((each for each in found if os.path.lexists(each[1])), found[0])
-
-
-def _find_path(place: Place, context: ScanContext) -> str | None:
-    return os.path.join(context.root, place.path) if place.walked else locate(place, context.where)
-
-
-def find_written_place(origin: Origin, context: ScanContext) -> WriteTarget | None:
-    """The format and the place that a definition came from, if it is in a file that may be written."""
-    if origin.path is None or origin.scope not in ("user", "project"):
-        return None
-    for format in FORMATS:
-        if format.tool != origin.tool or format.writes is None:
-            continue
-        for place in format.places:
-            if place.scope == origin.scope and _is_at(place, origin.path, context):
-                return WriteTarget(format, (place,))
-    return None
-
-
-def _is_at(place: Place, path: str, context: ScanContext) -> bool:
-    # What a plugin or a variable holds is not a file of the person's to edit.
-    if place.folders or place.inline:
-        return False
-    if place.walked:
-        patterns = [os.path.join(escape(folder), place.path) for folder in context.folders]
-    else:
-        located = locate(place, context.where)
-        patterns = [located] if located else []
-    return path in patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:

@@ -21,6 +21,7 @@ from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Res
 from mooring.core.status import Status
 from mooring.core.verdict import Rule
 from mooring.display.tables import StatusTable
+from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
 from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode
@@ -74,7 +75,10 @@ class Host:
     def __repr__(self) -> str:
         if self._state != "open":
             return f"<Host, {'closed' if self._state == 'closed' else 'not open yet'}>"
-        return f"<Host of {len(self._parts.lookup.servers)} servers, {len(self._parts.lookup.catalog.entries)} tools>"
+        lookup = self._parts.lookup
+        servers = count_noun(len(lookup.servers), "server")
+        tools = count_noun(len(lookup.catalog.entries), "tool")
+        return f"<Host of {servers}, {tools}>"
 
     async def __aenter__(self) -> Self:
         if self._state != "new":

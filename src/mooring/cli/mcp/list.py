@@ -23,7 +23,7 @@ LONGEST_NAME = 40
 
 NOTHING = """No MCP servers are configured here.
   Try the bundled one:   mooring --demo
-  Add one of your own to ~/.config/mooring/mcp.json: {"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}"""
+  Add one of your own:   mooring mcp add NAME -- COMMAND ARGS…   (it goes into ~/.config/mooring/mcp.json)"""
 
 
 @click.command("list", cls=Command)
