@@ -121,7 +121,9 @@ def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
 def test_what_is_denied_is_not_even_asked_about(home: Home) -> None:
     with Person(home, "chat", "--demo", "--deny", "demo.echo", "--dangerously-skip-permissions") as person:
         person.answers((READY, "/call demo.echo text=x"))
-        assert "Call it?" not in person.sees("demo.echo was not called: denied by --deny demo.echo.")
+        assert "Call it?" not in person.sees(
+            "demo.echo was not called: denied by a rule for this session (deny demo.echo)."
+        )
         person.answers((READY, "/call demo.fail"))
         person.sees("Error: This tool is meant to fail, and it did.")
         leave(person)

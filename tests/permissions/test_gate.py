@@ -102,8 +102,9 @@ async def test_a_rule_typed_for_a_session_is_named_as_it_was_typed() -> None:
     rule = Rule("github.create_*", "deny", "*secret*")
     gate = Gate(Policy([RuleLevel("session", (rule,))]))
     person, model = await refusal(gate, ProposedCall("github", "create_issue", {"title": "a secret"}))
-    assert person == "github.create_issue was not called: denied by --deny github.create_*(*secret*)."
-    assert "your --deny rule: deny github.create_* with *secret*. Trying again will not help" in model
+    denial = "denied by a rule for this session (deny github.create_* with *secret*)"
+    assert person == f"github.create_issue was not called: {denial}."
+    assert "a rule for this session: deny github.create_* with *secret*. Trying again will not help" in model
 
 
 async def test_the_model_reads_the_persons_reason_and_the_person_that_nothing_was_called() -> None:

@@ -20,12 +20,11 @@ from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
-from mooring.permissions.rule import spell_typed
 from mooring.permissions.rules import RuleLocation
 
 _HOLDERS: Mapping[Level, str] = {
     "managed": "the machine's settings",
-    "session": "this session",
+    "session": "a rule for this session",
     "local": "your rules for this project",
     "user": "your settings",
     "project": "the project's settings",
@@ -245,8 +244,6 @@ def _name_tool(call: ProposedCall) -> str:
 def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
     if verdict.rule is None or verdict.level is None:
         return f"{_name_tool(call)} was not called: {verdict.why}."
-    if verdict.level == "session":
-        return f"{_name_tool(call)} was not called: denied by --deny {spell_typed(verdict.rule)}."
     return f"{_name_tool(call)} was not called: denied by {_HOLDERS[verdict.level]} ({verdict.rule})."
 
 

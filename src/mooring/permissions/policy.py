@@ -335,7 +335,7 @@ def find_strictest(verdicts: Iterable[Verdict]) -> Verdict:
 
 def _explain(level: Level, rule: Rule) -> str:
     if level == "session" and rule.action == "deny":
-        return f"your --deny rule: {rule}"
+        return f"a rule for this session: {rule}"
     return f"{_SOURCES[level]}: {rule}"
 
 

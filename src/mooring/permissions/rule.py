@@ -138,11 +138,6 @@ def parse_rule(text: str, action: Action) -> Rule:
     return Rule(tool, action, pattern)
 
 
-def spell_typed(rule: Rule) -> str:
-    """A rule as `parse_rule` takes it."""
-    return f"{rule.tool}({rule.pattern})" if rule.pattern else rule.tool
-
-
 def parse_pair(text: str) -> tuple[str, str] | None:
     """The globs for the server and for the tool that a rule means; `None` if it does not say where the server ends."""
     if text in _EVERY_TOOL:
