@@ -100,17 +100,28 @@ HOST = """
 import asyncio, os, subprocess, sys
 from mooring.process.programs import Guard
 
+async def wait_for_exec(pid, nonce):
+    # Until then it looks like the guard, and whoever looks for the server would find nothing.
+    for _ in range(500):
+        try:
+            command_line = open(f"/proc/{pid}/cmdline").read()
+        except OSError:
+            return  # it has ended
+        if nonce in command_line:
+            return
+        await asyncio.sleep(0.005)
+
 async def main(nonce, server):
     # What the program around us starts is its own: an editor, a browser, a daemon.
-    bystander = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", "bystander-" + nonce]
-    subprocess.Popen(bystander, env={}, start_new_session=True, stdin=subprocess.DEVNULL)
-    if not os.fork():
-        os.setsid()
-        if not os.fork():
-            os.execve(sys.executable, bystander, {})
-        os._exit(0)
+    # Each is started by exec: a mere fork of this process could be taken for a server for a moment.
+    bare = dict(env={}, start_new_session=True, stdin=subprocess.DEVNULL)
+    for beginning in "", "import os; os.fork() and os._exit(0); ":
+        code = beginning + "import time; time.sleep(600)"
+        started = subprocess.Popen([sys.executable, "-I", "-S", "-c", code, "bystander-" + nonce], **bare)
+    started.wait()
     async with Guard() as guard:
         child = await guard.spawn([sys.executable, "-I", "-S", "-c", server, nonce])
+        await wait_for_exec(child.pid, nonce)
         print(guard.pid, child.pid, flush=True)
         if "close" in sys.argv:
             await asyncio.sleep(1)
