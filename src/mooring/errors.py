@@ -3,6 +3,7 @@
 MooringError
 ├── ConfigError          a configuration, or something on the command line, cannot be used
 │   ├── FileError        a file cannot be read or written
+│   ├── StoreUnavailable  the keyring that has a secret does not answer
 │   └── ParseError       a text does not follow its format
 │       └── TooManyValues  a text holds more than it may
 ├── UnknownServer        no server has that name
@@ -73,6 +74,14 @@ class FileError(ConfigError):
         self.path = path
         self.reason = reason
         self.fix = fix
+
+
+class StoreUnavailable(ConfigError):
+    """The system's keyring, which has a secret or should get one, does not answer or has lost it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The store of your secrets cannot be used: {reason}.")
+        self.reason = reason
 
 
 class ParseError(ConfigError):

@@ -119,6 +119,11 @@ def quote_argument(name: str) -> str:
     return safe(f"-- {quoted}" if name.startswith("-") else quoted)
 
 
+def suggest_new_record(path: str) -> str:
+    """What to do about a record that cannot be used."""
+    return f"to start a new one: mv {quote_argument(path)} {quote_argument(f'{path}.damaged')}"
+
+
 def _quote(word: str) -> str:
     if re.fullmatch(_NEEDS_NO_QUOTES, word):
         return word

@@ -15,7 +15,7 @@ from itertools import islice
 
 from mooring.core.units import MIB
 from mooring.errors import FileError
-from mooring.files.owner import check_file, check_folders
+from mooring.files.owner import check_file, check_folders, suggest_chmod
 
 LIMIT = MIB
 LOCK_SECONDS = 10.0
@@ -255,6 +255,17 @@ def make_private_folder(path: str) -> None:
         raise FileError(path, f"can be changed by other users: chmod 700 {path}")
 
 
+def check_private(path: str) -> None:
+    """See that others cannot read a file, if it exists. Raises: FileError."""
+    with _errors_of(path):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return
+    if hasattr(os, "geteuid") and status.st_mode & 0o077:
+        raise FileError(path, "holds secrets, but others may read it", suggest_chmod(path, "go="))
+
+
 def check_writable(folder: str) -> None:
     """See that something can be stored in a folder of ours, and leave nothing there; a missing one is not made.
 
@@ -330,17 +341,35 @@ def locked(path: str, seconds: float = LOCK_SECONDS, folder: str | None = None) 
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
-    with _errors_of(path):
-        # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
-        name = _name_lock(os.path.realpath(path), folder)
-        make_folder(os.path.dirname(name))
-        check_folders(os.path.dirname(name))
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+    handle = _open_lock(path, folder)
     try:
         _acquire(handle, path, seconds)
         yield
     finally:
         _close(handle)
+
+
+@contextmanager
+def try_locked(path: str) -> Iterator[bool]:
+    """Hold the lock that goes with a file, as `locked` does, unless somebody else holds it; whether it is held.
+
+    Raises:
+        FileError: it cannot be made.
+    """
+    handle = _open_lock(path, None)
+    try:
+        yield _try_lock(handle, path)
+    finally:
+        _close(handle)
+
+
+def _open_lock(path: str, folder: str | None) -> int:
+    with _errors_of(path):
+        # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
+        name = _name_lock(os.path.realpath(path), folder)
+        make_folder(os.path.dirname(name))
+        check_folders(os.path.dirname(name))
+        return os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
 
 
 def _close(handle: int) -> None:

@@ -26,7 +26,7 @@ def check_file(path: str, status: os.stat_result) -> None:
         owner = _name_user(status.st_uid)
         raise FileError(path, f"is not trusted, because it belongs to another user ({owner})", _suggest_chown(path))
     if _may_others_write(status):
-        raise FileError(path, "is not trusted, because others can write to it", _suggest_chmod(path))
+        raise FileError(path, "is not trusted, because others can write to it", suggest_chmod(path))
 
 
 def check_folders(folder: str) -> None:
@@ -82,7 +82,7 @@ def _existing_folders(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def _check_own_folder(path: str, status: os.stat_result) -> None:
     # In a sticky folder such as /tmp nobody can remove or rename what belongs to others.
     if _may_others_write(status) and not status.st_mode & stat.S_ISVTX:
-        raise FileError(path, "is a folder that others can write to", _suggest_chmod(path))
+        raise FileError(path, "is a folder that others can write to", suggest_chmod(path))
 
 
 def _is_intruder(above: os.stat_result | None) -> bool:
@@ -117,8 +117,9 @@ def _is_private_group(status: os.stat_result) -> bool:
     return is_same and set(group.gr_mem) <= {user.pw_name}
 
 
-def _suggest_chmod(path: str) -> str:
-    return f"to fix it: chmod go-w {_quote(path)}"
+def suggest_chmod(path: str, rights: str = "go-w") -> str:
+    """The command that takes rights from others."""
+    return f"to fix it: chmod {rights} {_quote(path)}"
 
 
 def _suggest_chown(path: str) -> str:

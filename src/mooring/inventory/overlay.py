@@ -3,10 +3,8 @@
 It is kept in their state folder (`overlay.json`): another tool's file keeps its own state, and a repository has no say.
 """
 
-import json
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,8 +13,9 @@ from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition
+from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
-from mooring.permissions.trust import read_record, suggest_new_record
+from mooring.files.record import read_own_record, write_own_record
 
 MAX_BYTES = MIB
 DISABLED_BY = "`mooring mcp disable`"
@@ -96,8 +95,8 @@ def _drop(switches: dict[str, bool], name: str) -> dict[str, bool]:
 
 
 def _read(path: str) -> Overlay:
-    return read_record(path, Overlay, MAX_BYTES) or Overlay()
+    return read_own_record(path, Overlay, MAX_BYTES) or Overlay()
 
 
 def _write(path: str, overlay: Overlay) -> None:
-    files.write(path, json.dumps(msgspec.to_builtins(overlay), indent=2).encode() + b"\n")
+    write_own_record(path, overlay)

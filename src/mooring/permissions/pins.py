@@ -31,7 +31,8 @@ from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError
-from mooring.permissions.trust import digest, identify_project, read_record
+from mooring.files.record import read_own_record
+from mooring.permissions.trust import digest, identify_project
 
 USER = "user"
 MAX_TEXT = MIB
@@ -150,7 +151,7 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     """
     path = _record_path(where, key)
     try:
-        pin = read_record(path, Pin, MAX_BYTES)
+        pin = read_own_record(path, Pin, MAX_BYTES)
     except FileError as error:
         message = f"has a record of its approved tools that {error.reason}, so all of them are held back"
         # A pin without tools, not `None`: damaging the file must not lift what it held back.
@@ -169,7 +170,7 @@ def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
     path = _record_path(where, key)
     with files.locked(path):
         # Read again under the lock: of two programs that pin at the same time, the first wins.
-        pin = read_record(path, Pin, MAX_BYTES)
+        pin = read_own_record(path, Pin, MAX_BYTES)
         if pin is not None and pin.key == key:
             return pin
         return _write(path, Pin(key), {tool.name: canonicalize(tool) for tool in tools})

@@ -23,10 +23,12 @@ from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.verdict import BYPASSED, Level, Mode, Rule, ServerName
 from mooring.core.where import Where
+from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, ParseError
+from mooring.files.record import read_own_record, write_own_record
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly
-from mooring.permissions.trust import identify_project, read_record, suggest_new_record
+from mooring.permissions.trust import identify_project
 from mooring.settings import MAX_RULES, MODES, Settings
 from mooring.syntax.parse import parse
 
@@ -243,7 +245,7 @@ def _save_for_project(where: Where, project: str, server: ServerName, tool: str)
 
 def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -> None:
     updated = ProjectRules(projects={**record.projects, key: rules})
-    files.write(path, json.dumps(msgspec.to_builtins(updated), indent=2).encode() + b"\n")
+    write_own_record(path, updated)
 
 
 def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
@@ -287,4 +289,4 @@ def record_path(where: Where) -> str:
 
 
 def _read(path: str) -> ProjectRules:
-    return read_record(path, ProjectRules, MAX_BYTES) or ProjectRules()
+    return read_own_record(path, ProjectRules, MAX_BYTES) or ProjectRules()

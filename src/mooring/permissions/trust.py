@@ -10,7 +10,7 @@ covered, and every question says so.
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -22,8 +22,9 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
 from mooring.core.where import Where
-from mooring.display.text import quote_argument
+from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
+from mooring.files.record import read_own_record, write_own_record
 
 if TYPE_CHECKING:
     from mooring.core.approved import Approved
@@ -33,16 +34,6 @@ PERSON = "person"
 MAX_BYTES = 16 * MIB
 MAX_VERSIONS = 8
 """How many definitions of one name are remembered for a project."""
-
-
-class Versioned(Protocol):
-    """The content of a record, with the version of its format."""
-
-    @property
-    def version(self) -> int: ...
-
-
-T = TypeVar("T", bound=Versioned)
 
 
 class Decision(Struct, frozen=True):
@@ -190,35 +181,12 @@ def reset(where: Where, project: str, names: Sequence[str]) -> None:
 
 
 def _write(path: str, record: ApprovalRecord) -> None:
-    files.write(path, json.dumps(msgspec.to_builtins(record), indent=2).encode() + b"\n")
+    write_own_record(path, record)
 
 
 def record_path(where: Where) -> str:
     """The file in which a person's decisions are kept."""
     return f"{where.state}/approvals.json"
-
-
-def read_record(path: str, kind: type[T], max_bytes: int) -> T | None:
-    """The content of one of the person's own records, `None` if there is no such file.
-
-    Raises:
-        FileError: it cannot be read, is damaged, or was written by a newer version.
-    """
-    data = files.read_own(path, max_bytes)
-    if data is None:
-        return None
-    try:
-        found = msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise FileError(path, "is damaged") from None
-    if found.version != 1:
-        raise FileError(path, "was written by a newer version of mooring")
-    return found
-
-
-def suggest_new_record(path: str) -> str:
-    """What to do about a record that cannot be used."""
-    return f"to start a new one: mv {quote_argument(path)} {quote_argument(f'{path}.damaged')}"
 
 
 def _find_latest(decisions: Iterable[Decision], fingerprint: str) -> Decision | None:
@@ -238,7 +206,7 @@ def _drop_withdrawn(decisions: Sequence[Decision]) -> list[Decision]:
 
 
 def _read(path: str) -> ApprovalRecord:
-    return read_record(path, ApprovalRecord, MAX_BYTES) or ApprovalRecord()
+    return read_own_record(path, ApprovalRecord, MAX_BYTES) or ApprovalRecord()
 
 
 def _read_for_update(path: str) -> ApprovalRecord:

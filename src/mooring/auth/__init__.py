@@ -1,0 +1,1 @@
+"""Credentials: a name goes in, and the secret that the person keeps under it comes out."""

@@ -1,0 +1,44 @@
+"""Work that may wait for a person, in a thread that nobody has to wait for.
+
+A keyring may show a dialog that is never answered. Neither the event loop nor the end of the program waits for it: the
+threads of `asyncio.to_thread` are joined at the end, so these are threads of their own.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def run_aside(work: Callable[[], T]) -> T:
+    """What the work returns or raises, without holding up the event loop. It goes on if the caller is canceled."""
+    return await asyncio.wrap_future(_start(work))
+
+
+def run_bounded(work: Callable[[], T], seconds: float) -> T:
+    """What the work returns or raises, if that takes no longer than `seconds`.
+
+    Raises:
+        TimeoutError: it takes longer; it is left to itself.
+    """
+    return _start(work).result(seconds)
+
+
+def _start(work: Callable[[], T]) -> Future[T]:
+    outcome: Future[T] = Future()
+    # From here on it can't be canceled: nobody could stop the thread.
+    outcome.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is wanted
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    Thread(target=run, name="mooring-aside", daemon=True).start()
+    return outcome

@@ -1,0 +1,131 @@
+"""The keyring of the person's system: Secret Service, macOS Keychain, Windows Credential Locker.
+
+Whether there is one is found out by reading from it. A backend that can be constructed may still fail at each use, as
+Secret Service does over SSH and in containers, or wait for a dialog that nobody sees.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from mooring.auth.aside import run_bounded
+from mooring.display.text import safe
+from mooring.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+T = TypeVar("T")
+
+PROBE_SECONDS = 3.0
+ACCESS_SECONDS = 30.0
+"""How long one access may take: macOS asks the person whether this program may read a value."""
+LEAST_PRIORITY = 1.0
+"""The package `keyring` recommends no backend below this: those keep nothing, keep plain text, or ask for a password in
+the terminal."""
+LONGEST_REASON = 200
+
+
+class NoKeyring(Struct, frozen=True):
+    """Why the system has no keyring that can be used, to be read after "because"."""
+
+    why: str
+
+
+class SystemKeyring:
+    """A keyring that has answered once. Each access is bounded: a later one may still wait for a dialog."""
+
+    def __init__(self, backend: "KeyringBackend") -> None:
+        self._backend = backend
+
+    @property
+    def name(self) -> str:
+        return safe(self._backend.name)
+
+    def get(self, service: str, name: str) -> str | None:
+        """The value of that name, if it is there. Raises: StoreUnavailable."""
+        return self._access(lambda: self._backend.get_password(service, name))
+
+    def set(self, service: str, name: str, value: str) -> bool:
+        """Keep a value; whether the keyring returns exactly that from now on. Raises: StoreUnavailable."""
+        return self._access(lambda: self._put_and_compare(service, name, value))
+
+    def delete(self, service: str, name: str) -> None:
+        """Remove a value, if it is there. Raises: StoreUnavailable."""
+        self._access(lambda: self._remove(service, name))
+
+    def _access(self, work: Callable[[], T]) -> T:
+        try:
+            return run_bounded(work, ACCESS_SECONDS)
+        except TimeoutError:
+            raise StoreUnavailable(f"{self.name} did not answer within {ACCESS_SECONDS:g} s") from None
+        except Exception as error:  # noqa: BLE001 - a backend raises whatever it likes
+            # Only the error's name: its text may repeat the value.
+            raise StoreUnavailable(f"{self.name} failed ({type(error).__name__})") from None
+
+    def _put_and_compare(self, service: str, name: str, value: str) -> bool:
+        from keyring.errors import PasswordSetError
+
+        try:
+            self._backend.set_password(service, name, value)
+        except (PasswordSetError, ValueError, OSError):
+            # Windows keeps no more than 2,560 bytes, and refuses the rest with an error of its own (an OSError).
+            return False
+        # Some cut what they cannot keep, so that only a read shows what is there.
+        return self._backend.get_password(service, name) == value
+
+    def _remove(self, service: str, name: str) -> None:
+        from keyring.errors import PasswordDeleteError
+
+        try:
+            self._backend.delete_password(service, name)
+        except PasswordDeleteError:
+            # Backends say this of a value that is not there, too.
+            if self._backend.get_password(service, name) is not None:
+                raise
+
+
+def find_keyring(seconds: float = PROBE_SECONDS) -> SystemKeyring | NoKeyring:
+    """The system's keyring, if it can be read within `seconds`."""
+    try:
+        return run_bounded(_probe, seconds)
+    except TimeoutError:
+        return NoKeyring(f"the system keyring did not answer within {seconds:g} s; it may be locked")
+    except Exception as error:  # noqa: BLE001 - a backend raises whatever it likes
+        reason = safe(str(error))[:LONGEST_REASON] or type(error).__name__
+        return NoKeyring(f"the system keyring failed: {reason}")
+
+
+def _probe() -> SystemKeyring | NoKeyring:
+    backend = _choose_backend()
+    if isinstance(backend, NoKeyring):
+        return backend
+    backend.get_password("mooring", "probe")
+    return SystemKeyring(backend)
+
+
+def _choose_backend() -> "KeyringBackend | NoKeyring":
+    # Lazy: it loads every backend that is installed, and takes longer than a whole listing.
+    import keyring
+    from keyring.backends import fail, null
+    from keyring.backends.chainer import ChainerBackend
+
+    found = keyring.get_keyring()
+    # A chain goes on to the next backend if one fails, and the last of them may keep plain text.
+    candidates = found.backends if isinstance(found, ChainerBackend) else (found,)
+    for backend in candidates:
+        if _is_recommended(backend):
+            return backend
+    if isinstance(found, null.Keyring):
+        return NoKeyring("the system keyring is turned off for Python programs")
+    if isinstance(found, fail.Keyring):
+        return NoKeyring("this system has no keyring that is running")
+    return NoKeyring(f"{safe(found.name)} does not protect what it keeps")
+
+
+def _is_recommended(backend: "KeyringBackend") -> bool:
+    try:
+        return float(backend.priority) >= LEAST_PRIORITY
+    except RuntimeError:  # how a backend says that it cannot be used here
+        return False
