@@ -1,13 +1,18 @@
 """`mooring mcp add`, `add-json` and `remove`: entries written into files, tried, kept or undone, and taken out again."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from chat.terminal import Person
+from mooring.actions.describe import OPTIONS, describe_entry, parse_description
+from mooring.cli.mcp.add import add_command
+from mooring.errors import ConfigError
 from mooring.permissions.trust import load
 from support import DEMO, Cli, Home
 
@@ -24,30 +29,55 @@ def servers(home: Home, path: str = OWN) -> dict[str, object]:
 # --- add ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "entry"),
-    [
-        (["x", "npx"], {"command": "npx"}),
-        (["x", "npx", "-y", "-e", "pkg", "--json"], {"command": "npx", "args": ["-y", "-e", "pkg", "--json"]}),
-        (["x", "-e", "A=b=c", "--", "npx", "-y"], {"command": "npx", "args": ["-y"], "env": {"A": "b=c"}}),
-        (["-e", "TOKEN=${TOKEN}", "x", "--", "npx"], {"command": "npx", "env": {"TOKEN": "${TOKEN}"}}),
-        (["x", "https://a.example/mcp"], {"url": "https://a.example/mcp"}),
-        (["--transport", "http", "x", "https://a.example"], {"type": "http", "url": "https://a.example"}),
-        (["x", "--transport", "sse", "--url", "https://a.example"], {"type": "sse", "url": "https://a.example"}),
-        (
-            ["x", "https://a.example", "-H", "X-Key: ${KEY}"],
-            {"url": "https://a.example", "headers": {"X-Key": "${KEY}"}},
-        ),
-        (
-            ["x", "--url", "https://a.example", "--token", "${T}"],
-            {"url": "https://a.example", "headers": {"Authorization": "Bearer ${T}"}},
-        ),
-    ],
-)
+TYPED: list[tuple[list[str], dict[str, object]]] = [
+    (["x", "npx"], {"command": "npx"}),
+    (["x", "npx", "-y", "-e", "pkg", "--json"], {"command": "npx", "args": ["-y", "-e", "pkg", "--json"]}),
+    (["x", "-e", "A=b=c", "--", "npx", "-y"], {"command": "npx", "args": ["-y"], "env": {"A": "b=c"}}),
+    (["-e", "TOKEN=${TOKEN}", "x", "--", "npx"], {"command": "npx", "env": {"TOKEN": "${TOKEN}"}}),
+    (["x", "https://a.example/mcp"], {"url": "https://a.example/mcp"}),
+    (["--transport", "http", "x", "https://a.example"], {"type": "http", "url": "https://a.example"}),
+    (["x", "--transport", "sse", "--url", "https://a.example"], {"type": "sse", "url": "https://a.example"}),
+    (
+        ["x", "https://a.example", "-H", "X-Key: ${KEY}"],
+        {"url": "https://a.example", "headers": {"X-Key": "${KEY}"}},
+    ),
+    (
+        ["x", "--url", "https://a.example", "--token", "${T}"],
+        {"url": "https://a.example", "headers": {"Authorization": "Bearer ${T}"}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "entry"), TYPED)
 def test_what_is_typed_becomes_an_entry(words: list[str], entry: dict[str, object], home: Home, cli: Cli) -> None:
     done = cli("mcp", "add", "--no-test", *words)
     assert (done.code, done.out, done.err) == (0, "Added x to ~/.config/mooring/mcp.json.\n", "")
     assert servers(home) == {"x": entry}
+
+
+@pytest.mark.parametrize(("words", "entry"), TYPED)
+def test_a_chat_reads_the_same_words_without_the_command(words: list[str], entry: dict[str, object]) -> None:
+    described = parse_description(["--no-test", *words])
+    assert (described.name, described.no_test, describe_entry(described)) == ("x", True, entry)
+
+
+def test_the_command_and_the_chat_take_the_same_options() -> None:
+    own = [each for each in add_command.params if isinstance(each, click.Option)]
+    assert {name for option in own for name in option.opts} == set(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x", "--colour", "npx"], "--colour is not an option of add."),
+        (["x", "-z", "npx"], "-z is not an option of add."),
+        (["x", "--token"], "--token needs a value."),
+        (["x", "-s", "team", "npx"], "-s takes user or project, not team."),
+    ],
+)
+def test_an_option_that_a_chat_cannot_read_is_named(words: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}$"):
+        parse_description(words)
 
 
 @pytest.mark.parametrize(

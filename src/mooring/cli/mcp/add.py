@@ -2,12 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from mooring.actions.add import Addition, add, undo
+from mooring.actions.describe import SCOPES, TRANSPORTS, ServerDescription, describe_entry, end_options
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import OK, Command, Globals, describe_origin, get_globals, is_on_terminal, print_json, say
 from mooring.cli.failure import tell
@@ -19,40 +20,17 @@ from mooring.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ADDRESSES = ("http://", "https://")
-
 
 class CommandWithWords(Command):
     """A command whose own options end where the server's command begins: `add NAME npx -y package`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _end_options(args, self._list_valued(ctx)))
+        return super().parse_args(ctx, end_options(args, self._list_valued(ctx)))
 
     def _list_valued(self, ctx: click.Context) -> set[str]:
         """The options that take the next word as their value."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and not each.is_flag]
         return {name for option in options for name in option.opts}
-
-
-def _end_options(args: Sequence[str], valued: set[str]) -> list[str]:
-    """The words with `--` put behind the second one that is not an option."""
-    names = 0
-    skip = False
-    for index, word in enumerate(args):
-        if word == "--":
-            break
-        if skip or word.startswith("-"):
-            skip = not skip and word in valued
-            continue
-        names += 1
-        # An address takes no words of its own, so options may follow it.
-        if names == 2 and not _is_address(word):
-            return [*args[:index], "--", *args[index:]]
-    return list(args)
-
-
-def _is_address(word: str) -> bool:
-    return word.lower().startswith(_ADDRESSES)
 
 
 def _target_options(command: F) -> F:
@@ -62,7 +40,7 @@ def _target_options(command: F) -> F:
         click.option(
             "-s",
             "--scope",
-            type=click.Choice(["user", "project"]),
+            type=click.Choice(SCOPES),
             default="user",
             help="For you everywhere (the default), or for everybody in this project.",
         ),
@@ -76,14 +54,12 @@ def _target_options(command: F) -> F:
 @click.argument("words", nargs=-1, metavar="[URL | COMMAND ARGS…]", type=click.UNPROCESSED)
 @_target_options
 @click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable for its program.")
-@click.option("-H", "--header", multiple=True, metavar="'NAME: VALUE'", help="A header for its address.")
-@click.option("--transport", "-t", type=click.Choice(["stdio", "http", "sse"]), help="How to talk to it.")
+@click.option("-H", "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for its address.")
+@click.option("--transport", "-t", type=click.Choice(TRANSPORTS), help="How to talk to it.")
 @click.option("--url", metavar="URL", help="Its address.")
 @click.option("--token", metavar="TOKEN", help="A bearer token for its address; best as '${VARIABLE}'.")
 @click.pass_context
-def add_command(
-    ctx: click.Context, /, name: str, words: tuple[str, ...], scope: Any, tool: str, no_test: bool, **described: Any
-) -> None:
+def add_command(ctx: click.Context, /, **typed: Any) -> None:
     """Add a server, connect to it, and keep it or undo.
 
     \b
@@ -93,9 +69,10 @@ def add_command(
 
     A value may be '${VARIABLE}': the file then holds the reference, not the secret.
     """
-    raw = _describe(words, described)
-    addition = add(get_globals(ctx).request(), name, raw, scope, tool)
-    _finish(ctx, addition, no_test)
+    described = ServerDescription(**typed)
+    raw = describe_entry(described)
+    addition = add(get_globals(ctx).request(), described.name, raw, described.scope, described.tool)
+    _finish(ctx, addition, described.no_test)
 
 
 @click.command("add-json", cls=Command)
@@ -117,61 +94,6 @@ def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, to
         raise ConfigError("Invalid server config: it should be a JSON object.")
     addition = add(get_globals(ctx).request(), name, raw, scope, tool)
     _finish(ctx, addition, no_test)
-
-
-# --- what was typed -----------------------------------------------------------------------------------------
-
-
-def _describe(words: tuple[str, ...], described: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry that the words and options describe, as in Mooring's own files."""
-    url, transport, token = described["url"], described["transport"], described["token"]
-    is_address = len(words) == 1 and transport != "stdio" and _is_address(words[0])
-    if url and words:
-        raise ConfigError("Use either --url or -- <command...>, not both.")
-    url = url or (words[0] if is_address else None)
-    if token and not url:
-        raise ConfigError("--token requires --url (HTTP/SSE transport).")
-    if url:
-        return _describe_address(url, transport, token, described)
-    if not words:
-        raise ConfigError("Invalid server config: it has neither a command nor a URL. Add one: -- <command...>.")
-    return _describe_program(words, transport, described)
-
-
-def _describe_address(
-    url: str, transport: str | None, token: str | None, described: Mapping[str, Any]
-) -> dict[str, Any]:
-    if described["env"]:
-        raise ConfigError("Invalid server config: -e goes with a command, and this is a URL. Use -H for headers.")
-    headers = dict(map(_parse_header, described["header"]))
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    entry: dict[str, Any] = {"type": transport} if transport else {}
-    return {**entry, "url": url, **({"headers": headers} if headers else {})}
-
-
-def _describe_program(words: tuple[str, ...], transport: str | None, described: Mapping[str, Any]) -> dict[str, Any]:
-    if described["header"]:
-        raise ConfigError("Invalid server config: -H goes with a URL, and this is a command. Use -e for variables.")
-    if transport in ("http", "sse"):
-        raise ConfigError(f"Invalid server config: {transport} needs a URL, and this is a command.")
-    command, *args = words
-    env = dict(map(_parse_variable, described["env"]))
-    return {"command": command, **({"args": args} if args else {}), **({"env": env} if env else {})}
-
-
-def _parse_variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ConfigError("Invalid server config: a variable is written as -e KEY=VALUE.")
-    return name, value
-
-
-def _parse_header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise ConfigError("Invalid server config: a header is written as -H 'NAME: VALUE'.")
-    return name.strip(), value.strip()
 
 
 # --- what follows -------------------------------------------------------------------------------------------
