@@ -34,7 +34,9 @@ from mooring.core.question import (
     Permission,
     Question,
     Sampling,
+    ServerDetail,
     Visit,
+    WriteServer,
 )
 from mooring.core.result import Progress
 from mooring.core.status import Failed as Down
@@ -89,6 +91,8 @@ QUESTIONS: list[Question] = [
     Approval(EVIL, (("runs", "sh"),), ""),
     ChangedTools(EVIL, (ChangedTool(EVIL, "new", f"+{EVIL}"),)),
     KeepServer(EVIL, EVIL, failed=True),
+    ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),
+    WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
 ]
 
 

@@ -86,10 +86,10 @@ def test_an_option_that_a_chat_cannot_read_is_named(words: list[str], message: s
         (["x", "--url", "https://a.example", "--", "npx"], "Use either --url or -- <command...>, not both."),
         (["x", "--token", "t", "--", "npx"], "--token requires --url (HTTP/SSE transport)."),
         (["x"], "Invalid server config: it has neither a command nor a URL. Add one: -- <command...>."),
-        (["x", "-e", "A", "--", "npx"], "Invalid server config: a variable is written as -e KEY=VALUE."),
+        (["x", "-e", "A", "--", "npx"], "Invalid server config: a variable is written as KEY=VALUE."),
         (
             ["x", "-H", "A", "--url", "https://a.example"],
-            "Invalid server config: a header is written as -H 'NAME: VALUE'.",
+            "Invalid server config: a header is written as NAME: VALUE.",
         ),
         (
             ["x", "-e", "A=b", "https://a.example"],

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,13 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.config import Origin, ServerConfig
 from mooring.core.problem import Problem
+from mooring.core.secret import list_secrets, redact_data
 from mooring.core.where import Viewpoint, Where
 from mooring.discovery.edit import find_entry_path, put_entry, remove_entry, write_entry
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.literals import list_written_secrets
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.discovery.targets import WriteScope, WriteTarget, find_target, list_writers, locate_target
 from mooring.errors import ConfigError, ParseError
@@ -47,6 +50,16 @@ class Addition(Struct, frozen=True, rename="camel"):
     """The definition of that name that wins, if it is another one."""
 
 
+class Preview(Struct, frozen=True):
+    """What `add` would write, and where."""
+
+    path: str
+    leads_to: str | None
+    text: str
+    """The entry in the syntax of the file, as if it were the only one there; its secrets are left out."""
+    not_expressed: tuple[str, ...]
+
+
 def add(
     request: Viewpoint, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
 ) -> Addition:
@@ -58,10 +71,8 @@ def add(
         ConfigError: the description is not sound, the name is taken, or the tool cannot express it.
         FileError: the file cannot be read or written.
     """
-    check_name(name)
-    config, ignored = _understand(name, raw)
-    destination = _find_destination(request, tool, scope)
-    _check_target_name(name, destination.target.format)
+    config, ignored = understand(name, raw)
+    destination = find_destination(request, tool, scope, name)
     entry = write_entry(config, destination.target.format)
     update_config(destination.path, partial(destination.put, name, entry.raw), request.where, destination.place.limit)
     approved = scope == "project" and _approve(request, name, destination.path, entry.raw)
@@ -78,6 +89,23 @@ def add(
     )
 
 
+def preview(
+    request: Viewpoint, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+) -> Preview:
+    """What `add` would write, with nothing written yet. Raises: as `add`, unless the file itself is the reason."""
+    config, _ = understand(name, raw)
+    destination = find_destination(request, tool, scope, name)
+    entry = write_entry(config, destination.target.format)
+    secrets = list_written_secrets(config.written or config.connection)
+    shown = redact_data(dict(entry.raw), list_secrets(secrets))
+    return Preview(
+        path=destination.path,
+        leads_to=follow_link(destination.path),
+        text=destination.put(name, shown, b"").decode().rstrip(),
+        not_expressed=_list_lost(entry.lost, raw),
+    )
+
+
 def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]:
     """What the person described and the tool cannot express. A transport that nobody named is not missed."""
     return tuple(key for key in lost if key != "transport" or "type" in raw)
@@ -89,12 +117,12 @@ def undo(request: Viewpoint, addition: Addition) -> None:
     Raises:
         ConfigError, FileError: the file cannot be changed.
     """
-    destination = _find_destination(request, addition.tool, addition.scope)
+    destination = find_destination(request, addition.tool, addition.scope, addition.name)
     change = partial(destination.remove, addition.name)
     update_config(destination.path, change, request.where, destination.place.limit)
 
 
-class _Destination(Struct, frozen=True):
+class Destination(Struct, frozen=True):
     """The file that an entry goes into."""
 
     target: WriteTarget
@@ -105,20 +133,28 @@ class _Destination(Struct, frozen=True):
     def put(self, name: str, raw: Mapping[str, Any], data: bytes) -> bytes:
         return put_entry(data, self.path, self.target, self.place, name, raw, self.context)
 
+    def check_free(self, name: str) -> None:
+        """Refuse a name that the file has already. Raises: ConfigError, FileError."""
+        # A file that cannot be read is refused when it is written, in a sentence of its own.
+        with suppress(ParseError):
+            self.put(name, {}, files.read(self.path, self.place.limit) or b"")
+
     def remove(self, name: str, data: bytes) -> bytes:
         content = parse(data, document_kind(self.path)).data
         return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
 
 
-def _find_destination(request: Viewpoint, tool: str, scope: WriteScope) -> _Destination:
+def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str) -> Destination:
+    """Where an entry of that name is written. Raises: ConfigError if it cannot be written there."""
     target = _find_target(tool, scope)
+    _check_target_name(name, target.format)
     if scope == "project" and not request.project:
         raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
     context = make_context(request.where, request.cwd, request.project)
     place, path = locate_target(target, context)
     if scope == "project":
         _check_stays_inside(path, context.root)
-    return _Destination(target, place, path, context)
+    return Destination(target, place, path, context)
 
 
 def check_name(name: str) -> None:
@@ -157,7 +193,9 @@ def follow_link(path: str) -> str | None:
     return real if is_link else None
 
 
-def _understand(name: str, raw: Mapping[str, Any]) -> tuple[ServerConfig, tuple[str, ...]]:
+def understand(name: str, raw: Mapping[str, Any]) -> tuple[ServerConfig, tuple[str, ...]]:
+    """The definition that an entry means, and what in it is ignored. Raises: ConfigError if it means none."""
+    check_name(name)
     origin = Origin(OWN.tool, "user", None)
     read = read_entry(RawEntry(name, raw, origin, Document({}), 0), OWN)
     problems = [problem.message for problem in read.problems]

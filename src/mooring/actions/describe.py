@@ -114,6 +114,16 @@ def end_options(args: Sequence[str], valued: Container[str]) -> list[str]:
     return list(args)
 
 
+def split_words(text: str) -> list[str]:
+    """The words of a command line, as a shell splits them. Raises: ConfigError if a quotation mark is missing."""
+    from shlex import split  # only for a whole line
+
+    try:
+        return split(text)
+    except ValueError:
+        raise ConfigError("Invalid server config: a quotation mark is missing its partner.") from None
+
+
 def is_address(word: str) -> bool:
     """Whether a word is the address of a server, and no command."""
     return word.lower().startswith(_ADDRESSES)
@@ -169,7 +179,7 @@ def parse_variable(text: str) -> tuple[str, str]:
     """The name and the value of `KEY=VALUE`. Raises: ConfigError."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ConfigError("Invalid server config: a variable is written as -e KEY=VALUE.")
+        raise ConfigError("Invalid server config: a variable is written as KEY=VALUE.")
     return name, value
 
 
@@ -177,5 +187,5 @@ def parse_header(text: str) -> tuple[str, str]:
     """The name and the value of `NAME: VALUE`. Raises: ConfigError."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise ConfigError("Invalid server config: a header is written as -H 'NAME: VALUE'.")
+        raise ConfigError("Invalid server config: a header is written as NAME: VALUE.")
     return name.strip(), value.strip()

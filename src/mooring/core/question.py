@@ -112,7 +112,48 @@ class KeepServer(Struct, frozen=True, tag=True):
     """It could not be connected."""
 
 
-Question: TypeAlias = Sampling | Form | Visit | MissingValue | Permission | Approval | ChangedTools | KeepServer
+class ServerDetail(Struct, frozen=True, tag=True):
+    """Somebody describes a server, and one thing about it has to be known next.
+
+    `Yes("text")` answers with what was typed, empty or not; whoever asks checks it, and asks again if need be.
+    """
+
+    server: str
+    """Empty until it has a name."""
+    label: str
+    """What is asked for, in a few words."""
+    notes: tuple[str, ...] = ()
+    """What to know before answering, such as what was wrong with the answer before."""
+    default: str | None = None
+    """What an empty answer stands for, which may be nothing; `None` if there has to be an answer."""
+    options: tuple[str, ...] = ()
+    secret: bool = False
+    block: bool = False
+    """The answer may go on over several lines, as a pasted piece of JSON does."""
+
+
+class WriteServer(Struct, frozen=True, tag=True):
+    """A server is about to be written to a file. `Yes` writes it; anything else leaves the file as it is."""
+
+    server: str
+    path: str
+    text: str
+    """What is written, in the syntax of the file and without secrets."""
+    notes: tuple[str, ...] = ()
+
+
+Question: TypeAlias = (
+    Sampling
+    | Form
+    | Visit
+    | MissingValue
+    | Permission
+    | Approval
+    | ChangedTools
+    | KeepServer
+    | ServerDetail
+    | WriteServer
+)
 
 
 class Yes(Struct, frozen=True, tag=True):

@@ -1,12 +1,13 @@
-"""Finds placeholders in another tool's spelling, which the tool that the file belongs to takes literally."""
+"""Finds what is meant literally and should not be: placeholders in another tool's spelling, and written-out secrets."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
 
 from msgspec import Struct
 
-from mooring.core.config import Connection, list_templates
-from mooring.core.template import TextPart, VariablePart
+from mooring.core.config import Connection, Http, InProcess, Stdio, list_templates
+from mooring.core.secret import find_in_arguments, find_in_url, is_secret
+from mooring.core.template import Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.template import compile_pattern, parse_template
 
@@ -54,3 +55,52 @@ def spell_variable(name: str, dialect: Dialect, slot: TextSlot) -> str | None:
         if before == TextPart("Bearer ") and [type(part) for part in placeholder] == [VariablePart]:
             return written
     return None
+
+
+class LiteralSecret(Struct, frozen=True):
+    """A variable or a header whose value looks like a secret and is written out instead of referred to."""
+
+    slot: Literal["env", "headers"]
+    name: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"LiteralSecret({self.slot}, {self.name})"
+
+
+def find_literal_secrets(connection: Connection) -> Iterator[LiteralSecret]:
+    """The variables and headers of a definition that look like secrets and are no references."""
+    match connection:
+        case Stdio():
+            yield from _find_in_map("env", connection.env)
+        case Http():
+            yield from _find_in_map("headers", connection.headers)
+        case InProcess():
+            pass
+
+
+def _find_in_map(slot: Literal["env", "headers"], values: Mapping[str, Template]) -> Iterator[LiteralSecret]:
+    for name, template in values.items():
+        if _is_literal(template) and is_secret(name, template.text):
+            yield LiteralSecret(slot, name, template.text)
+
+
+def _is_literal(template: Template) -> bool:
+    """Whether a value stands for itself, or does so if no variable happens to have that name."""
+    match template.parts:
+        case (VariablePart(name, None, "literal"),):
+            return name == template.text
+        case parts:
+            return all(isinstance(part, TextPart) for part in parts)
+
+
+def list_written_secrets(connection: Connection) -> Iterator[str]:
+    """Every text in a definition that looks like a secret, also in its arguments and its address."""
+    yield from (secret.value for secret in find_literal_secrets(connection))
+    match connection:
+        case Stdio():
+            yield from find_in_arguments([arg.text for arg in connection.args])
+        case Http():
+            yield from find_in_url(connection.url.text)
+        case InProcess():
+            pass

@@ -30,7 +30,9 @@ from mooring.core.question import (
     Permission,
     Question,
     Sampling,
+    ServerDetail,
     Visit,
+    WriteServer,
 )
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
@@ -269,6 +271,11 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case KeepServer(server, path, failed):
             state = "could not be connected" if failed else "works"
             return (f"{safe(server)} was added to {safe(path)} and {state}.",)
+        case ServerDetail():
+            return tuple(_describe_detail(question))
+        case WriteServer(server, path, text, notes):
+            added = [f"  {line}" for line in _split_lines(text)]
+            return (f"{safe(server)} will be added to {safe(path)}:", *added, *map(safe, notes))
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
@@ -277,6 +284,13 @@ def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
         kind = "changed since you approved it" if tool.kind == "changed" else "new since you approved its server"
         yield f"  {safe(tool.tool)} is {kind}:"
         yield from (f"    {safe(line)}" for line in tool.diff.splitlines())
+
+
+def _describe_detail(question: ServerDetail) -> Iterator[str]:
+    yield safe(question.label)
+    yield from map(safe, question.notes)
+    for number, option in enumerate(question.options, 1):
+        yield f"  {number}  {safe(option)}"
 
 
 def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:

@@ -20,7 +20,9 @@ from mooring.core.question import (
     Permission,
     Question,
     Sampling,
+    ServerDetail,
     Visit,
+    WriteServer,
     Yes,
 )
 from mooring.display.lines import describe_question
@@ -62,7 +64,9 @@ class Questions:
             asker = safe(question.server or "Mooring")
             self._say(self._terminal.style(f"{asker} asks something: press Enter to see it.", "yellow"))
         async with self._terminal.dialog:
-            self._say("")
+            # A wizard asks many small things in a row, which read better without gaps.
+            if not isinstance(question, ServerDetail) or question.notes:
+                self._say("")
             try:
                 return await self._answer(question)
             except (Interrupted, Ended):
@@ -70,7 +74,8 @@ class Questions:
 
     async def _answer(self, question: Question) -> Answer:
         # Sampling shows the messages in its own way: as a conversation, not as JSON.
-        if not isinstance(question, Sampling):
+        # What a wizard asks for next is the prompt itself.
+        if not isinstance(question, Sampling | ServerDetail):
             first, *rest = describe_question(question)
             self._say(self._terminal.style(first, "bold"), *rest)
         match question:
@@ -90,11 +95,14 @@ class Questions:
                 these = "it" if len(tools) == 1 else "them"
                 return await self._ask_approval(f"Let {these} be called as shown?")
             case KeepServer():
-                return await self._ask_to_keep()
+                return await self._ask_unless_declined("Keep it?")
+            case ServerDetail():
+                return await self._ask_detail(question)
+            case WriteServer():
+                return await self._ask_unless_declined("Add it?")
 
-    async def _ask_to_keep(self) -> Answer:
-        typed = await self._read("Keep it? [Y/n]: ")
-        return No() if typed.casefold() in _DECLINES else Yes()
+    async def _ask_unless_declined(self, prompt: str) -> Answer:
+        return Yes() if await self._confirm(f"{prompt} [Y/n]: ") else No()
 
     async def _ask_approval(self, prompt: str) -> Answer:
         # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved.
@@ -187,6 +195,22 @@ class Questions:
             return Yes(_pick_option(question.options, text))
         return No() if question.default is None else Yes(question.default)
 
+    # --- what a wizard asks ---------------------------------------------------------------------------------------
+
+    async def _ask_detail(self, question: ServerDetail) -> Answer:
+        label, *lines = describe_question(question)
+        self._say(*lines)
+        text = await self._read(f"{label}{safe(_describe_empty(question))}: ", secret=question.secret)
+        if question.block:
+            text = await self._read_block(text)
+        return Yes(_pick_option(question.options, text) or question.default or "")
+
+    async def _read_block(self, text: str) -> str:
+        """The text with the lines that follow it, until every brace is closed."""
+        while text.count("{") > text.count("}"):
+            text = f"{text}\n{await self._terminal.read_line('')}"
+        return text
+
     # --- the terminal ---------------------------------------------------------------------------------------------
 
     async def _confirm(self, prompt: str) -> bool:
@@ -204,6 +228,13 @@ def _describe_default(question: MissingValue) -> str:
     if question.default is None:
         return ""
     return " (Enter for the default)" if question.secret else f" [{question.default}]"
+
+
+def _describe_empty(question: ServerDetail) -> str:
+    """What Enter alone means."""
+    if question.default is None:
+        return ""
+    return f" [{question.default}]" if question.default else " (Enter to go on)"
 
 
 def _pick_option(options: tuple[str, ...], text: str) -> str:

@@ -9,16 +9,30 @@ import click
 
 from mooring.actions.add import Addition, add, undo
 from mooring.actions.describe import SCOPES, TRANSPORTS, ServerDescription, describe_entry, end_options
+from mooring.actions.wizard import NewServer, ask_for_server
 from mooring.cli.adhoc import make_configured_setup
-from mooring.cli.base import OK, Command, Globals, describe_origin, get_globals, is_on_terminal, print_json, say
+from mooring.cli.base import (
+    OK,
+    Command,
+    Globals,
+    HintedUsageError,
+    describe_origin,
+    get_globals,
+    is_on_terminal,
+    print_json,
+    say,
+)
 from mooring.cli.failure import tell
 from mooring.cli.mcp.test import Trial, try_server
-from mooring.cli.question import find_asker
-from mooring.core.question import KeepServer, No
+from mooring.cli.question import CommandAsker, find_asker
+from mooring.core.question import Ask, KeepServer, No
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_EXAMPLE = "mooring mcp add docs https://example.com/mcp"
+_NOTHING_ADDED = "Nothing was added."
 
 
 class CommandWithWords(Command):
@@ -50,7 +64,7 @@ def _target_options(command: F) -> F:
 
 
 @click.command("add", cls=CommandWithWords)
-@click.argument("name")
+@click.argument("name", default="")
 @click.argument("words", nargs=-1, metavar="[URL | COMMAND ARGS…]", type=click.UNPROCESSED)
 @_target_options
 @click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable for its program.")
@@ -67,12 +81,39 @@ def add_command(ctx: click.Context, /, **typed: Any) -> None:
     mooring mcp add docs https://example.com/mcp --token '${DOCS_TOKEN}'
     mooring mcp add docs https://example.com/mcp --to claude-code -s project
 
-    A value may be '${VARIABLE}': the file then holds the reference, not the secret.
+    A value may be '${VARIABLE}': the file then holds the reference, not the secret. Without a command and a URL, you
+    are asked for everything.
     """
     described = ServerDescription(**typed)
-    raw = describe_entry(described)
-    addition = add(get_globals(ctx).request(), described.name, raw, described.scope, described.tool)
+    new = _find_server(ctx, described)
+    if new is None:
+        tell(_NOTHING_ADDED)
+        return
+    addition = add(get_globals(ctx).request(), new.name, new.raw, new.scope, new.tool)
     _finish(ctx, addition, described.no_test)
+
+
+def _find_server(ctx: click.Context, described: ServerDescription) -> NewServer | None:
+    """The server that was typed, or that a person at a terminal describes now; `None` if they leave it."""
+    options = get_globals(ctx)
+    ask = _find_asker(options) if described.is_bare else None
+    if ask is not None:
+        return _run_wizard(options, described, ask)
+    if described.is_bare and not described.name:
+        raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}", ctx)
+    return NewServer(described.name, describe_entry(described), described.scope, described.tool)
+
+
+def _run_wizard(options: Globals, described: ServerDescription, ask: Ask) -> NewServer | None:
+    try:
+        return asyncio.run(ask_for_server(ask, options.request(), described))
+    except KeyboardInterrupt:
+        tell(f"\n{_NOTHING_ADDED}")
+        raise
+
+
+def _find_asker(options: Globals) -> CommandAsker | None:
+    return find_asker(options) if is_on_terminal() else None
 
 
 @click.command("add-json", cls=Command)
@@ -131,7 +172,7 @@ def _try(options: Globals, name: str) -> Trial:
 
 def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:
     """Ask whether to keep what was added; without a terminal, it is kept."""
-    ask = find_asker(options) if is_on_terminal() else None
+    ask = _find_asker(options)
     if ask is None:
         return False
     path = short_path(addition.path, options.request().where.home)
