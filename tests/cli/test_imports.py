@@ -23,7 +23,7 @@ OURS = [
     "mooring.discovery.literals",
     "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan", "mooring.discovery.sheets",
     "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
-    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",
+    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner", "mooring.files.record",
     "mooring.inventory",
     "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust", "mooring.servers",
     "mooring.servers.records", "mooring.settings",
