@@ -1,11 +1,15 @@
 """What tests share: sample homes laid out in a folder of their own, and the command line run in one of them."""
 
 import asyncio
+import fcntl
 import json
 import os
 import selectors
 import shutil
+import struct
+import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +21,9 @@ import pytest
 from mooring.cli.app import run
 from mooring.core.where import Viewpoint, Where
 from mooring.inventory.load import Inventory, load
+
+MOORING = str(Path(sys.executable).parent / "mooring")
+"""The installed command."""
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
@@ -208,3 +215,27 @@ def _environ(pid: str) -> bytes:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return b""
+
+
+def run_at_terminal(home: Home, *words: str, cells: int = 0) -> tuple[str, int]:
+    """Run `mooring` at a terminal of that width; what it showed, and how it ended."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
+    process = subprocess.Popen([MOORING, *words], cwd=home.cwd, env=home.env, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while data := read_terminal(master):
+        shown += data
+    os.close(master)
+    return shown.decode(), process.wait(30)
+
+
+def read_terminal(master: int) -> bytes:
+    """What a terminal shows next; nothing once nobody has its other end any more."""
+    # Linux may say that the other end is closed just before it hands over what was written last.
+    for _ in range(2):
+        try:
+            return os.read(master, 65536)
+        except OSError:
+            continue
+    return b""

@@ -9,14 +9,12 @@ import subprocess
 import sys
 import termios
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from support import Home, running
+from support import MOORING, Home, read_terminal, running
 
-MOORING = str(Path(sys.executable).parent / "mooring")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 SECONDS = 15.0
@@ -103,9 +101,6 @@ class Person:
         """Whether there can be more; waits for some."""
         if not select.select([self._master], [], [], max(0.0, seconds))[0]:
             return False
-        try:
-            data = os.read(self._master, 65536)
-        except OSError:  # how Linux says that nobody has the other end any more
-            return False
+        data = read_terminal(self._master)
         self.raw += data.decode(errors="replace")
         return bool(data)

@@ -13,10 +13,9 @@ import pytest
 from bombs import double
 from mooring.actions.arguments import parse_arguments
 from mooring.errors import ConfigError, FileError
-from support import Cli, Home
+from support import MOORING, Cli, Home, run_at_terminal
 
 HOSTILE = str(Path(__file__).parents[1] / "hostile.py")
-MOORING = str(Path(sys.executable).parent / "mooring")
 DEMO = f"{sys.executable} -I -m mooring.demo"
 
 
@@ -319,24 +318,8 @@ def _environ(pid: str) -> bytes:
 
 
 def test_text_of_a_server_cannot_steer_a_terminal(home: Home) -> None:
-    code = f"""
-import os, pty
-pid, fd = pty.fork()
-if pid == 0:
-    os.execv({MOORING!r}, ["mooring", "call", "--server", {DEMO!r}, "echo", "text=a\\x1b[2Jb\\nc"])
-out = b""
-try:
-    while data := os.read(fd, 65536):
-        out += data
-except OSError:
-    pass
-os.waitpid(pid, 0)
-print(ascii(out))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
-    )
-    assert "a\\\\x1b[2Jb\\r\\nc" in done.stdout
+    shown, _ = run_at_terminal(home, "call", "--server", DEMO, "echo", "text=a\x1b[2Jb\nc")
+    assert "a\\x1b[2Jb\r\nc" in shown
     assert run(home, "call", "--server", DEMO, "echo", "text=a\x1b[2Jb").stdout == "a\x1b[2Jb\n"
 
 

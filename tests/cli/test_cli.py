@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,8 @@ from typing import Any
 import pytest
 
 from mooring.display.text import width
-from support import DEMO, Actor, Cli, Home
+from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal
 
-MOORING = str(Path(sys.executable).parent / "mooring")
 GOOD = {"command": "sh"}
 
 
@@ -446,26 +446,9 @@ def test_output_that_cannot_be_written_is_no_traceback(redirect: str, home: Home
 
 def test_a_narrow_terminal_keeps_each_server_on_one_line(home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"x" * 300: GOOD, "名前": GOOD, "short": GOOD}})
-    code = f"""
-import os, pty, re, struct, fcntl, termios
-pid, fd = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
-    os.execv({MOORING!r}, ["mooring", "mcp", "list"])
-out = b""
-try:
-    while data := os.read(fd, 65536):
-        out += data
-except OSError:
-    pass
-os.waitpid(pid, 0)
-print(re.sub(r"\\x1b\\[[0-9;]*m", "", out.decode()))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
-    )
-    lines = [line for line in done.stdout.splitlines() if line]
-    assert len(lines) == 4, done.stderr
+    shown, _ = run_at_terminal(home, "mcp", "list", cells=70)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert len(lines) == 4, lines
     assert max(map(width, lines)) <= 70
 
 

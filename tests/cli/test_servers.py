@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
-from support import DEMO, Actor, Cli, Home, running
+from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal, running
 
-MOORING = str(Path(sys.executable).parent / "mooring")
 DEAD = {"command": sys.executable, "args": ["-S", "-c", "import sys; sys.exit('no such table')"]}
 SLEEPY = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"]}
 NOWHERE = {"command": "no-such-program"}
@@ -281,22 +280,9 @@ def test_a_resource_is_read_as_text_data_or_bytes(cli: Cli) -> None:
 
 def test_a_terminal_is_not_given_bytes(home: Home) -> None:
     home.configure(demo=DEMO)
-    code = f"""
-import os, pty
-pid, fd = pty.fork()
-if pid == 0:
-    os.execv({MOORING!r}, ["mooring", "read", "demo", "demo://picture"])
-out = b""
-try:
-    while data := os.read(fd, 65536):
-        out += data
-except OSError:
-    pass
-print(ascii(out), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True)
-    assert "demo://picture is not text; -o FILE keeps it." in done.stdout
-    assert done.stdout.endswith(" 2\n")
+    shown, code = run_at_terminal(home, "read", "demo", "demo://picture")
+    assert "demo://picture is not text; -o FILE keeps it." in shown
+    assert code == 2
 
 
 def test_a_prompt_is_filled_in_and_shown_with_its_roles(cli: Cli) -> None:
