@@ -88,19 +88,48 @@ def remove_value(text: str, kind: Kind, path: Steps) -> str:
     return _check(made, kind, meant)
 
 
+def check_others_kept(before: str, made: str, kind: Kind, path: Steps) -> None:
+    """See that nothing but the value under a path differs between two texts.
+
+    Raises:
+        ParseError: something else does, or one of them cannot be read.
+    """
+    old, new = parse(before.encode(), kind), parse(made.encode(), kind)
+    # A key that comes twice hides one of its values, so that the data alone would not show the other one.
+    outside = [twice for twice in new.duplicates if twice[: len(path)] != tuple(path) or len(twice) == len(path)]
+    hidden = set(outside) - set(old.duplicates)
+    try:
+        value = _look_at(new.data, path)
+        meant = _change(old.data, path, lambda container, key: _put(container, key, value))
+        is_kept = not hidden and _is_same(new.data, meant)
+    except LookupError:
+        is_kept = False
+    if not is_kept:
+        raise ParseError("would change more than this one entry")
+
+
 def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
     """A file's bytes with its text changed; its encoding and the mark at its beginning stay.
 
     Raises:
         ParseError: the bytes are not text, or the change was refused.
     """
-    mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
-    encoding = _MARKS.get(mark, "utf-8")
+    mark, encoding = _find_encoding(data)
+    return mark + change(decode_text(data)).encode(encoding)
+
+
+def decode_text(data: bytes) -> str:
+    """The text of a file's bytes, without the mark at its beginning. Raises: ParseError."""
+    mark, encoding = _find_encoding(data)
     try:
-        text = data.removeprefix(mark).decode(encoding)
+        return data.removeprefix(mark).decode(encoding)
     except UnicodeDecodeError:
         raise ParseError("is not UTF-8 text") from None
-    return mark + change(text).encode(encoding)
+
+
+def _find_encoding(data: bytes) -> tuple[bytes, str]:
+    mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
+    return mark, _MARKS.get(mark, "utf-8")
 
 
 def _read(text: str, kind: Kind, path: Steps = ()) -> Any:
@@ -179,6 +208,19 @@ def _drop_vanished(meant: Any, left: Any, path: Steps) -> None:
         outer, key = path[: end - 1], path[end - 1]
         if key not in _look_up(left, outer) and not _look_up(meant, (*outer, key)):
             del _look_up(meant, outer)[key]
+
+
+def _look_at(data: Any, path: Steps) -> Any:
+    """What is under a path. Raises: LookupError."""
+    for step in path:
+        match data, step:
+            case dict(), str():
+                data = data[step]
+            case list(), int():
+                data = data[step]
+            case _:
+                raise LookupError
+    return data
 
 
 def _look_up(data: Any, path: Steps) -> Any:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -92,6 +93,34 @@ def remove_toml(text: str, path: Sequence[str | int]) -> str:
     for start, end in reversed(spans):
         text = _cut_lines(text, start, end)
     return text
+
+
+class StatementSpans(Struct, frozen=True):
+    """Where in a text all that is under a path is written."""
+
+    spans: tuple[tuple[int, int], ...]
+    inside_line: bool = False
+    """It is a part of an inline table; otherwise the spans are whole lines."""
+
+
+def find_statements(text: str, path: Sequence[str | int]) -> StatementSpans:
+    """The lines under a path; those that follow each other, and the comments between them, are one span."""
+    keys = _as_keys(path)
+    inline = _find_inline(text, read_blocks(text), keys)
+    if inline is not None and inline[1] is not None:
+        container, rest = inline[1], inline[2]
+        member = find_member(container, rest[0]) if len(rest) == 1 else None
+        if member is None:
+            raise refuse_change()
+        return StatementSpans(((member.start, member.end),), inside_line=True)
+    spans: list[tuple[int, int]] = []
+    for is_under, group in groupby(_read_statements(text), key=lambda statement: statement.path[: len(keys)] == keys):
+        statements = list(group)
+        if is_under:
+            spans.append((line_start(text, statements[0].start), _next_line(text, statements[-1].end)))
+    if not spans:
+        raise refuse_change()
+    return StatementSpans(tuple(spans))
 
 
 def _as_keys(path: Sequence[str | int]) -> Keys:
