@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring import files
+from mooring.actions.locate import check_stays_inside
 from mooring.core.config import Origin, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.secret import list_secrets, redact_data
@@ -75,7 +76,7 @@ def add(
     destination = find_destination(request, tool, scope, name)
     entry = write_entry(config, destination.target.format)
     update_config(destination.path, partial(destination.put, name, entry.raw), request.where, destination.place.limit)
-    approved = scope == "project" and _approve(request, name, destination.path, entry.raw)
+    approved = scope == "project" and approve_typed(request, name, destination.path, entry.raw)
     return Addition(
         name=name,
         tool=tool,
@@ -85,7 +86,7 @@ def add(
         not_expressed=_list_lost(entry.lost, raw),
         ignored=ignored,
         approved=approved,
-        behind=_find_other_winner(request, name, destination.path),
+        behind=find_other_winner(request, name, destination.path),
     )
 
 
@@ -153,7 +154,7 @@ def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str
     context = make_context(request.where, request.cwd, request.project)
     place, path = locate_target(target, context)
     if scope == "project":
-        _check_stays_inside(path, context.root)
+        check_stays_inside(path, context.root)
     return Destination(target, place, path, context)
 
 
@@ -220,14 +221,8 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
     raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
 
 
-def _check_stays_inside(path: str, root: str) -> None:
-    """A repository's link must not lead an edit to a file of the person's own."""
-    if not os.path.realpath(path).startswith(os.path.realpath(root) + os.sep):
-        raise ConfigError(f"{path} leads out of the project, so it was left as it is.")
-
-
-def _approve(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
-    """Approve what was typed, and nothing else that the project's files may say about the name."""
+def approve_typed(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
+    """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
     inventory = load(request, remember=False)
     question = list_questions(inventory, (name,), request.where)[0]
     typed = [each for each in list_definitions(inventory.find(name)) if _is_typed(each, path, raw)]
@@ -241,6 +236,7 @@ def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -
     return config.origin.path == path and isinstance(config, ServerConfig) and config.raw == raw
 
 
-def _find_other_winner(request: Viewpoint, name: str, path: str) -> RowSource | None:
+def find_other_winner(request: Viewpoint, name: str, path: str) -> RowSource | None:
+    """The definition of a name that wins, if it is not the one in that file."""
     origin = load(request, remember=False).find(name).definition.origin
     return None if origin.path == path else describe_source(origin)
