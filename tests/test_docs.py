@@ -110,7 +110,7 @@ def test_the_commands_in_a_document_exist_with_their_options(page: Path, cli: Cl
         value = ["1"] if words[-1].startswith("--") else []
         # With --help, a command and its options are looked up, and nothing is done. Behind the words of a server's own
         # command, it would be one of them.
-        at = 2 if words[:2] == ["mcp", "add"] else len(words) + len(value)
+        at = 2 if words[:2] in (["mcp", "add"], ["mcp", "edit"]) else len(words) + len(value)
         typed = [*words, *value]
         seen = cli(*typed[:at], "--help", *typed[at:])
         assert seen.code == 0, (line, seen.err)

@@ -77,6 +77,10 @@ class Person:
             self.sees(text)
             self.types(line)
 
+    def is_sent(self, number: int) -> None:
+        """The program gets a signal."""
+        self._process.send_signal(number)
+
     def closes_the_window(self) -> None:
         """The terminal is gone."""
         os.close(self._master)

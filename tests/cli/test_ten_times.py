@@ -1,5 +1,6 @@
 """Ten times as much costs at most ten times the CPU; `make bench` measures the same at larger sizes."""
 
+import json
 import time
 import timeit
 
@@ -39,6 +40,13 @@ def cpu(cli: Cli, *words: str) -> float:
         return time.process_time() - began
 
     return min(measure() for _ in range(3))
+
+
+def cpu_of_edit(cli: Cli, variable: str) -> float:
+    """The CPU of an edit that changes something, which is possible only once."""
+    began = time.process_time()
+    assert cli("mcp", "edit", "server-7", "--no-test", "-e", variable).out.startswith("Changed ")
+    return time.process_time() - began
 
 
 @pytest.mark.parametrize(("words", "fewest"), [(["tools"], 80), (["tools", "--cost"], 30), (["mcp", "list"], 80)])
@@ -82,6 +90,15 @@ def test_ten_times_the_files_cost_at_most_ten_times(cli: Cli) -> None:
             options += ["--config", str(cli.home.write(f"project/{file}.json", {"mcpServers": servers}))]
         assert len(cli(*options, "mcp", "list").out.splitlines()) == files * 5 + 1
         spent.append(cpu(cli, *options, "mcp", "list"))
+    assert spent[1] < GENEROUS * spent[0]
+
+
+def test_an_edit_in_ten_times_the_servers_costs_at_most_ten_times(cli: Cli) -> None:
+    spent = []
+    for servers in (80, 800):
+        entries = {f"server-{n}": {"command": "/bin/true", "args": [str(n)]} for n in range(servers)}
+        cli.home.write("home/.config/mooring/mcp.json", json.dumps({"mcpServers": entries}, indent=2))
+        spent.append(min(cpu_of_edit(cli, f"A={number}") for number in range(3)))
     assert spent[1] < GENEROUS * spent[0]
 
 

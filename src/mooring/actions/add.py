@@ -173,15 +173,15 @@ def _check_target_name(name: str, format: Format) -> None:
         raise ConfigError(f"Invalid server config: {format.title} does not accept such a name.")
 
 
-def update_config(path: str, change: Callable[[bytes], bytes], where: Where, limit: int = files.LIMIT) -> None:
-    """Change a configuration file in one step, whoever else writes it.
+def update_config(path: str, change: Callable[[bytes], bytes], where: Where, limit: int = files.LIMIT) -> bool:
+    """Change a configuration file in one step, whoever else writes it; whether anything was changed.
 
     Raises:
         ConfigError: it is not understood well enough to be changed; it is left as it was.
         FileError: it cannot be read or written.
     """
     try:
-        files.update(path, change, f"{where.state}/locks", limit)
+        return files.update(path, change, f"{where.state}/locks", limit)
     except ParseError as error:
         line = f" (line {error.line})" if error.line else ""
         raise ConfigError(f"{path} {error.reason}{line}, so it was left as it is.") from None
@@ -201,11 +201,12 @@ def understand(name: str, raw: Mapping[str, Any]) -> tuple[ServerConfig, tuple[s
     read = read_entry(RawEntry(name, raw, origin, Document({}), 0), OWN)
     problems = [problem.message for problem in read.problems]
     if not isinstance(read.definition, ServerConfig):
-        raise ConfigError(f"Invalid server config: {_describe_refusal(read.problems[-1])}.")
+        raise ConfigError(f"Invalid server config: {describe_refusal(read.problems[-1])}.")
     return read.definition, tuple(problems)
 
 
-def _describe_refusal(problem: Problem) -> str:
+def describe_refusal(problem: Problem) -> str:
+    """Why an entry cannot be used, as the end of a sentence."""
     # A message that begins with a key has its subject already.
     what = problem.message if problem.message.startswith("`") else f"it {problem.message}"
     return f"{what} ({problem.hint})" if problem.hint else what

@@ -8,15 +8,17 @@ from msgspec import Struct
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import Choice
 from mooring.discovery.edit import find_entry_path
-from mooring.discovery.format import Place, ScanContext, document_kind
+from mooring.discovery.entry import ParsedEntry
+from mooring.discovery.format import Place, ScanContext, Sheet, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.scan import RankedDefinition, make_context
+from mooring.discovery.scan import RankedDefinition, make_context, read_sheet_entry
 from mooring.discovery.targets import WriteScope, WriteTarget, find_written_place
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import load
 from mooring.syntax.document import Kind
+from mooring.syntax.parse import parse
 
 _OPTIONS = {"remove": "--from", "edit": "--in"}
 """How each verb names another tool's file."""
@@ -46,6 +48,11 @@ class LocatedEntry(Struct, frozen=True):
             return key
         # In a list, others may have moved it.
         return find_entry_path(data, self.target, self.place, self.name, self.context)
+
+    def read(self, text: str) -> ParsedEntry | None:
+        """What a text of the file says about the server; `None` if it says nothing. Raises: ParseError."""
+        sheet = Sheet(self.place, self.path, parse(text.encode(), self.kind))
+        return read_sheet_entry(self.target.format, sheet, self.context, self.name)
 
 
 def locate_entry(

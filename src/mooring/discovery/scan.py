@@ -95,6 +95,15 @@ def scan(
     return Scan(tuple(found), tuple(documents.problems), tuple(documents.seen), tuple(documents.looked))
 
 
+def read_sheet_entry(format: Format, sheet: Sheet, context: ScanContext, name: str) -> entries.ParsedEntry | None:
+    """What one file says about a server, whatever others say about it; `None` if it has no entry of that name."""
+    format = _for_platform(format, context)
+    for entry in (format.gather or gather_entries)(format, (sheet,), context):
+        if entry.name == name:
+            return entries.read_entry(entry, format)
+    return None
+
+
 class _FormatScan:
     """The files of one format, and what other files say about the servers in them."""
 

@@ -99,13 +99,26 @@ def check_others_kept(before: str, made: str, kind: Kind, path: Steps) -> None:
     outside = [twice for twice in new.duplicates if twice[: len(path)] != tuple(path) or len(twice) == len(path)]
     hidden = set(outside) - set(old.duplicates)
     try:
-        value = _look_at(new.data, path)
+        value = find_value(new.data, path)
         meant = _change(old.data, path, lambda container, key: _put(container, key, value))
         is_kept = not hidden and _is_same(new.data, meant)
     except LookupError:
         is_kept = False
     if not is_kept:
         raise ParseError("would change more than this one entry")
+
+
+def find_value(data: Any, path: Steps) -> Any:
+    """What is under a path. Raises: LookupError."""
+    for step in path:
+        match data, step:
+            case dict(), str():
+                data = data[step]
+            case list(), int():
+                data = data[step]
+            case _:
+                raise LookupError
+    return data
 
 
 def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
@@ -208,19 +221,6 @@ def _drop_vanished(meant: Any, left: Any, path: Steps) -> None:
         outer, key = path[: end - 1], path[end - 1]
         if key not in _look_up(left, outer) and not _look_up(meant, (*outer, key)):
             del _look_up(meant, outer)[key]
-
-
-def _look_at(data: Any, path: Steps) -> Any:
-    """What is under a path. Raises: LookupError."""
-    for step in path:
-        match data, step:
-            case dict(), str():
-                data = data[step]
-            case list(), int():
-                data = data[step]
-            case _:
-                raise LookupError
-    return data
 
 
 def _look_up(data: Any, path: Steps) -> Any:

@@ -126,8 +126,10 @@ def _fit(text: str, cut: _Cut, excerpt: str) -> str:
         plain = plain.strip()
     first, *rest = plain.split("\n")
     lines = [first, *(f"{cut.margin}{line}" if line.strip() else line for line in rest)]
-    end = line_break(text)
-    ends_line = cut.is_lines and text[cut.spans[0][0] : cut.spans[0][1]].endswith("\n")
+    before = text[slice(*cut.spans[0])]
+    # Lines may end in several ways in one file; those of the entry stay as they were.
+    end = line_break(before if "\n" in before else text)
+    ends_line = cut.is_lines and before.endswith("\n")
     return end.join(lines) + (end if ends_line else "")
 
 

@@ -2,15 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from mooring.actions.add import Addition, add, undo
-from mooring.actions.describe import SCOPES, TRANSPORTS, ServerDescription, describe_entry, end_options
+from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
 from mooring.actions.wizard import NewServer, ask_for_server
-from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import (
     OK,
     Command,
@@ -23,31 +21,18 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.failure import tell
-from mooring.cli.mcp.test import Trial, try_server
+from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
+from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
 from mooring.core.question import Ask, KeepServer, No
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _EXAMPLE = "mooring mcp add docs https://example.com/mcp"
 _NOTHING_ADDED = "Nothing was added."
 
 
-class CommandWithWords(Command):
-    """A command whose own options end where the server's command begins: `add NAME npx -y package`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, end_options(args, self._list_valued(ctx)))
-
-    def _list_valued(self, ctx: click.Context) -> set[str]:
-        """The options that take the next word as their value."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and not each.is_flag]
-        return {name for option in options for name in option.opts}
-
-
-def _target_options(command: F) -> F:
+def _target_options(command: AnyCommand) -> AnyCommand:
     for option in (
         click.option("--no-test", is_flag=True, help="Only write it; do not try to connect."),
         click.option("--to", "tool", metavar="TOOL", default="mooring", help="Write it into this tool's own file."),
@@ -65,13 +50,9 @@ def _target_options(command: F) -> F:
 
 @click.command("add", cls=CommandWithWords)
 @click.argument("name", default="")
-@click.argument("words", nargs=-1, metavar="[URL | COMMAND ARGS…]", type=click.UNPROCESSED)
+@WORDS
 @_target_options
-@click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable for its program.")
-@click.option("-H", "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for its address.")
-@click.option("--transport", "-t", type=click.Choice(TRANSPORTS), help="How to talk to it.")
-@click.option("--url", metavar="URL", help="Its address.")
-@click.option("--token", metavar="TOKEN", help="A bearer token for its address; best as '${VARIABLE}'.")
+@describing_options
 @click.pass_context
 def add_command(ctx: click.Context, /, **typed: Any) -> None:
     """Add a server, connect to it, and keep it or undo.
@@ -145,7 +126,7 @@ def _finish(ctx: click.Context, addition: Addition, no_test: bool) -> None:
     if not options.json:
         _report(options, addition)
     # Another tool's file is not tried if another definition of that name would be the one that answers.
-    trial = None if no_test or addition.behind else _try(options, addition.name)
+    trial = None if no_test or addition.behind else try_configured(options, addition.name)
     kept = trial is None or not _is_undone(options, addition, trial)
     if options.json:
         print_json({"added": addition, "kept": kept, "test": trial and trial.data})
@@ -164,10 +145,6 @@ def _report(options: Globals, addition: Addition) -> None:
     if addition.behind:
         winner = describe_origin(addition.behind.tool, addition.behind.scope, addition.behind.path, home)
         tell(f"Another definition of {safe(addition.name)} wins: {safe(winner)}.")
-
-
-def _try(options: Globals, name: str) -> Trial:
-    return try_server(options, make_configured_setup(options, None), name, name)
 
 
 def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:

@@ -8,6 +8,7 @@ TABLE: Table = {
     "why": ("mooring.cli.mcp.why:command", "Which definitions of a name exist and why one wins."),
     "add": ("mooring.cli.mcp.add:add_command", "Add a server to your configuration, or to another tool's, and try it."),
     "add-json": ("mooring.cli.mcp.add:add_json_command", "Add a server that is described in JSON."),
+    "edit": ("mooring.cli.mcp.edit:command", "Change a server's entry, by option or in your editor, and try it."),
     "remove": ("mooring.cli.mcp.remove:command", "Remove a server from the file that it is in."),
     "enable": ("mooring.cli.mcp.switch:enable", "Turn a server on for good."),
     "disable": ("mooring.cli.mcp.switch:disable", "Turn a server off for good."),

@@ -8,7 +8,14 @@ from msgspec import Struct
 
 from mooring.actions.opening import Setup
 from mooring.actions.test import Found, Step, test
-from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
+from mooring.cli.adhoc import (
+    label_server,
+    make_configured_setup,
+    make_setup,
+    require_words,
+    run_with_host,
+    server_options,
+)
 from mooring.cli.base import OK, Command, Globals, complete_first_server, get_globals, print_json, say
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
@@ -75,6 +82,11 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
         return Trial(exit_code(error), _make_data(name, steps, None, error))
     warn(options, failed={}, held={name: found.held} if found.held else {})
     return Trial(OK, _make_data(name, steps, found, None))
+
+
+def try_configured(options: Globals, name: str) -> Trial:
+    """Connect to a server that was just written, and print how that went."""
+    return try_server(options, make_configured_setup(options, None), name, name)
 
 
 def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerError) -> None:

@@ -1,0 +1,152 @@
+"""`mooring mcp edit NAME`: changes a server's entry, field by field or in the person's editor, and tries it."""
+
+import asyncio
+import os
+import time
+from typing import Any
+
+import click
+
+from mooring import files
+from mooring.actions.describe import SCOPES, ServerDescription
+from mooring.actions.edit import (
+    Edit,
+    EntryText,
+    describe_edit,
+    edit,
+    is_entry_unchanged,
+    leave_entry,
+    read_entry_text,
+    write_entry_text,
+)
+from mooring.actions.fields import FieldChanges
+from mooring.cli.base import (
+    OK,
+    Globals,
+    HintedUsageError,
+    complete_server,
+    get_globals,
+    is_on_terminal,
+    print_json,
+    say,
+)
+from mooring.cli.editor import EditorSession
+from mooring.cli.failure import tell
+from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
+from mooring.cli.mcp.test import try_configured
+from mooring.cli.question import find_asker
+from mooring.core.question import ServerDetail, Yes
+from mooring.core.where import Where
+from mooring.discovery.targets import WriteScope
+from mooring.display.text import quote_argument, safe, short_path
+from mooring.errors import ConfigError, FileError, MooringError
+
+_NOTHING_CHANGED = "Nothing changed."
+_AGAIN, _GIVE_UP = "edit again", "give up"
+
+
+@click.command("edit", cls=CommandWithWords)
+@click.argument("name", shell_complete=complete_server)
+@WORDS
+@describing_options
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="For its start and each call; 0: none."
+)
+@click.option("--unset", multiple=True, metavar="KEY", help="Remove a key of its entry, such as env.TOKEN.")
+@click.option("--in", "tool", metavar="TOOL", help="Edit it in this tool's file instead of Mooring's own.")
+@click.option("-s", "--scope", type=click.Choice(SCOPES), help="Which of two files.")
+@click.option("--no-test", is_flag=True, help="Only change it; do not try to connect.")
+@click.pass_context
+def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_test: bool, **typed: Any) -> None:
+    """Change a server's entry, and connect to it; every byte outside the entry stays.
+
+    \b
+    mooring mcp edit docs --url https://example.com/v2/mcp
+    mooring mcp edit github -e LOG=debug --unset env.GITHUB_HOST
+    mooring mcp edit github --in claude-code -- npx -y @modelcontextprotocol/server-github
+
+    Without anything to change, it opens the entry in your editor (VISUAL or EDITOR). -e KEY= sets an empty variable;
+    --unset env.KEY removes it.
+    """
+    options = get_globals(ctx)
+    changes = FieldChanges(
+        timeout=typed.pop("timeout"), unset=typed.pop("unset"), description=ServerDescription(**typed)
+    )
+    if not changes.is_empty:
+        done = edit(options.request(), name, changes, tool, scope)
+    elif is_on_terminal():
+        done = _edit_text(options, name, tool, scope)
+    else:
+        example = f"For example: mooring mcp edit {quote_argument(name)} --timeout 60"
+        raise HintedUsageError("Without a terminal no editor is opened: say what to change.", example, ctx)
+    _finish(ctx, done, no_test)
+
+
+def _finish(ctx: click.Context, done: Edit, no_test: bool) -> None:
+    options = get_globals(ctx)
+    if not options.json:
+        first, *rest = describe_edit(done, options.request().where.home)
+        say(first)
+        for line in rest:
+            tell(line)
+    # Another definition of that name, or nobody's approval, would be what is tried.
+    is_tried = done.changed and done.approved and not done.behind and not no_test
+    trial = try_configured(options, done.name) if is_tried else None
+    if options.json:
+        print_json({"edited": done, "test": trial and trial.data})
+    ctx.exit(trial.code if trial else OK)
+
+
+# --- in an editor -------------------------------------------------------------------------------------------
+
+
+def _edit_text(options: Globals, name: str, tool: str | None, scope: WriteScope | None) -> Edit:
+    """What the person made of the entry."""
+    entry = read_entry_text(options.request(), name, tool, scope)
+    _announce(options, entry)
+    try:
+        with EditorSession(os.environ, f"{entry.located.name}{entry.suffix}") as editor:
+            return _edit_until_sound(options, entry, editor)
+    except KeyboardInterrupt:
+        tell(f"\n{_NOTHING_CHANGED}")
+        raise
+
+
+def _announce(options: Globals, entry: EntryText) -> None:
+    """Say which file it is about, while the editor opens."""
+    path = short_path(entry.located.path, options.request().where.home)
+    tell(f"Opening {safe(entry.located.name)} of {path} …")
+
+
+def _edit_until_sound(options: Globals, entry: EntryText, editor: EditorSession) -> Edit:
+    request, text = options.request(), entry.text
+    while True:
+        text = editor.edit(text)
+        # As git has it: whoever leaves nothing behind wants nothing to happen.
+        if not text.strip() or text == entry.text:
+            return leave_entry(request, entry)
+        try:
+            return write_entry_text(request, entry, text)
+        except ConfigError as error:
+            if isinstance(error, FileError) or not is_entry_unchanged(entry):
+                raise _save(request.where, entry, text, error) from None
+            if not _wants_again(options, entry, error):
+                return leave_entry(request, entry)
+
+
+def _wants_again(options: Globals, entry: EntryText, error: MooringError) -> bool:
+    ask = find_asker(options)
+    choices = (_AGAIN, _GIVE_UP)
+    question = ServerDetail(entry.located.name, "Edit again or give up", (str(error),), _AGAIN, choices)
+    answer = asyncio.run(ask(question)) if ask else None
+    if not isinstance(answer, Yes):
+        return False
+    return not _GIVE_UP.startswith(str(answer.content).lower() or _GIVE_UP)
+
+
+def _save(where: Where, entry: EntryText, text: str, error: MooringError) -> ConfigError:
+    """Keep what the person wrote, and say where."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    path = f"{where.state}/edits/{entry.located.name}-{stamp}-{os.getpid()}{entry.suffix}"
+    files.write(path, text.encode(errors="surrogateescape"))
+    return ConfigError(f"{error} What you wrote is in {path}.")
