@@ -21,7 +21,9 @@ from mooring.core.question import (
     Permission,
     Question,
     Sampling,
+    ServerDetail,
     Visit,
+    WriteServer,
     Yes,
 )
 
@@ -327,3 +329,50 @@ async def test_a_default_that_its_own_schema_refuses_is_not_offered() -> None:
 )
 async def test_only_a_plain_yes_approves(question: Question, line: str, expected: Answer) -> None:
     assert (await answer(question, line))[0] == expected
+
+
+# --- what a wizard asks ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "lines", "expected"),
+    [
+        (ServerDetail("", "Name"), ["demo"], "demo"),
+        (ServerDetail("", "Name"), [""], ""),
+        (ServerDetail("s", "Scope", (), "user", ("user", "project")), [""], "user"),
+        (ServerDetail("s", "Scope", (), "user", ("user", "project")), ["2"], "project"),
+        (ServerDetail("s", "Scope", (), "user", ("user", "project")), ["3"], "3"),
+        (ServerDetail("s", "Variable", (), ""), [""], ""),
+        (ServerDetail("", "Name", block=True), ["{", '  "a": {', "  }", "}"], '{\n  "a": {\n  }\n}'),
+        (ServerDetail("", "Name"), ["{"], "{"),
+    ],
+)
+async def test_a_detail_is_answered_with_what_was_typed_or_with_its_default(
+    question: ServerDetail, lines: list[str], expected: str
+) -> None:
+    made, _ = await answer(question, *lines)
+    assert made == Yes(expected)
+
+
+async def test_a_detail_that_is_secret_is_typed_unseen() -> None:
+    made, typist = await answer(ServerDetail("s", "Token", (), "", secret=True), "hush")
+    assert (made, typist.hidden) == (Yes("hush"), ["hush"])
+
+
+async def test_the_prompt_of_a_detail_says_what_enter_means_and_notes_come_before_it() -> None:
+    _, typist = await answer(ServerDetail("s", "Scope", ("Mind this.",), "user", ("user", "project")), "")
+    assert typist.said == ["", "Mind this.", "  1  user", "  2  project", "Scope [user]: "]
+
+
+@pytest.mark.parametrize(("typed", "expected"), [("", Yes()), ("y", Yes()), ("n", No()), ("no", No())])
+async def test_an_entry_is_shown_before_it_is_written(typed: str, expected: Answer) -> None:
+    made, typist = await answer(WriteServer("s", "~/mcp.json", "{\n}", ("A note.",)), typed)
+    assert made == expected
+    assert typist.said == ["", "s will be added to ~/mcp.json:", "  {", "  }", "A note.", "Add it? [Y/n]: "]
+
+
+@pytest.mark.parametrize("leaves", [Interrupted(), Ended()])
+@pytest.mark.parametrize("question", [ServerDetail("s", "Name"), WriteServer("s", "p", "{}")])
+async def test_whoever_leaves_a_wizard_gives_no_answer(question: Question, leaves: Exception) -> None:
+    made, _ = await answer(question, leaves)
+    assert made == No(how="cancel")

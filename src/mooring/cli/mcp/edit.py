@@ -136,9 +136,11 @@ def _edit_until_sound(options: Globals, entry: EntryText, editor: EditorSession)
 
 def _wants_again(options: Globals, entry: EntryText, error: MooringError) -> bool:
     ask = find_asker(options)
+    if ask is None:
+        raise error
     choices = (_AGAIN, _GIVE_UP)
     question = ServerDetail(entry.located.name, "Edit again or give up", (str(error),), _AGAIN, choices)
-    answer = asyncio.run(ask(question)) if ask else None
+    answer = asyncio.run(ask(question))
     if not isinstance(answer, Yes):
         return False
     return not _GIVE_UP.startswith(str(answer.content).lower() or _GIVE_UP)
