@@ -76,8 +76,11 @@ NOTES = """\
 **Not read.**
 
 - Bundles (`.mcpb`, `.dxt`) in plugins of Claude Code, which only Claude Code unpacks. A note reports them. Notes also
-  report files in a programming language (Crush's `crushrc`, the Lua of magenta.nvim) and the profiles of Codex, which
-  Codex reads only if you name one.
+  report Crush's `crushrc`, which is a shell script, and the profiles of Codex, which Codex reads only if you name one.
+- What the Lua of a Neovim configuration computes. Mooring reads the table in `require("magenta").setup({ … })` and the
+  `opts` of a lazy.nvim entry if they are written out: strings, numbers, tables, strings joined with `..`, and
+  `os.getenv("VAR")` or `vim.env.VAR` for a variable. Anything else, such as a call, is reported with its key and line,
+  and nothing is ever run.
 - What is not in a file: the Windows registry (Copilot CLI, Claude Code), the preferences that a device manager gives to
   Claude Code or Codex on macOS, what an organization's server gives to OpenCode, Codex or claude.ai, and the databases
   in which Cursor, VS Code, Zed and Warp keep what is turned on or trusted.

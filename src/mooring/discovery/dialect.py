@@ -95,6 +95,15 @@ _PLUGIN_FOLDERS = Dialect(r"\$\{(?P<name>PLUGIN_ROOT|PLUGIN_DATA)\}", unset="err
 AGENT_PLUGINS = Dialect(slots={"args": _PLUGIN_FOLDERS, "env": _PLUGIN_FOLDERS, "cwd": _PLUGIN_FOLDERS})
 """`${PLUGIN_ROOT}` and `${PLUGIN_DATA}`, only for what a plugin starts."""
 
+_LUA_VARIABLE = rf"\$\{{vim\.env\.(?P<name>{_NAME})\}}"
+_LUA_VALUE = Dialect(_LUA_VARIABLE, unset="omit")
+
+LUA = Dialect(_LUA_VARIABLE, unset="error", slots={"env": _LUA_VALUE, "headers": _LUA_VALUE})
+"""Lua has no placeholders; this is how `syntax.lua` writes down `vim.env.VAR` and `os.getenv("VAR")`.
+
+Where the variable is not set, they are nil: a key with nil is no key, and anything else with it is an error.
+"""
+
 CLINE = Dialect(_ENV_VARIABLE)
 """`${env:VAR}`; an unset variable stays as written. Cline and Amazon Q."""
 

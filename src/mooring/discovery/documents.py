@@ -115,6 +115,8 @@ class Documents:
     def _parse(self, place: Place, path: str) -> Document | None:
         if place.inline:
             return parse(self._inline_text(place), shapes.document_kind(path))
+        if place.read_program is not None:
+            return self._parse_program(place, path, place.read_program)
         data = _read_bytes(place, path)
         if data is None:
             return None
@@ -126,6 +128,16 @@ class Documents:
         if place.extract is not None and len(data) > MIB:
             return _extract(data, place.extract)
         return parse(data, kind)
+
+    def _parse_program(
+        self, place: Place, path: str, read_program: Callable[[bytes], Document | None]
+    ) -> Document | None:
+        data = self.read_program(place, path)
+        document = None if data is None else read_program(data)
+        # Most programs in such a folder are about something else; they are not among the files of any server.
+        if document is not None:
+            self.seen.append(path)
+        return document
 
     def _inline_text(self, place: Place) -> bytes:
         value = self.context.where.env[place.path]

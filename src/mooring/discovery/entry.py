@@ -156,7 +156,9 @@ class _EntryReader:
     def problem(self, message: str, hint: str = "", key: str | None = None, level: Severity = "error") -> Problem:
         path = self.entry.origin.key
         if key:
-            path = (*path, key)
+            # A key with a dot is usually a key inside another, such as `env.TOKEN`.
+            is_whole = key in untyped.as_mapping(self.entry.raw)
+            path = (*path, key) if is_whole else (*path, *key.split("."))
         line = self.entry.document.line(path)
         return Problem(self.entry.origin.path, message, hint or "fix its entry", self.entry.name, line, level)
 

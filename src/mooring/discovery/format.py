@@ -56,6 +56,8 @@ class Place(Struct, frozen=True):
     limit: int = MIB
     extract: Callable[[bytes], Any] | None = None
     """Takes the part about servers out of a file that is larger than 1 MiB."""
+    read_program: Callable[[bytes], Document | None] | None = None
+    """Finds what a program says about servers without running it; `None` if it is about something else."""
     unless_set: tuple[str, ...] = ()
     """If one of these variables is set, the tool reads another file instead of this one."""
     path_list: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard, TypeVar
 
 from mooring.discovery.untyped import as_mapping
+from mooring.syntax.document import Computed
 
 MOST_ARGS = 256
 LONGEST_TEXT = 64 * 1024
@@ -43,11 +44,12 @@ _KINDS = (
     ((int, float), "a number"),
     (list, "a list"),
     (Mapping, "an object"),
+    (Computed, "computed when its file runs"),
 )
 
 
 def describe_kind(value: Any) -> str:
-    """What kind of JSON value something is, without showing it."""
+    """What kind of value something is, without showing it."""
     for kind, words in _KINDS:
         if isinstance(value, kind):
             return words

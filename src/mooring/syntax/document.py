@@ -17,6 +17,13 @@ Offsets: TypeAlias = dict[Path, int]
 """Where in a text each key and list element begins."""
 
 
+class Computed(Struct, frozen=True):
+    """Stands for a value that only a program could compute, in a file that is a program."""
+
+
+COMPUTED = Computed()
+
+
 class Document(Struct):
     """Plain data, and the line of each of its keys.
 

@@ -21,7 +21,7 @@ def parse(data: bytes, kind: Kind, most_values: float = inf) -> Document:
         from mooring.syntax.plist import parse_plist
 
         return parse_plist(data)
-    text = _decode(data)
+    text = decode_text(data)
     if not text.strip():
         return Document({}, text, kind)
     match kind:
@@ -37,7 +37,12 @@ def parse(data: bytes, kind: Kind, most_values: float = inf) -> Document:
             return parse_yaml(text, most_values)
 
 
-def _decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        ParseError: it is not UTF-8 or UTF-16.
+    """
     # Editors on Windows save UTF-16, and UTF-8 with a mark at its beginning.
     encoding = "utf-16" if data[:2] in _UTF_16_MARKS else "utf-8-sig"
     try:

@@ -30,6 +30,7 @@ from mooring.discovery.formats import (
     kiro,
     lmstudio,
     magenta,
+    magenta_lua,
     mcpm,
     mcporter,
     mooring,
@@ -51,8 +52,8 @@ FORMATS: tuple[Format, ...] = tuple(
     for module in (
         mooring, omp, omp_plugins, opencode, copilot, copilot_plugins, codex, codex_plugins, gemini, qwen, cursor,
         windsurf, claude, claude_plugins, zed, cline, roo, continue_, goose, amp, amazonq, kiro, junie, warp, crush,
-        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, kilo, kimi,
-        rovo, grok, shared, agent_plugins, generic, dot_mcp,
+        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, magenta_lua, kilo,
+        kimi, rovo, grok, shared, agent_plugins, generic, dot_mcp,
     )
 )  # fmt: skip
 

@@ -1,17 +1,14 @@
-"""magenta.nvim: no types and no placeholders; a list of tools makes an entry a mock; its Lua cannot be read."""
+"""magenta.nvim: no types and no placeholders; a list of tools makes an entry a mock."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, Format, Unreadable, Writes, fields, project_file, user_file
+from mooring.discovery.format import NO_SERVER, Format, Writes, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused, NoServer
 
-# Where people set up Neovim's plugins.
-_LUA = ("{xdg}/nvim/init.lua", "{xdg}/nvim/lua/*.lua", "{xdg}/nvim/lua/plugins/*.lua", "{xdg}/nvim/plugin/*.lua")
 
-
-def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     # An entry copied from Copilot's files, where `tools` is a filter, stops being a real server in magenta.nvim.
     if isinstance(raw.get("tools"), list):
         raise NoServer(
@@ -21,7 +18,9 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if "url" in raw:
         return {**raw, "command": None}
     if "command" in raw and not isinstance(raw.get("args"), list):
-        raise EntryRefused("has no list of `args`, which magenta.nvim requires", 'add "args": []')
+        raise EntryRefused(
+            "has no list of `args`, which magenta.nvim requires", "add `args`, as an empty list if there are none"
+        )
     return raw
 
 
@@ -41,16 +40,7 @@ FORMAT = Format(
     name_pattern="[A-Za-z0-9-]+",
     fields=_FIELDS,
     dialect=PLAIN,
-    prepare=_prepare,
-    unreadable=tuple(
-        Unreadable(
-            user_file(path),
-            "The file sets up magenta.nvim in Lua, so the servers under its `mcpServers` cannot be read",
-            "move them to ~/.magenta/options.json, under `mcpServers`",
-            (b"magenta", b"mcpServers"),
-        )
-        for path in _LUA
-    ),
+    prepare=prepare,
     writes=Writes(
         user=(user_file("~/.magenta/options.json"),),
         project=(project_file(".magenta/options.json"),),

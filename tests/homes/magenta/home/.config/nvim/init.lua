@@ -1,1 +1,0 @@
--- magenta is set up elsewhere

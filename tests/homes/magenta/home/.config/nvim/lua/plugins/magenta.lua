@@ -1,1 +1,0 @@
-require("magenta").setup({ mcpServers = { secret = { env = { K = "canary-magenta-4" } } } })

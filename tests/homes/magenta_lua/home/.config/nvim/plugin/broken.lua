@@ -1,0 +1,2 @@
+require("magenta").setup({
+  mcpServers = { cut = { command = "canary-lua-6

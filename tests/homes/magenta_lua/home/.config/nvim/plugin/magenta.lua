@@ -1,0 +1,3 @@
+local options = { sidebarPosition = "left" }
+options.mcpServers = { hidden = { command = "canary-lua-5", args = {} } }
+require("magenta").setup(options)
