@@ -1,5 +1,6 @@
 """Writes formats.md from `FORMATS`: `make docs`."""
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,20 @@ from mooring.discovery.template import parse_template
 from mooring.errors import ConfigError
 
 TARGET = Path(__file__).with_name("formats.md")
+PEERS = Path(__file__).parents[1] / "tests" / "peers"
+READERS = {
+    "opencode": "opencode-ai",
+    "copilot-cli": "@github/copilot",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "claude-code": "@anthropic-ai/claude-code",
+    "continue": "@continuedev/config-yaml",
+    "mcporter": "mcporter",
+    "vscode": "mcporter",
+    "cursor": "mcporter",
+    "windsurf": "mcporter",
+}
+"""Who reads what was written when the tests of peers run: the package of the tool's own program or library, if any."""
 
 HEAD = """\
 # Which files are read and written, and how
@@ -67,6 +82,11 @@ definition whose command, arguments or address the tool cannot express is not wr
 Every byte outside the entry stays as it is, and a file that cannot be read is never written. Removing an entry that was
 added gives back the same file; if it was the only one, an empty container remains. Managed files, plugins and files in
 a programming language are never written.
+
+*Read by* is who reads the written file in a test and has to find the same server in it. Mooring's own reader does for
+every tool. Where the tool's own program, or the library with which it reads its files, can be installed from npm, it
+is asked too; for some editors, mcporter is, which imports from their files. In turn, Mooring reads and removes what the
+programs of OpenCode, Copilot CLI, Codex, Gemini CLI and Claude Code add themselves.
 """
 
 NOTES = """\
@@ -183,7 +203,7 @@ SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 def page() -> str:
     places = _table(("tool", "id", "your files", "a project's files", "managed files"), map(_places, FORMATS))
     rules = _table(("tool", "key", "type", "timeouts", "turned off by", "placeholders", "unset"), map(_rules, FORMATS))
-    written = _table(("tool", "your file", "a project's file", "cannot express"), map(_written, WRITERS))
+    written = _table(("tool", "your file", "a project's file", "cannot express", "read by"), map(_written, WRITERS))
     return f"{HEAD}\n{places}{RULES}\n{rules}{WRITING}\n{written}{NOTES}"
 
 
@@ -229,7 +249,19 @@ def _written(format: Format) -> tuple[str, ...]:
     assert format.writes
     lost = _group(dict.fromkeys(key for sample in SAMPLE_CONFIGS for key in _lost(sample, format)))
     own, project = (", ".join(map(_path, places)) for places in (format.writes.user, format.writes.project))
-    return format.title, own, project, ", ".join(LOST_NAMES.get(key, f"`{key}`") for key in lost)
+    cannot = ", ".join(LOST_NAMES.get(key, f"`{key}`") for key in lost)
+    return format.title, own, project, cannot, _reader(format.tool)
+
+
+def _reader(tool: str) -> str:
+    package = READERS.get(tool)
+    return f"`{package}` {_versions()[package]}, Mooring" if package else "Mooring"
+
+
+def _versions() -> dict[str, str]:
+    """The versions of the tools that the tests install."""
+    lists = [PEERS / folder / "package.json" for folder in ("tools", "readers")]
+    return {name: version for path in lists for name, version in json.loads(path.read_text())["dependencies"].items()}
 
 
 def _group(lost: dict[str, None]) -> dict[str, None]:

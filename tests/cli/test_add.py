@@ -12,6 +12,7 @@ import pytest
 from chat.terminal import Person
 from mooring.actions.describe import OPTIONS, describe_entry, parse_description
 from mooring.cli.mcp.add import add_command
+from mooring.discovery.targets import WriteScope, find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
 from support import DEMO, Cli, Home
@@ -259,6 +260,69 @@ def test_a_removed_server_leaves_every_other_byte(home: Home, cli: Cli) -> None:
     done = cli("mcp", "remove", "C")
     assert (done.code, done.out, done.err) == (0, "Removed c from ~/.config/mooring/mcp.json.\n", "")
     assert path.read_text() == COMMENTED
+
+
+def list_targets() -> list[tuple[str, WriteScope]]:
+    scopes: tuple[WriteScope, ...] = ("user", "project")
+    return [(tool, scope) for tool in list_writers() for scope in scopes if find_target(tool, scope)]
+
+
+@pytest.mark.parametrize(("tool", "scope"), list_targets())
+def test_what_was_added_to_any_tools_file_is_listed_and_its_removal_gives_back_the_file(
+    tool: str, scope: WriteScope, home: Home, cli: Cli
+) -> None:
+    def add(name: str) -> Path:
+        return Path(
+            cli("mcp", "add", "--json", "--no-test", "--to", tool, "-s", scope, name, "npx").data["added"]["path"]
+        )
+
+    def remove(name: str) -> None:
+        assert cli("mcp", "remove", name, "--from", tool, "-s", scope).code == 0
+
+    def list_names() -> set[str]:
+        listed = cli("mcp", "list", "--json").data
+        assert listed["problems"] == []
+        return {row["name"] for row in listed["servers"]}
+
+    path = add("first")
+    before = path.read_bytes()
+    assert add("second") == path
+    assert list_names() == {"first", "second"}
+    remove("second")
+    assert path.read_bytes() == before
+    # Without its only entry, an empty container remains, which takes the next one.
+    remove("first")
+    empty = path.read_bytes()
+    assert list_names() == set()
+    add("first")
+    assert list_names() == {"first"}
+    remove("first")
+    assert path.read_bytes() == empty
+
+
+EMPTY = {
+    "json": ('{\n  "theme": "dark" // mine\n}\n', '{\n  "theme": "dark", // mine\n  "mcpServers": {\n  }\n}\n'),
+    "toml": ('model = "x" # mine\n', 'model = "x" # mine\n'),
+    "yaml": ("GOOSE_MODE: auto # mine\n", "GOOSE_MODE: auto # mine\nextensions: {}\n"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "path"),
+    [
+        ("json", "claude-code", ".claude.json"),
+        ("toml", "codex", ".codex/config.toml"),
+        ("yaml", "goose", ".config/goose/config.yaml"),
+    ],
+)
+def test_where_there_was_no_container_an_empty_one_remains_and_everything_else_as_it_was(
+    kind: str, tool: str, path: str, home: Home, cli: Cli
+) -> None:
+    before, after = EMPTY[kind]
+    file = home.write(f"home/{path}", before)
+    assert cli("mcp", "add", "--no-test", "--to", tool, "x", "npx").code == 0
+    assert cli("mcp", "remove", "x", "--from", tool).code == 0
+    assert file.read_text() == after
 
 
 def test_another_tools_server_is_removed_only_if_the_tool_is_named(home: Home, cli: Cli) -> None:

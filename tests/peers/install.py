@@ -16,11 +16,15 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".cache" / "peers"
 LOCKS = [*sorted((HERE / "locks").glob("*.lock")), HERE.parents[1] / "locks" / "search.lock"]
-NPM = {"npm": (HERE, ["ci", "--ignore-scripts"]), "tools": (HERE / "tools", ["install"])}
+NPM = {
+    "npm": (HERE, ["ci", "--ignore-scripts"]),
+    "tools": (HERE / "tools", ["install"]),
+    "readers": (HERE / "readers", ["ci", "--ignore-scripts"]),
+}
 """The servers, and the coding tools that are asked what they have configured.
 
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
-some put their program in place by a script.
+some put their program in place by a script. The readers need neither.
 """
 ADAPTERS = HERE.parent / "adapters"
 ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))
@@ -43,9 +47,16 @@ def node(package: str) -> list[str]:
     return ["node", str(CACHE / "npm/node_modules/@modelcontextprotocol" / package / "dist/index.js")]
 
 
-def tool(name: str) -> str:
+def tool(name: str, room: str = "tools") -> str:
     """The program of a coding tool."""
-    return str(CACHE / "tools/node_modules/.bin" / name)
+    return str(CACHE / room / "node_modules/.bin" / name)
+
+
+def node_script(code: str, *words: str) -> list[str]:
+    """The command that runs a script on the libraries of the readers."""
+    import_from = CACHE / "readers" / "package.json"
+    head = f"import {{ createRequire }} from 'node:module'; const load = createRequire({str(import_from)!r});"
+    return ["node", "--input-type=module", "-e", f"{head} {code}", *words]
 
 
 def mooring() -> str:

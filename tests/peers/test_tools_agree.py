@@ -4,46 +4,21 @@ Where we choose to differ, the difference is named in its test.
 """
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import install
 import pytest
-
-ADDRESS = "http://127.0.0.1:9/mcp"
-PROGRAM = "true"
-"""Some of the tools start what they list: this does nothing, at once."""
+from coding_tools import ADDRESS, PROGRAM, ask, ask_mooring, lay_out
 
 Seen = dict[str, tuple[str, bool]]
 """What is known of each name: its transport, and whether it is on."""
 
 
-def lay_out(folder: Path, files: Mapping[str, Any]) -> tuple[Path, dict[str, str]]:
-    (folder / "project/.git").mkdir(parents=True)
-    for path, content in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str) else json.dumps(content)
-        target.write_text(text.replace("$PROJECT", str(folder / "project")))
-    env = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TERM": "dumb", "NO_COLOR": "1"}
-    return folder / "project", env
-
-
-def ask(command: list[str], cwd: Path, env: Mapping[str, str]) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
-    )
-    if done.returncode:
-        pytest.fail(f"{command}: {done.stdout}{done.stderr}")
-    return done.stdout if done.stdout.strip() else done.stderr
-
-
 def ours(tool: str, cwd: Path, env: Mapping[str, str]) -> Seen:
-    rows = json.loads(ask([install.mooring(), "mcp", "list", "--json"], cwd, env))["servers"]
+    rows = ask_mooring(cwd, env, "mcp", "list")["servers"]
     return {row["name"]: (row["transport"], row["enabled"]) for row in rows if row["source"]["tool"] == tool}
 
 
