@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
-from mooring.syntax.edit import edit_bytes, insert_element, put_value, remove_value
+from mooring.syntax.edit import add_members, edit_bytes, insert_element, put_value, remove_value
 from mooring.syntax.parse import parse
 
 KINDS: tuple[Kind, ...] = ("json", "toml", "yaml")
@@ -189,6 +189,32 @@ def test_an_added_entry_leaves_every_byte_and_its_removal_gives_back_the_text(ki
     assert read_with_another_parser(after, kind) == {**before, "servers": {**before["servers"], "new one": ENTRY}}
     assert is_kept(text, within=after)
     assert remove_value(after, kind, ("servers", "new one")) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@EXAMPLES
+@given(data=st.data())
+def test_several_entries_added_at_once_are_written_as_if_one_came_after_the_other(
+    kind: Kind, data: st.DataObject
+) -> None:
+    text = data.draw(TEXTS[kind]())
+    new = {name: ENTRY for name in ("new one", "new-two", "three")}
+    one_by_one = text
+    for name, entry in new.items():
+        one_by_one = put_value(one_by_one, kind, ("servers", name), entry)
+    assert add_members(text, kind, ("servers",), new) == one_by_one
+    with pytest.raises(ParseError):
+        add_members(one_by_one, kind, ("servers",), {"three": ENTRY})
+
+
+@pytest.mark.parametrize("kind", ["json", "yaml"])
+@pytest.mark.parametrize("text", ["", "servers: []", "servers: [{a: 1}]", "servers:\n- a: 1\n", "servers:\n  - a: 1"])
+def test_several_elements_are_added_to_a_list_at_once(kind: Kind, text: str) -> None:
+    if kind == "json":
+        text = json.dumps(parse(text.encode(), "yaml").data or {}, indent=2)
+    before = (parse(text.encode(), kind).data or {}).get("servers", [])
+    after = add_members(text, kind, ("servers",), [ENTRY, {"b": 2}])
+    assert read_with_another_parser(after, kind) == {"servers": [*before, ENTRY, {"b": 2}]}
 
 
 @pytest.mark.parametrize("kind", KINDS)

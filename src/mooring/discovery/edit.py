@@ -24,7 +24,7 @@ from mooring.core.config import (
 from mooring.core.template import Part, Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.documents import dig
-from mooring.discovery.entry import read_entry
+from mooring.discovery.entry import ParsedEntry, read_entry
 from mooring.discovery.format import (
     Field,
     Format,
@@ -41,11 +41,13 @@ from mooring.discovery.targets import WriteTarget
 from mooring.discovery.untyped import as_mapping, text_or_none
 from mooring.errors import ConfigError
 from mooring.syntax.document import Document
-from mooring.syntax.edit import edit_bytes, put_value, remove_value
+from mooring.syntax.edit import add_members, edit_bytes, put_value, remove_value
 from mooring.syntax.parse import parse
 
 # Without these, an entry would start something else, or nothing.
 _ESSENTIAL = ("command", "args", "url", "transport")
+# Another tool's grants stay its own.
+_NEVER_WRITTEN = {"autoApprove"}
 # Relative paths are read from here, so that one shows if it would mean another file in the target.
 _ELSEWHERE = "/folder/of/the/file"
 
@@ -93,6 +95,20 @@ def put_entry(
         ParseError: the file is not understood well enough to be changed.
         ConfigError: it has such an entry, and that should not be replaced.
     """
+    return put_entries(data, path, target, place, {name: raw}, context, replace=replace)
+
+
+def put_entries(
+    data: bytes,
+    path: str,
+    target: WriteTarget,
+    place: Place,
+    entries: Mapping[str, Mapping[str, Any]],
+    context: ScanContext,
+    *,
+    replace: bool = False,
+) -> bytes:
+    """A file's bytes with several entries by their names. Raises: as `put_entry`."""
     kind = document_kind(path)
 
     def change(text: str) -> str:
@@ -100,12 +116,44 @@ def put_entry(
             for key, value in target.format.writes.starter.items():
                 text = put_value(text, kind, (key,), value)
         content = parse(text.encode(), kind).data
-        keys = find_entry_path(content, target, place, name, context)
-        if not replace and _exists(content, keys):
-            raise ConfigError(f'Server "{name}" already exists in {path}')
-        return put_value(text, kind, keys, raw)
+        container_key, container = _find_container(content, target.format, place, context)
+        steps = _find_steps(container)
+        new = {name: raw for name, raw in entries.items() if name not in steps}
+        for name, raw in entries.items():
+            if name in new:
+                continue
+            if not replace:
+                raise ConfigError(describe_taken(name, path))
+            text = put_value(text, kind, (*container_key, steps[name]), raw)
+        if not new:
+            return text
+        is_list = isinstance(container, list) or (container is None and target.format.as_list)
+        return add_members(text, kind, container_key, list(new.values()) if is_list else new)
 
     return edit_bytes(data, change)
+
+
+def describe_taken(name: str, path: str) -> str:
+    """What is said about a name that another entry of a file has."""
+    return f'Server "{name}" already exists in {path}'
+
+
+def list_entries(
+    data: bytes, path: str, target: WriteTarget, place: Place, context: ScanContext
+) -> dict[str, Mapping[str, Any]]:
+    """The entries in a file's bytes by their names, as written. Raises: ParseError."""
+    content = parse(data, document_kind(path)).data if data.strip() else {}
+    _, container = _find_container(content, target.format, place, context)
+    return {name: as_mapping(container[step]) for name, step in _find_steps(container).items()}
+
+
+def _find_steps(container: Any) -> dict[str, Any]:
+    """The key or the index that leads to each entry of a map or a list, by the entry's name."""
+    if not isinstance(container, list):
+        return {name: name for name in as_mapping(container)}
+    names = [text_or_none(as_mapping(element).get("name")) for element in container]
+    # The first of several wins, as in `find_entry_path`.
+    return {name: index for index, name in reversed([*enumerate(names)]) if name is not None}
 
 
 def remove_entry(data: bytes, path: str, key: tuple[str | int, ...]) -> bytes:
@@ -117,21 +165,13 @@ def remove_entry(data: bytes, path: str, key: tuple[str | int, ...]) -> bytes:
     return edit_bytes(data, lambda text: remove_value(text, document_kind(path), key))
 
 
-def _exists(data: Any, keys: tuple[Any, ...]) -> bool:
-    *outer, last = keys
-    for step in outer:
-        data = as_mapping(data).get(step)
-    return last < len(data or ()) if isinstance(last, int) else last in as_mapping(data)
-
-
 def find_entry_path(data: Any, target: WriteTarget, place: Place, name: str, context: ScanContext) -> tuple[Any, ...]:
     """The keys that lead to an entry in a file's data: to the one with that name, or to where it would be added."""
     container_key, container = _find_container(data, target.format, place, context)
     if not isinstance(container, list):
         is_new_list = container is None and target.format.as_list
         return (*container_key, 0 if is_new_list else name)
-    names = [text_or_none(as_mapping(element).get("name")) for element in container]
-    return (*container_key, names.index(name) if name in names else len(names))
+    return (*container_key, _find_steps(container).get(name, len(container)))
 
 
 def _find_container(data: Any, format: Format, place: Place, context: ScanContext) -> tuple[tuple[str, ...], Any]:
@@ -358,10 +398,24 @@ def _put(raw: dict[str, Any], key: str, value: Any) -> None:
 # --- comparing ----------------------------------------------------------------------------------------------
 
 
-def _read_back(config: ServerConfig, raw: Mapping[str, Any], format: Format) -> ServerConfig:
+def is_same_entry(name: str, one: Mapping[str, Any], other: Mapping[str, Any], format: Format) -> bool:
+    """Whether two entries mean the same to a tool, except for which of its tools it may call unasked."""
+    if one == other:
+        return True
+    first, second = (_read_raw(name, raw, format).definition for raw in (one, other))
+    if not isinstance(first, ServerConfig) or not isinstance(second, ServerConfig):
+        return False
+    return not {*_compare(first, second), *_compare(second, first)} - _NEVER_WRITTEN
+
+
+def _read_raw(name: str, raw: Mapping[str, Any], format: Format) -> ParsedEntry:
     origin = Origin(format.tool, "user", None)
     base = _ELSEWHERE if format.relative_paths else ""
-    read = read_entry(RawEntry(config.name, raw, origin, Document({}), 0, base=base), format)
+    return read_entry(RawEntry(name, raw, origin, Document({}), 0, base=base), format)
+
+
+def _read_back(config: ServerConfig, raw: Mapping[str, Any], format: Format) -> ServerConfig:
+    read = _read_raw(config.name, raw, format)
     if isinstance(read.definition, ServerConfig):
         return read.definition
     reasons = [problem.message for problem in read.problems if problem.level in ("error", "note")]

@@ -1,11 +1,11 @@
-"""One value put into a configuration's text or taken out of it: text in, text out, every other byte kept. No I/O.
+"""Values put into a configuration's text or taken out of it: text in, text out, every other byte kept. No I/O.
 
 The new text is read again and compared with what was meant. A text that cannot be read, or is laid out in a way that
 this package does not know, is refused and stays as it is.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -16,6 +16,9 @@ from mooring.syntax.spans import refuse_change
 
 Steps: TypeAlias = Sequence[str | int]
 """The keys and indexes that lead to a value."""
+
+Members: TypeAlias = Mapping[str, Any] | Sequence[Any]
+"""What is added to a container: keys with their values to a map, elements to a list."""
 
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 
@@ -43,6 +46,35 @@ def put_value(text: str, kind: Kind, path: Steps, value: Any, *, compact: bool =
             from mooring.syntax.edit_yaml import put_yaml
 
             made = put_yaml(text, path, value)
+        case "plist":
+            raise ParseError("is a property list, which is never written")
+    return _check(made, kind, meant)
+
+
+def add_members(text: str, kind: Kind, path: Steps, members: Members) -> str:
+    """The text with more members in the container under a path, behind those that it has; a missing one is made.
+
+    It takes one step however many they are: a text of five hundred servers is not read five hundred times.
+
+    Raises:
+        ParseError: as `put_value`; or the container has one of the keys already.
+    """
+    keys: list[str | int] = list(members) if isinstance(members, Mapping) else [*range(len(members))]
+    before = _read(text, kind, (*path, keys[0]))
+    meant = _change(before, (*path, keys[0]), lambda container, _: _extend(container, members))
+    match kind:
+        case "json":
+            from mooring.syntax.edit_json import add_json
+
+            made = add_json(text if text.strip() else "{}\n", path, members)
+        case "toml":
+            from mooring.syntax.edit_toml import add_toml
+
+            made = add_toml(text, path, members)
+        case "yaml":
+            from mooring.syntax.edit_yaml import add_yaml
+
+            made = add_yaml(text, path, members)
         case "plist":
             raise ParseError("is a property list, which is never written")
     return _check(made, kind, meant)
@@ -206,6 +238,15 @@ def _put(container: Any, key: Any, value: Any) -> None:
         raise refuse_change()
     else:
         container[key] = value
+
+
+def _extend(container: Any, members: Any) -> None:
+    if isinstance(container, list):
+        container.extend(members)
+        return
+    if not container.keys().isdisjoint(members):
+        raise ParseError("has some of what should be added")
+    container.update(members)
 
 
 def _remove(container: Any, key: Any) -> None:

@@ -1,7 +1,7 @@
 """JSON text changed in one place."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.syntax.brackets import JSON_COMMENT, Render, find_unit, insert_member, read_container, remove_member
@@ -27,6 +27,30 @@ def put_json(text: str, path: Sequence[str | int], value: Any, compact: bool = F
     if trace.last.is_null:
         return _replace(text, trace.last, wrap(trace.missing, value), compact)
     return _insert(text, trace.last, trace.missing[0], wrap(trace.missing[1:], value), compact)
+
+
+def add_json(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+    """The text with more members in the container under a path."""
+    trace = trace_path(find_spans(text, path), path)
+    container = trace.last
+    if trace.missing or container.is_null:
+        return put_json(text, path, members)
+    is_map = isinstance(members, Mapping)
+    if container.style != "brackets" or container.is_list == is_map:
+        raise refuse_change()
+    pairs = members.items() if is_map else enumerate(members)
+    renders = [_make_render(text, _render_name(key), value, False) for key, value in pairs]
+    return insert_member(text, container, len(container.members), _join(text, renders), JSON_COMMENT)
+
+
+def _join(text: str, renders: Sequence[Render]) -> Render:
+    """Several members, one after the other."""
+
+    def render(indent: str | None) -> str:
+        gap = " " if indent is None else line_break(text) + indent
+        return f",{gap}".join(member(indent) for member in renders)
+
+    return render
 
 
 def insert_json(text: str, path: Sequence[str | int], value: Any, compact: bool = False) -> str:
@@ -91,9 +115,13 @@ def _make_value(plain: str, start: int, end: int) -> ValueSpan:
 def _insert(text: str, container: ValueSpan, key: str | int, value: Any, compact: bool) -> str:
     if container.style != "brackets" or container.is_list != isinstance(key, int):
         raise refuse_change()
-    name = "" if isinstance(key, int) else f"{render_json(key)}: "
     index = key if isinstance(key, int) else len(container.members)
-    return insert_member(text, container, index, _make_render(text, name, value, compact), JSON_COMMENT)
+    render = _make_render(text, _render_name(key), value, compact)
+    return insert_member(text, container, index, render, JSON_COMMENT)
+
+
+def _render_name(key: str | int) -> str:
+    return "" if isinstance(key, int) else f"{render_json(key)}: "
 
 
 def _make_render(text: str, name: str, value: Any, compact: bool) -> Render:

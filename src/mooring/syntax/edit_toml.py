@@ -72,6 +72,20 @@ def put_toml(text: str, path: Sequence[str | int], value: Any) -> str:
     return _append_pair(text, blocks, keys, value)
 
 
+def add_toml(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+    """The text with more tables in the table under a path."""
+    keys = _as_keys(path)
+    if not isinstance(members, Mapping):
+        raise refuse_change()
+    blocks = read_blocks(text)
+    if _find_inline(text, blocks, (*keys, *list(members)[:1])) is None:
+        return _append_tables(text, blocks, keys, members)
+    # The servers of a person who writes them on one line are few.
+    for name, value in members.items():
+        text = put_toml(text, (*keys, name), value)
+    return text
+
+
 def remove_toml(text: str, path: Sequence[str | int]) -> str:
     """The text without all that is under a path."""
     keys = _as_keys(path)
@@ -270,18 +284,22 @@ def _replace_statements(
 
 
 def _append_table(text: str, blocks: list[Block], keys: Keys, value: Mapping[str, Any]) -> str:
+    return _append_tables(text, blocks, keys[:-1], {keys[-1]: value})
+
+
+def _append_tables(text: str, blocks: list[Block], outer: Keys, tables: Mapping[str, Any]) -> str:
     """Behind the last block that has something of the same container, else at the end."""
-    siblings = [block for block in blocks if _touches(block, keys[:-1])] if len(keys) > 1 else []
-    if not siblings:
-        return _insert_block(text, len(text), keys, value)
-    return _insert_block(text, _next_line(text, siblings[-1].statements[-1].end), keys, value)
-
-
-def _insert_block(text: str, at: int, keys: Keys, value: Any) -> str:
-    if not isinstance(value, Mapping):
+    if not all(isinstance(table, Mapping) for table in tables.values()):
         raise refuse_change()
+    siblings = [block for block in blocks if _touches(block, outer)] if outer else []
+    at = _next_line(text, siblings[-1].statements[-1].end) if siblings else len(text)
     end = line_break(text)
-    lines = end.join(render_toml_table(keys, value))
+    rendered = [end.join(render_toml_table((*outer, name), table)) for name, table in tables.items()]
+    return _insert_block(text, at, f"{end}{end}".join(rendered))
+
+
+def _insert_block(text: str, at: int, lines: str) -> str:
+    end = line_break(text)
     before = text[:at]
     if not before.strip():
         return f"{before}{lines}{end}{text[at:]}"

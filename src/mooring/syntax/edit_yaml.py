@@ -1,7 +1,8 @@
 """YAML text changed in one place: by lines where it is indented, between commas where it is in brackets."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import yaml
@@ -37,6 +38,23 @@ def put_yaml(text: str, path: Sequence[str | int], value: Any) -> str:
     if trace.missing:
         return _add(text, trace, wrap(trace.missing[1:], value))
     return _replace(text, trace, value)
+
+
+def add_yaml(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+    """The text with more members in the container under a path."""
+    trace = trace_path(find_spans(text), path)
+    container = trace.last
+    if trace.missing or container.is_null:
+        return put_yaml(text, path, members)
+    is_map = isinstance(members, Mapping)
+    if container.style == "leaf" or container.is_list == is_map:
+        raise refuse_change()
+    pairs = list(members.items() if is_map else enumerate(members))
+    if container.style == "brackets":
+        inside = ", ".join(_make_render(key, value)(None) for key, value in pairs)
+        return insert_member(text, container, len(container.members), lambda _: inside, HASH_COMMENT)
+    lines = chain.from_iterable(_render_member(key, value) for key, value in pairs)
+    return _insert_lines(text, container.end, lines, _column(text, container.members[0].start))
 
 
 def remove_yaml(text: str, path: Sequence[str | int]) -> str:
