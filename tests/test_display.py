@@ -28,6 +28,7 @@ from mooring.core.question import (
     Approval,
     ChangedTool,
     ChangedTools,
+    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
@@ -93,6 +94,7 @@ QUESTIONS: list[Question] = [
     KeepServer(EVIL, EVIL, failed=True),
     ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),
     WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
+    ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
 ]
 
 

@@ -198,7 +198,7 @@ def test_several_entries_added_at_once_are_written_as_if_one_came_after_the_othe
     kind: Kind, data: st.DataObject
 ) -> None:
     text = data.draw(TEXTS[kind]())
-    new = {name: ENTRY for name in ("new one", "new-two", "three")}
+    new = dict.fromkeys(("new one", "new-two", "three"), ENTRY)
     one_by_one = text
     for name, entry in new.items():
         one_by_one = put_value(one_by_one, kind, ("servers", name), entry)

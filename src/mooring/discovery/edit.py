@@ -5,7 +5,7 @@ What was written is read again. Whatever then differs from the definition is wha
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from msgspec import Struct, structs
@@ -24,8 +24,9 @@ from mooring.core.config import (
 from mooring.core.template import Part, Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.documents import dig
-from mooring.discovery.entry import ParsedEntry, read_entry
+from mooring.discovery.entry import MOST_FOREIGN, ParsedEntry, read_entry
 from mooring.discovery.format import (
+    COMMON,
     Field,
     Format,
     Place,
@@ -35,6 +36,7 @@ from mooring.discovery.format import (
     Writes,
     document_kind,
 )
+from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.spelling import meaning_of, spell_template
 from mooring.discovery.targets import WriteTarget
@@ -76,6 +78,16 @@ def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
         if key in _ESSENTIAL and not _is_same_address(key, config, read):
             raise ConfigError(f'{format.title} cannot express the `{key}` of "{config.name}".')
     return WrittenEntry(raw, lost)
+
+
+def list_unread_keys(config: ServerConfig) -> list[str]:
+    """The first keys of a definition's entry that only its own tool understands: no other file gets them."""
+    formats = [format for format in FORMATS if format.tool == config.origin.tool]
+    known = {key.partition(".")[0] for format in formats for key in format.fields}
+    written = {"name", *chain.from_iterable(format.writes.always for format in formats if format.writes)}
+    # YAML has keys that are numbers.
+    unread = (str(key) for key in config.raw if key not in known | written | COMMON.keys())
+    return list(islice(unread, MOST_FOREIGN))
 
 
 def put_entry(

@@ -1,11 +1,11 @@
 """Finds what is meant literally and should not be: placeholders in another tool's spelling, and written-out secrets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from mooring.core.config import Connection, Http, InProcess, Stdio, list_templates
+from mooring.core.config import Connection, Http, InProcess, ServerConfig, Stdio, list_templates
 from mooring.core.secret import find_in_arguments, find_in_url, is_secret
 from mooring.core.template import Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
@@ -104,3 +104,27 @@ def list_written_secrets(connection: Connection) -> Iterator[str]:
             yield from find_in_url(connection.url.text)
         case InProcess():
             pass
+
+
+def list_secret_keys(config: ServerConfig) -> Iterator[str]:
+    """The keys of a definition, such as `env.TOKEN`, under which there is a secret itself and no reference to it."""
+    connection = config.written or config.connection
+    for secret in find_literal_secrets(connection):
+        yield f"{secret.slot}.{secret.name}"
+    match connection:
+        case Stdio():
+            if _has_secret_argument(connection.args):
+                yield "args"
+        case Http(url):
+            if _is_literal(url) and any(find_in_url(url.text)):
+                yield "url"
+        case InProcess():
+            pass
+    login = config.oauth and config.oauth.client_secret
+    if login and _is_literal(login):
+        yield "oauth.clientSecret"
+
+
+def _has_secret_argument(args: Sequence[Template]) -> bool:
+    references = {arg.text for arg in args if not _is_literal(arg)}
+    return any(found not in references for found in find_in_arguments([arg.text for arg in args]))

@@ -12,13 +12,10 @@ from typing import Any, TypeAlias
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
 from mooring.syntax.parse import parse
-from mooring.syntax.spans import refuse_change
+from mooring.syntax.spans import Members, refuse_change
 
 Steps: TypeAlias = Sequence[str | int]
 """The keys and indexes that lead to a value."""
-
-Members: TypeAlias = Mapping[str, Any] | Sequence[Any]
-"""What is added to a container: keys with their values to a map, elements to a list."""
 
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 

@@ -1,18 +1,20 @@
 """JSON text changed in one place."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mooring.syntax.brackets import JSON_COMMENT, Render, find_unit, insert_member, read_container, remove_member
 from mooring.syntax.jsonc import STRING, TOKEN, blank_comments, unquote
 from mooring.syntax.render import render_json
 from mooring.syntax.spans import (
+    Members,
     MemberSpan,
     ValueSpan,
     find_member,
     line_break,
     line_indent,
+    list_members,
     refuse_change,
     trace_path,
     wrap,
@@ -29,16 +31,13 @@ def put_json(text: str, path: Sequence[str | int], value: Any, compact: bool = F
     return _insert(text, trace.last, trace.missing[0], wrap(trace.missing[1:], value), compact)
 
 
-def add_json(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+def add_json(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more members in the container under a path."""
     trace = trace_path(find_spans(text, path), path)
     container = trace.last
     if trace.missing or container.is_null:
         return put_json(text, path, members)
-    is_map = isinstance(members, Mapping)
-    if container.style != "brackets" or container.is_list == is_map:
-        raise refuse_change()
-    pairs = members.items() if is_map else enumerate(members)
+    pairs = list_members(container, members)
     renders = [_make_render(text, _render_name(key), value, False) for key, value in pairs]
     return insert_member(text, container, len(container.members), _join(text, renders), JSON_COMMENT)
 

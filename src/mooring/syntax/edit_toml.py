@@ -11,6 +11,7 @@ from msgspec import Struct
 from mooring.syntax.brackets import HASH_COMMENT, insert_member, read_container, remove_member
 from mooring.syntax.render import render_inline_toml, render_toml_key, render_toml_table
 from mooring.syntax.spans import (
+    Members,
     MemberSpan,
     ValueSpan,
     find_member,
@@ -72,7 +73,7 @@ def put_toml(text: str, path: Sequence[str | int], value: Any) -> str:
     return _append_pair(text, blocks, keys, value)
 
 
-def add_toml(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+def add_toml(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more tables in the table under a path."""
     keys = _as_keys(path)
     if not isinstance(members, Mapping):

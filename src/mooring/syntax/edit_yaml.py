@@ -1,7 +1,7 @@
 """YAML text changed in one place: by lines where it is indented, between commas where it is in brackets."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -18,11 +18,13 @@ from mooring.syntax.render import (
     render_yaml_scalar,
 )
 from mooring.syntax.spans import (
+    Members,
     MemberSpan,
     Trace,
     ValueSpan,
     line_break,
     line_start,
+    list_members,
     refuse_change,
     trace_path,
     wrap,
@@ -40,16 +42,13 @@ def put_yaml(text: str, path: Sequence[str | int], value: Any) -> str:
     return _replace(text, trace, value)
 
 
-def add_yaml(text: str, path: Sequence[str | int], members: Mapping[str, Any] | Sequence[Any]) -> str:
+def add_yaml(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more members in the container under a path."""
     trace = trace_path(find_spans(text), path)
     container = trace.last
     if trace.missing or container.is_null:
         return put_yaml(text, path, members)
-    is_map = isinstance(members, Mapping)
-    if container.style == "leaf" or container.is_list == is_map:
-        raise refuse_change()
-    pairs = list(members.items() if is_map else enumerate(members))
+    pairs = list_members(container, members)
     if container.style == "brackets":
         inside = ", ".join(_make_render(key, value)(None) for key, value in pairs)
         return insert_member(text, container, len(container.members), lambda _: inside, HASH_COMMENT)

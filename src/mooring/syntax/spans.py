@@ -1,6 +1,6 @@
 """Where values are in a text: the positions at which an edit is spliced in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -65,6 +65,22 @@ def trace_path(root: ValueSpan, path: Sequence[str | int]) -> Trace:
 def find_member(value: ValueSpan, key: str | int) -> MemberSpan | None:
     """The member under a key; the last of several, since that one wins."""
     return next((member for member in reversed(value.members) if member.key == key), None)
+
+
+Members: TypeAlias = Mapping[str, Any] | Sequence[Any]
+"""What is added to a container: keys with their values to a map, elements to a list."""
+
+
+def list_members(container: ValueSpan, members: Members) -> list[tuple[str | int, Any]]:
+    """What is added, with the key or the index of each. Raises: ParseError if it is not for such a container."""
+    pairs: list[tuple[str | int, Any]] = []
+    if isinstance(members, Mapping):
+        pairs += members.items()
+    else:
+        pairs += enumerate(members)
+    if container.style == "leaf" or container.is_list == isinstance(members, Mapping):
+        raise refuse_change()
+    return pairs
 
 
 def refuse_change() -> ParseError:

@@ -10,6 +10,11 @@ TABLE: Table = {
     "add-json": ("mooring.cli.mcp.add:add_json_command", "Add a server that is described in JSON."),
     "edit": ("mooring.cli.mcp.edit:command", "Change a server's entry, by option or in your editor, and try it."),
     "remove": ("mooring.cli.mcp.remove:command", "Remove a server from the file that it is in."),
+    "import": (
+        "mooring.cli.mcp.copying:import_command",
+        "Copy servers of other tools, or of a file, into Mooring's own.",
+    ),
+    "export": ("mooring.cli.mcp.copying:export_command", "Copy servers into another tool's file."),
     "enable": ("mooring.cli.mcp.switch:enable", "Turn a server on for good."),
     "disable": ("mooring.cli.mcp.switch:disable", "Turn a server off for good."),
     "test": ("mooring.cli.mcp.test:command", "Connect to a server step by step and show what fails."),

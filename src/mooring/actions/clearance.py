@@ -1,0 +1,98 @@
+"""Whether a definition may be copied: a project's only once the person has approved it."""
+
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.approved import Standing
+from mooring.core.question import Ask, Yes
+from mooring.core.where import Viewpoint
+from mooring.discovery.choose import Choice
+from mooring.display.text import quote_argument
+from mooring.errors import ConfigError
+from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions
+from mooring.inventory.approval_rows import describe_approval
+from mooring.inventory.load import Inventory
+
+_NOT_APPROVED = "comes from the project and is not approved"
+_WHY: dict[Standing, str] = {
+    "rejected": "was rejected for this project",
+    "changed": "changed since you decided about it",
+    "approved": "leads to something else than when you approved it",
+}
+
+
+class NotCleared(Struct, frozen=True):
+    """Why a project's definition is not copied, as the end of a sentence about it."""
+
+    why: str
+    kind: Literal["rejected", "unapproved"]
+    hint: str = ""
+
+
+class Clearance:
+    """Finds out whether the person has approved a project's definition, and asks them if not.
+
+    A copy in the person's own file is started without a question. So nothing of a project gets there unseen.
+    """
+
+    def __init__(self, request: Viewpoint, inventory: Inventory, ask: Ask | None) -> None:
+        self._where = request.where
+        self._inventory = inventory
+        self._ask = ask
+
+    async def find_objection(self, choice: Choice, *, is_named: bool) -> NotCleared | None:
+        """Why a definition must not be copied; `None` if it may be.
+
+        One that the person rejected is asked about again only if they name it.
+        """
+        if not choice.definition.origin.foreign:
+            return None
+        question = self._make_question(choice)
+        # What it leads to may have changed since it was approved, though its text has not.
+        if question.still_approved:
+            return None
+        if choice.standing == "rejected" and not is_named:
+            return NotCleared(_WHY["rejected"], "rejected")
+        if self._ask is None:
+            return NotCleared(_WHY.get(choice.standing, _NOT_APPROVED), "unapproved", self._suggest(question))
+        answer = await self._ask(describe_approval(question, self._where.home))
+        if not isinstance(answer, Yes):
+            return NotCleared("comes from the project, and you did not approve it", "unapproved")
+        decide(self._inventory, (question,), self._where, True)
+        return None
+
+    def _make_question(self, choice: Choice) -> ApprovalQuestion:
+        """The question about this very definition, even if `approve` would ask about another of its name first."""
+        known = self._by_name.get(choice.name, choice)
+        others = tuple(each for each in list_definitions(known) if each is not choice.definition)
+        about = Choice(choice.definition, choice.standing, others)
+        return list_questions(replace(self._inventory, choices=(about,)), (choice.name,), self._where)[0]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Choice]:
+        return {choice.name: choice for choice in self._inventory.choices}
+
+    def _suggest(self, question: ApprovalQuestion) -> str:
+        if not self._is_asked_first(question):
+            return "Run this in a terminal to look and decide."
+        name = quote_argument(question.name)
+        words = f"{name} --digest {question.digest}"
+        # Nothing may follow a name that begins like an option.
+        if name.startswith("-"):
+            words = f"--digest {question.digest} {name}"
+        return f"To look and decide: mooring mcp approve {name}; to approve exactly this: mooring mcp approve {words}"
+
+    def _is_asked_first(self, question: ApprovalQuestion) -> bool:
+        """Whether `approve` asks the same question about the name."""
+        known = self._by_name.get(question.name)
+        if known is None:
+            return False
+        try:
+            only = replace(self._inventory, choices=(known,))
+            first = list_questions(only, (question.name,), self._where)[0]
+        except ConfigError:  # the person's own file has that name, or the project's definition cannot be used
+            return False
+        return first.digest == question.digest

@@ -1,0 +1,328 @@
+"""Definitions copied into a tool's file: what may be copied, the questions, and one write for all of them.
+
+`import` and `export` differ only in which definitions they take and whose file they write.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring import files
+from mooring.actions.add import (
+    Destination,
+    approve_entries,
+    check_name,
+    check_target_name,
+    follow_link,
+    refuse_unreadable,
+    update_config,
+)
+from mooring.actions.clearance import Clearance
+from mooring.actions.file_diff import diff_file, mask_entry
+from mooring.core.config import Broken, ServerConfig
+from mooring.core.near import find_server
+from mooring.core.question import Ask, ChangeFile, Yes
+from mooring.core.where import Viewpoint
+from mooring.discovery.choose import Choice
+from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_keys, write_entry
+from mooring.discovery.format import document_kind
+from mooring.discovery.literals import list_secret_keys
+from mooring.discovery.targets import WriteScope
+from mooring.display.text import short_path
+from mooring.errors import ConfigError, UnknownServer
+from mooring.inventory.load import Inventory
+
+SkipKind: TypeAlias = Literal["same", "disabled", "rejected", "broken", "refused", "unapproved"]
+"""Why a definition is not copied: the file has it, it is off, the person rejected it, it cannot be used, it cannot be
+written there, or it is not approved."""
+
+
+class SkippedServer(Struct, frozen=True):
+    """A definition that is not copied, and why: the rest of a sentence that begins with its name."""
+
+    name: str
+    why: str
+    kind: SkipKind
+    hint: str = ""
+    """What to do about it, if anything can be done."""
+
+
+class ServerKey(Struct, frozen=True):
+    """A key of a server's definition, such as `env.TOKEN`."""
+
+    name: str
+    key: str
+
+
+class CopyOptions(Struct, frozen=True):
+    """How to copy."""
+
+    scope: WriteScope = "user"
+    replace: bool = False
+    """A definition takes the place of another one that has its name."""
+    dry_run: bool = False
+    """Only find out what would be written; nobody is asked anything."""
+    confirm: bool = True
+    """Show the change and ask before the file is written, if there is anybody to ask."""
+
+
+BY_DEFAULT = CopyOptions()
+
+
+class Copied(Struct, frozen=True, rename="camel"):
+    """What was written, and where."""
+
+    tool: str
+    scope: WriteScope
+    path: str
+    leads_to: str | None = None
+    """The file that is changed, if the path is a symbolic link."""
+    planned: tuple[str, ...] = ()
+    """What can be written. All of it was, unless it was a dry run, the person declined, or somebody was faster."""
+    written: tuple[str, ...] = ()
+    skipped: tuple[SkippedServer, ...] = ()
+    not_expressed: tuple[ServerKey, ...] = ()
+    """What the tool cannot express; it is left out."""
+    plain_secrets: tuple[ServerKey, ...] = ()
+    """What looks like a secret, and is written as it is because the server needs it."""
+    approved: tuple[str, ...] = ()
+    """What is in a project's file now, and approved there."""
+    diff: str = ""
+    """The change, line by line and without secrets."""
+    declined: bool = False
+    """The person saw the change and said no."""
+
+
+class Candidate(Struct, frozen=True):
+    """A definition to copy."""
+
+    choice: Choice
+    is_named: bool = False
+    """The person named the server."""
+
+    @property
+    def name(self) -> str:
+        return self.choice.name
+
+    @property
+    def config(self) -> ServerConfig | Broken:
+        return self.choice.definition.config
+
+
+def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str = "") -> list[Candidate]:
+    """The choices of these names, or all of them if there are no names; `whose` says where they were looked for.
+
+    Raises:
+        UnknownServer: none has one of the names.
+    """
+    by_name = {choice.name: choice for choice in choices}
+    if not names:
+        return [Candidate(choice) for choice in by_name.values()]
+    try:
+        found = dict.fromkeys(find_server(name, by_name) for name in names)
+    except UnknownServer as error:
+        raise UnknownServer(error.name, error.near, what=f"server {whose}".rstrip()) from None
+    return [Candidate(by_name[name], is_named=True) for name in found]
+
+
+async def copy_servers(
+    request: Viewpoint,
+    inventory: Inventory,
+    candidates: Iterable[Candidate],
+    destination: Destination,
+    options: CopyOptions,
+    ask: Ask | None,
+    left_out: Sequence[SkippedServer] = (),
+) -> Copied:
+    """Copy definitions into a file. A project's definition is copied only once the person has approved it.
+
+    `left_out` is what the caller left out already, for the report.
+
+    Raises:
+        ConfigError: the file is not understood well enough to be changed.
+        FileError: it cannot be read or written.
+    """
+    prepared = [_prepare(candidate, destination) for candidate in candidates]
+    skipped = [*left_out, *(each for each in prepared if isinstance(each, SkippedServer))]
+    entries = [each for each in prepared if isinstance(each, _Entry)]
+    before = files.read(destination.path, destination.place.limit) or b""
+    sorted_entries = _sort(entries, destination, before, options.replace)
+    skipped += sorted_entries.list_skipped(destination.path)
+    clearance = Clearance(request, inventory, None if options.dry_run else ask)
+    cleared, refused = await _clear(sorted_entries.wanted, clearance)
+    report = _plan(destination, options, cleared, before, (*skipped, *refused))
+    if options.dry_run or not cleared:
+        return report
+    if options.confirm and ask and not await _is_confirmed(request, report, ask):
+        return replace(report, declined=True)
+    return _write(request, report, cleared, destination, options)
+
+
+# --- which definitions --------------------------------------------------------------------------------------
+
+
+class _Entry(Struct, frozen=True):
+    """A definition as an entry of the file."""
+
+    candidate: Candidate
+    config: ServerConfig
+    raw: Mapping[str, Any]
+    lost: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+
+def _prepare(candidate: Candidate, destination: Destination) -> _Entry | SkippedServer:
+    name, config = candidate.name, candidate.config
+    format = destination.target.format
+    if isinstance(config, Broken):
+        return SkippedServer(name, _describe_broken(config), "broken")
+    if not config.enabled and not candidate.is_named:
+        return SkippedServer(name, "is disabled", "disabled", "Name it to copy it as it is.")
+    try:
+        check_name(name)
+        check_target_name(name, format)
+        entry = write_entry(config, format)
+    except ConfigError as error:
+        return SkippedServer(name, f"cannot be written: {str(error).removesuffix('.')}", "refused")
+    if "disabled" in entry.lost:
+        why = f"is disabled, which {format.title} cannot express: there it would be on"
+        return SkippedServer(name, why, "refused")
+    # A transport that nobody named is not missed.
+    lost = [key for key in entry.lost if key != "transport" or config.transport != "auto"]
+    return _Entry(candidate, config, entry.raw, (*lost, *list_unread_keys(config)))
+
+
+def _describe_broken(config: Broken) -> str:
+    problem = config.problem
+    line = f":{problem.line}" if problem.line else ""
+    return f"cannot be used: it {problem.message} ({problem.path or 'as given'}{line})"
+
+
+class _SortedEntries(Struct, frozen=True):
+    """Entries, by what a file has under their names."""
+
+    wanted: tuple[_Entry, ...]
+    same: tuple[_Entry, ...]
+    taken: tuple[_Entry, ...]
+
+    def list_skipped(self, path: str) -> Iterator[SkippedServer]:
+        for entry in self.same:
+            yield SkippedServer(entry.name, f"is already in {path}", "same")
+        for entry in self.taken:
+            why = f"is not replaced: {describe_taken(entry.name, path)}"
+            yield SkippedServer(entry.name, why, "refused", "With --replace, it is.")
+
+
+def _sort(entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool) -> _SortedEntries:
+    with refuse_unreadable(destination.path):
+        there = destination.list(data)
+    wanted: list[_Entry] = []
+    same: list[_Entry] = []
+    taken: list[_Entry] = []
+    for entry in entries:
+        if entry.name not in there:
+            wanted.append(entry)
+        elif is_same_entry(entry.name, there[entry.name], entry.raw, destination.target.format):
+            same.append(entry)
+        elif may_replace:
+            wanted.append(entry)
+        else:
+            taken.append(entry)
+    return _SortedEntries(tuple(wanted), tuple(same), tuple(taken))
+
+
+async def _clear(entries: Iterable[_Entry], clearance: Clearance) -> tuple[list[_Entry], list[SkippedServer]]:
+    """The entries that may be copied, and why the others may not."""
+    cleared, refused = [], []
+    for entry in entries:
+        candidate = entry.candidate
+        objection = await clearance.find_objection(candidate.choice, is_named=candidate.is_named)
+        if objection is None:
+            cleared.append(entry)
+        else:
+            refused.append(SkippedServer(entry.name, objection.why, objection.kind, objection.hint))
+    return cleared, refused
+
+
+# --- the file -----------------------------------------------------------------------------------------------
+
+
+def _plan(
+    destination: Destination,
+    options: CopyOptions,
+    entries: Sequence[_Entry],
+    before: bytes,
+    skipped: tuple[SkippedServer, ...],
+) -> Copied:
+    """What a write would do."""
+    return Copied(
+        tool=destination.target.format.tool,
+        scope=options.scope,
+        path=destination.path,
+        leads_to=follow_link(destination.path),
+        planned=tuple(entry.name for entry in entries),
+        skipped=skipped,
+        not_expressed=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.lost),
+        plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in list_secret_keys(entry.config)),
+        diff=_preview(destination, entries, before),
+    )
+
+
+def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes) -> str:
+    format = destination.target.format
+    dialect = (format.writes and format.writes.dialect) or format.dialect
+    masked = {entry.name: mask_entry(entry.raw, dialect) for entry in entries}
+    if not masked:
+        return ""
+    with refuse_unreadable(destination.path):
+        after = destination.put_all(masked, before)
+        return diff_file(destination.path, document_kind(destination.path), before, after, dialect)
+
+
+async def _is_confirmed(request: Viewpoint, report: Copied, ask: Ask) -> bool:
+    path = short_path(report.path, request.where.home)
+    question = ChangeFile(path, report.planned, report.diff, tuple(describe_notes(report)))
+    return isinstance(await ask(question), Yes)
+
+
+def describe_notes(report: Copied) -> Iterator[str]:
+    """What a person should know about the entries, a sentence for each thing. Make it safe before you show it."""
+    if report.leads_to:
+        yield f"{report.path} is a link; the file is {report.leads_to}."
+    for each in report.not_expressed:
+        yield f"{each.name}: {report.tool} cannot express `{each.key}`, so it is left out."
+    for each in report.plain_secrets:
+        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is."
+
+
+def _write(
+    request: Viewpoint,
+    report: Copied,
+    entries: Sequence[_Entry],
+    destination: Destination,
+    options: CopyOptions,
+) -> Copied:
+    final = _SortedEntries((), (), ())
+
+    def change(data: bytes) -> bytes:
+        # Another program may have written some of them since the person was asked.
+        nonlocal final
+        final = _sort(entries, destination, data, options.replace)
+        return destination.put_all({entry.name: entry.raw for entry in final.wanted}, data) if final.wanted else data
+
+    update_config(destination.path, change, request.where, destination.place.limit)
+    written = {entry.name: entry.raw for entry in final.wanted}
+    approved = approve_entries(request, destination.path, written) if options.scope == "project" else ()
+    return replace(
+        report,
+        written=tuple(written),
+        skipped=(*report.skipped, *final.list_skipped(destination.path)),
+        not_expressed=tuple(each for each in report.not_expressed if each.name in written),
+        plain_secrets=tuple(each for each in report.plain_secrets if each.name in written),
+        approved=approved,
+    )

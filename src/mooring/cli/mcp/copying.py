@@ -1,0 +1,173 @@
+"""`mooring mcp import` and `mooring mcp export`: copy servers between tools, after a look at the change."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, describe_notes
+from mooring.actions.export_servers import export_servers
+from mooring.actions.import_servers import STDIN, ImportSource, import_servers, list_tools
+from mooring.cli.base import (
+    DENIED,
+    OK,
+    UNHEALTHY,
+    USAGE,
+    Command,
+    Globals,
+    complete_server,
+    get_globals,
+    is_on_terminal,
+    print_json,
+    say,
+)
+from mooring.cli.failure import tell
+from mooring.cli.question import find_asker
+from mooring.core.question import Ask
+from mooring.core.units import MIB
+from mooring.discovery.targets import list_writers
+from mooring.display.text import count_noun, safe, safe_text, short_path
+from mooring.errors import ConfigError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
+"""The exit code if a server was skipped for this reason; the first of these wins, and the other reasons are none."""
+
+
+def complete_writer(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a tool whose files are written."""
+    return [tool for tool in list_writers() if tool.startswith(incomplete)]
+
+
+def complete_source(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a tool whose files are read; what is none of them is a file."""
+    tools = [CompletionItem(tool) for tool in list_tools() if tool.startswith(incomplete)]
+    return tools or [CompletionItem(incomplete, type="file")]
+
+
+def _copy_options(command: F) -> F:
+    for option in (
+        click.option("-y", "--yes", is_flag=True, help="Write without a look at the change."),
+        click.option("--dry-run", is_flag=True, help="Only show what would change."),
+        click.option("--replace", "may_replace", is_flag=True, help="Replace other definitions of the same names."),
+        click.option(
+            "-s",
+            "--scope",
+            type=click.Choice(["user", "project"]),
+            default="user",
+            help="Your own file (the default), or the project's.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("import", cls=Command)
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_server)
+@click.option(
+    "--from",
+    "source",
+    default="",
+    metavar="TOOL|FILE",
+    shell_complete=complete_source,
+    help="A tool, a file in any tool's format, or - for what is piped in.",
+)
+@_copy_options
+@click.pass_context
+def import_command(ctx: click.Context, /, names: tuple[str, ...], source: str, **options: Any) -> None:
+    """Copy servers of other tools into Mooring's own file.
+
+    \b
+    mooring mcp import                          everything that Mooring's own files lack
+    mooring mcp import github --from cursor
+    mooring mcp import --from ./servers.json    any tool's format, or {"mcpServers": …}
+
+    References such as ${TOKEN} stay references. A project's server is shown and needs your approval first.
+    """
+    text = _read_stdin() if source == STDIN else b""
+    _run(ctx, options, lambda copy, ask, request: import_servers(request, ImportSource(source, text), names, copy, ask))
+
+
+@click.command("export", cls=Command)
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_server)
+@click.option(
+    "--to",
+    "tool",
+    required=True,
+    metavar="TOOL",
+    shell_complete=complete_writer,
+    help="The tool whose file is written.",
+)
+@_copy_options
+@click.pass_context
+def export_command(ctx: click.Context, /, names: tuple[str, ...], tool: str, **options: Any) -> None:
+    """Copy servers into another tool's own file, in its own format.
+
+    \b
+    mooring mcp export --to cursor              every server that is enabled
+    mooring mcp export github --to codex -s project
+
+    References such as ${TOKEN} are written as the tool writes them. What it cannot express is reported.
+    """
+    _run(ctx, options, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
+
+
+def _read_stdin() -> bytes:
+    text = sys.stdin.buffer.read(MIB + 1)
+    if len(text) > MIB:
+        raise ConfigError("The standard input is longer than 1 MiB.")
+    return text
+
+
+def _run(ctx: click.Context, words: Any, copy: Callable[..., Coroutine[Any, Any, Copied]]) -> None:
+    options = get_globals(ctx)
+    chosen = CopyOptions(words["scope"], words["may_replace"], words["dry_run"], confirm=not words["yes"])
+    ask: Ask | None = find_asker(options) if is_on_terminal() else None
+    copied = asyncio.run(copy(chosen, ask, options.request()))
+    if options.json:
+        print_json(_make_data(copied, chosen))
+    else:
+        _report(options, copied, chosen)
+    ctx.exit(DENIED if copied.declined else _choose_code(copied))
+
+
+def _choose_code(copied: Copied) -> int:
+    kinds = {each.kind for each in copied.skipped}
+    return next((code for kind, code in _CODES.items() if kind in kinds), OK)
+
+
+def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
+    data = {
+        "version": 1,
+        "tool": copied.tool,
+        "scope": copied.scope,
+        "path": copied.path,
+        "leadsTo": copied.leads_to,
+        "written": copied.written,
+        "skipped": copied.skipped,
+        "notExpressed": copied.not_expressed,
+        "plainSecrets": copied.plain_secrets,
+        "approved": copied.approved,
+    }
+    return {**data, "planned": copied.planned, "diff": copied.diff} if chosen.dry_run else data
+
+
+def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
+    for each in copied.skipped:
+        tell(f"Skipped: {safe(each.name)} {safe(each.why)}. {safe(each.hint)}".rstrip())
+    path = short_path(copied.path, options.request().where.home)
+    if chosen.dry_run and copied.diff:
+        click.echo(safe_text(copied.diff))
+    if chosen.dry_run or copied.written:
+        for note in describe_notes(copied):
+            tell(safe(note))
+    if copied.written:
+        say(f"Wrote {count_noun(len(copied.written), 'server')} to {path}: {safe(', '.join(copied.written))}.")
+    elif copied.declined:
+        tell(f"Nothing was written to {path}.")
+    elif not copied.planned:
+        tell(f"There is nothing to write to {path}.")

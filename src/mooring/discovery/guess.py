@@ -1,0 +1,180 @@
+"""The servers of one file that a person names: its name, or else its content, tells which tool's format it has."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.config import Broken, Scope, ServerConfig
+from mooring.core.problem import Problem
+from mooring.discovery.budget import ProjectBudget
+from mooring.discovery.entry import read_entry
+from mooring.discovery.format import Format, Place, ScanContext, Sheet, document_kind
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.generic import FORMAT as GENERIC
+from mooring.discovery.formats.vscode import FORMAT as VSCODE
+from mooring.discovery.scan import RankedDefinition, gather_entries
+from mooring.discovery.untyped import as_mapping
+from mooring.errors import ConfigError, ParseError
+from mooring.syntax.document import Document, Kind
+from mooring.syntax.parse import parse
+
+_SUFFIXES = (".json", ".jsonc", ".toml", ".yaml", ".yml", ".plist")
+_NO_SERVERS = "has no servers in any format that is read here."
+_ANY_KIND: tuple[Kind, ...] = ("json", "toml", "yaml")
+
+
+class FileServers(Struct, frozen=True):
+    """What a file says about servers, as the tool reads it whose format it has."""
+
+    format: Format
+    definitions: tuple[RankedDefinition, ...]
+    problems: tuple[Problem, ...]
+    """What is wrong with its entries, and which of them aren't servers."""
+
+    @property
+    def usable(self) -> int:
+        return sum(isinstance(each.config, ServerConfig) for each in self.definitions)
+
+    @property
+    def faults(self) -> int:
+        """How much is wrong with the entries, read in this format."""
+        return sum(problem.level in ("error", "warning") for problem in self.problems)
+
+
+def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, foreign: bool) -> FileServers:
+    """The servers of a file's content; `shown` is what the person calls the file.
+
+    With `foreign`, the file belongs to the project: its servers need an approval, and it may not hold too much.
+
+    Raises:
+        ConfigError: it cannot be understood, or there are no servers in it.
+    """
+    document = _parse(data, path, shown, ProjectBudget().parse if foreign else parse)
+    scope: Scope = "project" if foreign else "user"
+    best: FileServers | None = None
+    for format, place, is_certain in _list_candidates(path, document.kind):
+        found = _read(format, Sheet(place, path, document), context, scope)
+        if not found.definitions:
+            continue
+        if is_certain or not found.faults:
+            return found
+        if best is None or _rate(found) > _rate(best):
+            best = found
+    if best is None:
+        raise _refuse(document.data, shown)
+    return best
+
+
+def _rate(found: FileServers) -> tuple[int, int]:
+    """How well a format fits: `${env:TOKEN}`, say, is a fault where a tool takes it literally."""
+    return found.usable, -found.faults
+
+
+def _refuse(data: Any, shown: str) -> ConfigError:
+    if not as_mapping(data).keys().isdisjoint(("command", "url")):
+        hint = "To add it: mooring mcp add-json NAME JSON"
+        return ConfigError(f"{shown} describes one server, but does not name it.", hint)
+    return ConfigError(f"{shown} {_NO_SERVERS}")
+
+
+# --- its syntax ---------------------------------------------------------------------------------------------
+
+
+def _parse(data: bytes, path: str, shown: str, parse_as: Callable[[bytes, Kind], Document]) -> Document:
+    """The document in the syntax of its suffix; without one that says it, in the first syntax that it follows."""
+    kinds = (document_kind(path),) if path.endswith(_SUFFIXES) else _ANY_KIND
+    errors: list[ParseError] = []
+    for kind in kinds:
+        try:
+            document = parse_as(data, kind)
+        except ParseError as error:
+            errors.append(error)
+            continue
+        # Nearly every text is YAML of some kind.
+        if isinstance(document.data, Mapping) or len(kinds) == 1:
+            return document
+    is_json = len(kinds) == 1 or data.lstrip().startswith(b"{")
+    if not errors or not is_json:
+        raise ConfigError(f"{shown} {_NO_SERVERS}")
+    first = errors[0]
+    line = f" (line {first.line})" if first.line else ""
+    raise ConfigError(f"{shown} {first.reason}{line}.")
+
+
+# --- its format ---------------------------------------------------------------------------------------------
+
+
+def _list_candidates(path: str, kind: Kind) -> Iterator[tuple[Format, Place, bool]]:
+    """The formats that a file may have, the likeliest first, each with a place of theirs, and whether that is certain.
+
+    A path such as `.cursor/mcp.json` tells whose file it is; an `mcp.json` by itself could be anybody's.
+    """
+    named: list[tuple[int, Format, Place]] = []
+    for format in FORMATS:
+        for place in _list_files(format):
+            length = _count_matching(path, place)
+            if length:
+                named.append((length, format, place))
+    for _, format, place in sorted(named, key=lambda each: -each[0]):
+        yield format, place, format is not GENERIC
+    # `servers` is VS Code's word, though others read it too. Without any key, everything would be a server.
+    for format in (GENERIC, VSCODE, *(format for format in FORMATS if format.key)):
+        # A file that is one entry is named after itself, which is no name for a snippet.
+        without_single = replace(format, single_entry=False)
+        same_kind = [place for place in _list_files(format) if format is GENERIC or document_kind(place.path) == kind]
+        for place in {place.key: place for place in reversed(same_kind)}.values():
+            yield without_single, place, False
+
+
+def _list_files(format: Format) -> list[Place]:
+    """The places of a format that are files of a person or a project, and not of a plugin."""
+    return [place for place in format.places if not (place.folders or place.inline or place.scope == "managed")]
+
+
+def _count_matching(path: str, place: Place) -> int:
+    """How many parts at the end of a path are those of a place; 0 unless the whole place matches."""
+    wanted = _find_end(place.path).split("/")
+    parts = path.split("/")[-len(wanted) :]
+    is_match = all(map(fnmatchcase, parts, wanted)) and len(parts) == len(wanted) and wanted != [""]
+    return len(wanted) if is_match else 0
+
+
+def _find_end(path: str) -> str:
+    """A place's path without what differs from machine to machine: `.codex/config.toml`."""
+    before, _, rest = path.partition("${")
+    variable, _, after = rest.partition("}")
+    fallback = variable.partition(":-")[2]
+    if rest:
+        path = before + fallback + after
+    path = path.replace("{mooring}", "~/mooring")
+    for start in ("~", "{"):
+        if path.startswith(start):
+            path = path.partition("/")[2]
+    return path.strip("/")
+
+
+# --- its servers --------------------------------------------------------------------------------------------
+
+
+def _read(format: Format, sheet: Sheet, context: ScanContext, scope: Scope) -> FileServers:
+    definitions: dict[str, RankedDefinition] = {}
+    problems: list[Problem] = []
+    for order, entry in enumerate((format.gather or gather_entries)(format, (sheet,), context)):
+        # OpenCode merges the person's own entries into the project's, so that both come from one file here.
+        if entry.name in definitions:
+            continue
+        origin = replace(entry.origin, scope=scope, path=sheet.path or None, owned=False)
+        read = read_entry(replace(entry, origin=origin, base=_find_base(format, sheet)), format)
+        problems += read.problems
+        config: ServerConfig | Broken | None = read.definition
+        if config is not None:
+            definitions[entry.name] = RankedDefinition(config, (0, 0, order))
+    return FileServers(format, tuple(definitions.values()), tuple(problems))
+
+
+def _find_base(format: Format, sheet: Sheet) -> str:
+    return os.path.dirname(sheet.path) if format.relative_paths else ""
