@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
-from mooring.syntax.edit import add_members, edit_bytes, insert_element, put_value, remove_value
+from mooring.syntax.edit import add_members, edit_bytes, insert_element, put_value, remove_value, replace_members
 from mooring.syntax.parse import parse
 
 KINDS: tuple[Kind, ...] = ("json", "toml", "yaml")
@@ -205,6 +205,25 @@ def test_several_entries_added_at_once_are_written_as_if_one_came_after_the_othe
     assert add_members(text, kind, ("servers",), new) == one_by_one
     with pytest.raises(ParseError):
         add_members(one_by_one, kind, ("servers",), {"three": ENTRY})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@EXAMPLES
+@given(data=st.data())
+def test_several_entries_replaced_at_once_change_nothing_around_them(kind: Kind, data: st.DataObject) -> None:
+    text = data.draw(TEXTS[kind]())
+    before = read_with_another_parser(text, kind)
+    names = data.draw(st.lists(st.sampled_from(sorted(before["servers"])), min_size=1, unique=True))
+    new = {name: {**ENTRY, "command": name} for name in names}
+    one_by_one = text
+    for name, entry in reversed(new.items()):
+        one_by_one = put_value(one_by_one, kind, ("servers", name), entry)
+    after = replace_members(text, kind, ("servers",), new)
+    assert read_with_another_parser(after, kind) == {**before, "servers": {**before["servers"], **new}}
+    # Tables that only lines with dotted keys described are written anew behind the others, in any order.
+    assert sorted(after.split()) == sorted(one_by_one.split())
+    with pytest.raises(ParseError):
+        replace_members(text, kind, ("servers",), {"nobody": ENTRY})
 
 
 @pytest.mark.parametrize("kind", ["json", "yaml"])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.locate import check_stays_inside
@@ -251,14 +252,19 @@ def approve_entries(request: Viewpoint, path: str, entries: Mapping[str, Mapping
         The names that are approved now: those of which no other definition of the project comes first.
     """
     inventory = load(request, remember=False)
-    asked = list_questions(inventory, entries, request.where) if entries else ()
-    written = [each for each in asked if _is_written(inventory, each, path, entries[each.name])]
+    questions = [_ask_about(inventory, name, request.where, path, raw) for name, raw in entries.items()]
+    written = [question for question in questions if question is not None]
     return decide(inventory, written, request.where, True) if written else ()
 
 
-def _is_written(inventory: Inventory, question: ApprovalQuestion, path: str, raw: Mapping[str, Any]) -> bool:
-    definitions = list_definitions(inventory.find(question.name))
-    return question.source.path == path and any(_is_typed(each, path, raw) for each in definitions)
+def _ask_about(
+    inventory: Inventory, name: str, where: Where, path: str, raw: Mapping[str, Any]
+) -> ApprovalQuestion | None:
+    """The question about what was written under a name; `None` if another definition of the project comes first."""
+    choice = inventory.find(name)
+    question = list_questions(replace(inventory, choices=(choice,)), (name,), where)[0]
+    is_written = any(_is_typed(each, path, raw) for each in list_definitions(choice))
+    return question if is_written and question.source.path == path else None
 
 
 def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -> bool:

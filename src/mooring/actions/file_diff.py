@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -37,47 +39,76 @@ def diff_file(path: str, kind: Kind, before: bytes, after: bytes, dialect: Diale
     old, new = decode_text(before).splitlines(), decode_text(after).splitlines()
     shown = "\n".join([f"--- {path if before else _NO_FILE}", f"+++ {path}", *_list_changes(old, new)])
     data = parse(before, kind).data if before.strip() else {}
-    for hidden in _find_hidden(data, "", False, dialect):
-        shown = hidden.strike_out(shown)
-    return shown
+    return _strike_out(shown, _find_hidden(data, "", False, dialect))
 
 
 # --- what differs -------------------------------------------------------------------------------------------
 
+_Line: TypeAlias = tuple[str, str]
+"""A blank, `-` or `+`, and a line of a file."""
+
 
 def _list_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    from difflib import SequenceMatcher  # only for this
-
-    # Another tool's file may have a hundred thousand lines that are about something else: `difflib` compares only
-    # those from the first that differs to the last.
-    start = max(0, _count_common(old, new) - _CONTEXT)
-    end = max(0, _count_common(old[start:][::-1], new[start:][::-1]) - _CONTEXT)
-    old, new = old[start : len(old) - end], new[start : len(new) - end]
-    for group in SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT):
-        _, first_old, _, first_new, _ = group[0]
-        _, _, last_old, _, last_new = group[-1]
-        old_lines, new_lines = (
-            _describe_range(first + start, last - first)
-            for first, last in ((first_old, last_old), (first_new, last_new))
-        )
-        yield f"@@ -{old_lines} +{new_lines} @@"
-        for kind, from_old, to_old, from_new, to_new in group:
-            if kind == "equal":
-                yield from (f" {line}" for line in old[from_old:to_old])
-                continue
-            yield from (f"-{line}" for line in old[from_old:to_old])
-            yield from (f"+{line}" for line in new[from_new:to_new])
-
-
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    """The lines that differ and those around them, in the form of `diff -u`."""
+    lines = list(_mark_lines(old, new))
+    old_number = new_number = 1
+    for is_shown, group in groupby(zip(_find_near_changes(lines), lines, strict=True), key=lambda each: each[0]):
+        part = [line for _, line in group]
+        old_count = sum(mark != "+" for mark, _ in part)
+        new_count = sum(mark != "-" for mark, _ in part)
+        if is_shown:
+            yield f"@@ -{_describe_range(old_number, old_count)} +{_describe_range(new_number, new_count)} @@"
+            yield from (f"{mark}{text}" for mark, text in part)
+        old_number += old_count
+        new_number += new_count
 
 
 def _describe_range(first: int, count: int) -> str:
     # An empty range is named by the line before it.
-    return f"{first + 1 if count else first},{count}"
+    return f"{first if count else first - 1},{count}"
+
+
+def _find_near_changes(lines: Sequence[_Line]) -> list[bool]:
+    """For each line, whether it is a change or near one."""
+    near = [False] * len(lines)
+    for index, (mark, _) in enumerate(lines):
+        if mark != " ":
+            start, end = max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)
+            near[start:end] = [True] * (end - start)
+    return near
+
+
+def _mark_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Line]:
+    from difflib import SequenceMatcher  # only for this
+
+    for old_part, new_part in _split_alike(old, new):
+        for kind, old_start, old_end, new_start, new_end in SequenceMatcher(None, old_part, new_part).get_opcodes():
+            if kind == "equal":
+                yield from ((" ", line) for line in old_part[old_start:old_end])
+                continue
+            yield from (("-", line) for line in old_part[old_start:old_end])
+            yield from (("+", line) for line in new_part[new_start:new_end])
+
+
+def _split_alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Pairs of short parts, cut where a line that each has only once is in both.
+
+    The time of `difflib` grows with the square of the changes, and there may be five hundred.
+    """
+    places = {line: index for index, line in enumerate(new)}
+    once = _find_single(old) & _find_single(new)
+    old_start = new_start = 0
+    for index, line in enumerate(old):
+        is_cut = line in once and places[line] >= new_start
+        if is_cut:
+            yield old[old_start:index], new[new_start : places[line]]
+            old_start, new_start = index, places[line]
+    yield old[old_start:], new[new_start:]
+
+
+def _find_single(lines: Sequence[str]) -> set[str]:
+    """The lines that there is only one of."""
+    return {line for line, count in Counter(lines).items() if count == 1}
 
 
 # --- what is hidden -----------------------------------------------------------------------------------------
@@ -88,15 +119,30 @@ class _HiddenText(Struct, frozen=True):
 
     text: str
     masked: str
-    is_secret: bool
-    """It looks like a secret by itself, so that it is struck out even inside of another word."""
 
-    def strike_out(self, shown: str) -> str:
-        for form in {self.text, *(json.dumps(self.text, ensure_ascii=ascii)[1:-1] for ascii in (True, False))}:
-            if form in shown:
-                pattern = re.escape(form) if self.is_secret else rf"(?<!\w){re.escape(form)}(?!\w)"
-                shown = re.sub(pattern, lambda _: self.masked, shown)
-        return shown
+
+def _strike_out(shown: str, hidden: Iterable[_HiddenText]) -> str:
+    """The text with everything that is hidden replaced, however a file spells it."""
+    # By their first words: to look for each of a thousand texts in a thousand lines would take a while.
+    by_word: dict[str, dict[str, str]] = {}
+    for each in hidden:
+        for form in (each.text, *(json.dumps(each.text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))):
+            by_word.setdefault(_list_words(form)[0], {})[form] = each.masked
+    return "\n".join(_strike_out_line(line, by_word) for line in shown.split("\n"))
+
+
+def _strike_out_line(line: str, by_word: Mapping[str, Mapping[str, str]]) -> str:
+    for word in _list_words(line):
+        for form, masked in by_word.get(word, {}).items():
+            if form in line:
+                # Whole words alone, so that a short value does not garble what only begins like it.
+                line = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", masked.replace("\\", r"\\"), line)
+    return line
+
+
+def _list_words(text: str) -> list[str]:
+    """The words of a text; what has none counts as one word without letters."""
+    return [*re.findall(r"\w+", text), ""]
 
 
 def _find_hidden(value: Any, key: str, is_private: bool, dialect: Dialect) -> Iterator[_HiddenText]:
@@ -108,24 +154,25 @@ def _find_hidden(value: Any, key: str, is_private: bool, dialect: Dialect) -> It
                 yield from _find_hidden(inner, str(name), is_private or (is_map and _is_private(str(name))), dialect)
         case list() if all(isinstance(each, str) for each in value):
             for text, masked in zip(value, _mask(value, key, is_private, dialect), strict=True):
-                yield from _hide(text, masked, key)
+                yield from _hide(text, masked)
         case list():
             for inner in value:
                 yield from _find_hidden(inner, key, is_private, dialect)
         case str():
-            yield from _hide(value, _mask(value, key, is_private, dialect), key)
+            yield from _hide(value, _mask(value, key, is_private, dialect))
         case int() | float() if is_private and not isinstance(value, bool):
-            yield from _hide(str(value), HIDDEN, key)
+            yield from _hide(str(value), HIDDEN)
         case _:
             pass
 
 
-def _hide(text: str, masked: str, key: str) -> Iterator[_HiddenText]:
+def _hide(text: str, masked: str) -> Iterator[_HiddenText]:
+    if text == masked:
+        return
     # YAML breaks a text into lines, and indents them.
-    for line in (text, *(text.splitlines() if "\n" in text else ())):
-        if text != masked and len(line.strip()) >= SHORTEST:
-            shown = HIDDEN if "\n" in text else masked
-            yield _HiddenText(line.strip(), shown, is_secret(key, text))
+    for line in text.splitlines():
+        if len(line.strip()) >= SHORTEST:
+            yield _HiddenText(line.strip(), masked if line == text else HIDDEN)
 
 
 def _mask(value: Any, key: str, is_private: bool, dialect: Dialect) -> Any:

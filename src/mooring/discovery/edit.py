@@ -43,7 +43,7 @@ from mooring.discovery.targets import WriteTarget
 from mooring.discovery.untyped import as_mapping, text_or_none
 from mooring.errors import ConfigError
 from mooring.syntax.document import Document
-from mooring.syntax.edit import add_members, edit_bytes, put_value, remove_value
+from mooring.syntax.edit import add_members, edit_bytes, put_value, remove_value, replace_members
 from mooring.syntax.parse import parse
 
 # Without these, an entry would start something else, or nothing.
@@ -130,13 +130,13 @@ def put_entries(
         content = parse(text.encode(), kind).data
         container_key, container = _find_container(content, target.format, place, context)
         steps = _find_steps(container)
+        taken = {steps[name]: raw for name, raw in entries.items() if name in steps}
         new = {name: raw for name, raw in entries.items() if name not in steps}
-        for name, raw in entries.items():
-            if name in new:
-                continue
-            if not replace:
-                raise ConfigError(describe_taken(name, path))
-            text = put_value(text, kind, (*container_key, steps[name]), raw)
+        if taken and not replace:
+            name = next(name for name in entries if name in steps)
+            raise ConfigError(describe_taken(name, path))
+        if taken:
+            text = replace_members(text, kind, container_key, taken)
         if not new:
             return text
         is_list = isinstance(container, list) or (container is None and target.format.as_list)

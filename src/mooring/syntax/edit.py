@@ -77,6 +77,33 @@ def add_members(text: str, kind: Kind, path: Steps, members: Members) -> str:
     return _check(made, kind, meant)
 
 
+def replace_members(text: str, kind: Kind, path: Steps, members: Mapping[Any, Any]) -> str:
+    """The text with other values for some members of the container under a path, in one step as `add_members`.
+
+    Raises:
+        ParseError: as `put_value`; or the container lacks one of them.
+    """
+    first = next(iter(members))
+    before = _read(text, kind, (*path, first))
+    meant = _change(before, (*path, first), lambda container, _: _replace(container, members))
+    match kind:
+        case "json":
+            from mooring.syntax.edit_json import replace_json
+
+            made = replace_json(text, path, members)
+        case "toml":
+            from mooring.syntax.edit_toml import replace_toml
+
+            made = replace_toml(text, path, members)
+        case "yaml":
+            from mooring.syntax.edit_yaml import replace_yaml
+
+            made = replace_yaml(text, path, members)
+        case "plist":
+            raise ParseError("is a property list, which is never written")
+    return _check(made, kind, meant)
+
+
 def insert_element(text: str, path: Steps, value: Any) -> str:
     """The JSON text with one more element, on one line, before the one at the index that ends the path.
 
@@ -244,6 +271,14 @@ def _extend(container: Any, members: Any) -> None:
     if not container.keys().isdisjoint(members):
         raise ParseError("has some of what should be added")
     container.update(members)
+
+
+def _replace(container: Any, members: Mapping[Any, Any]) -> None:
+    known = range(len(container)) if isinstance(container, list) else container
+    for key, value in members.items():
+        if key not in known:
+            raise ParseError("does not hold what should be replaced")
+        container[key] = value
 
 
 def _remove(container: Any, key: Any) -> None:

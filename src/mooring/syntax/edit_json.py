@@ -1,7 +1,7 @@
 """JSON text changed in one place."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.syntax.brackets import JSON_COMMENT, Render, find_unit, insert_member, read_container, remove_member
@@ -12,6 +12,7 @@ from mooring.syntax.spans import (
     MemberSpan,
     ValueSpan,
     find_member,
+    find_members,
     line_break,
     line_indent,
     list_members,
@@ -40,6 +41,14 @@ def add_json(text: str, path: Sequence[str | int], members: Members) -> str:
     pairs = list_members(container, members)
     renders = [_make_render(text, _render_name(key), value, False) for key, value in pairs]
     return insert_member(text, container, len(container.members), _join(text, renders), JSON_COMMENT)
+
+
+def replace_json(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+    """The text with other values for some members of the container under a path."""
+    container = trace_path(find_spans(text, path), path).last
+    for member in find_members(container, members):
+        text = _replace(text, member.value, members[member.key], False)
+    return text
 
 
 def _join(text: str, renders: Sequence[Render]) -> Render:

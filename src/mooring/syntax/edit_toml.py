@@ -65,9 +65,8 @@ def put_toml(text: str, path: Sequence[str | int], value: Any) -> str:
     found = _find_inline(text, blocks, keys)
     if found is not None:
         return _put_inline(text, *found, value)
-    spans = list(_find_spans(blocks, keys))
-    if spans:
-        return _replace_statements(text, blocks, spans, keys, value)
+    if any(_find_spans(blocks, keys)):
+        return _replace_tables(text, blocks, {keys: value})
     if isinstance(value, Mapping):
         return _append_table(text, blocks, keys, value)
     return _append_pair(text, blocks, keys, value)
@@ -81,7 +80,20 @@ def add_toml(text: str, path: Sequence[str | int], members: Members) -> str:
     blocks = read_blocks(text)
     if _find_inline(text, blocks, (*keys, *list(members)[:1])) is None:
         return _append_tables(text, blocks, keys, members)
-    # The servers of a person who writes them on one line are few.
+    return _put_each(text, keys, members)
+
+
+def replace_toml(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+    """The text with other tables in place of some in the table under a path."""
+    keys = _as_keys(path)
+    blocks = read_blocks(text)
+    if any(_find_inline(text, blocks, (*keys, name)) for name in members):
+        return _put_each(text, keys, members)
+    return _replace_tables(text, blocks, {(*keys, name): value for name, value in members.items()})
+
+
+def _put_each(text: str, keys: Keys, members: Mapping[str, Any]) -> str:
+    # One after the other: the servers of a person who writes them on one line are few.
     for name, value in members.items():
         text = put_toml(text, (*keys, name), value)
     return text
@@ -271,17 +283,19 @@ def _put_inline(text: str, pair: Statement, container: ValueSpan | None, rest: K
     return text[: member.value.start] + render_inline_toml(value) + text[member.value.end :]
 
 
-def _replace_statements(
-    text: str, blocks: list[Block], spans: list[tuple[int, int]], keys: Keys, value: Mapping[str, Any]
-) -> str:
-    """New statements in the place of the table's own block; what else was under the path goes."""
-    own = next((block.header.start for block in blocks if block.header and block.path == keys), None)
-    for start, end in reversed(spans):
-        if start == own:
-            text = text[:start] + line_break(text).join(render_toml_table(keys, value)) + text[end:]
+def _replace_tables(text: str, blocks: list[Block], tables: Mapping[Keys, Any]) -> str:
+    """New statements in the place of each table's own block; what else was under its path goes."""
+    spans = {span: keys for keys in tables for span in _find_spans(blocks, keys)}
+    owners = {block.header.start: block.path for block in blocks if block.header and block.path in tables}
+    # From the end, so that no change moves what is still to be changed.
+    for (start, end), keys in sorted(spans.items(), reverse=True):
+        if start in owners:
+            text = text[:start] + line_break(text).join(render_toml_table(keys, tables[keys])) + text[end:]
         else:
             text = _cut_lines(text, start, end)
-    return text if own is not None else _append_table(text, read_blocks(text), keys, value)
+    for keys in tables.keys() - set(owners.values()):
+        text = _append_table(text, read_blocks(text), keys, tables[keys])
+    return text
 
 
 def _append_table(text: str, blocks: list[Block], keys: Keys, value: Mapping[str, Any]) -> str:

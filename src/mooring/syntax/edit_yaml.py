@@ -1,7 +1,7 @@
 """YAML text changed in one place: by lines where it is indented, between commas where it is in brackets."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,6 +22,7 @@ from mooring.syntax.spans import (
     MemberSpan,
     Trace,
     ValueSpan,
+    find_members,
     line_break,
     line_start,
     list_members,
@@ -54,6 +55,15 @@ def add_yaml(text: str, path: Sequence[str | int], members: Members) -> str:
         return insert_member(text, container, len(container.members), lambda _: inside, HASH_COMMENT)
     lines = chain.from_iterable(_render_member(key, value) for key, value in pairs)
     return _insert_lines(text, container.end, lines, _column(text, container.members[0].start))
+
+
+def replace_yaml(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+    """The text with other values for some members of the container under a path."""
+    trace = trace_path(find_spans(text), path)
+    for member in find_members(trace.last, members):
+        inner = Trace([*trace.values, member.value], [*trace.members, member], ())
+        text = _replace(text, inner, members[member.key])
+    return text
 
 
 def remove_yaml(text: str, path: Sequence[str | int]) -> str:

@@ -1,6 +1,6 @@
 """Where values are in a text: the positions at which an edit is spliced in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -81,6 +81,18 @@ def list_members(container: ValueSpan, members: Members) -> list[tuple[str | int
     if container.style == "leaf" or container.is_list == isinstance(members, Mapping):
         raise refuse_change()
     return pairs
+
+
+def find_members(container: ValueSpan, keys: Iterable[str | int]) -> list[MemberSpan]:
+    """The members under these keys, the last one in the text first: what is changed there moves none of the others.
+
+    Raises: ParseError if there is none under a key.
+    """
+    # The last of several wins, as in `find_member`.
+    by_key = {member.key: member for member in container.members}
+    if not by_key.keys() >= set(keys):
+        raise refuse_change()
+    return sorted((by_key[key] for key in keys), key=lambda member: -member.start)
 
 
 def refuse_change() -> ParseError:
