@@ -16,16 +16,16 @@ from mooring.inventory.approval import ApprovalQuestion, decide, list_definition
 from mooring.inventory.approval_rows import describe_approval
 from mooring.inventory.load import Inventory
 
-_NOT_APPROVED = "comes from the project and is not approved"
+_NOT_APPROVED = "it comes from the project and is not approved"
 _WHY: dict[Standing, str] = {
-    "rejected": "was rejected for this project",
-    "changed": "changed since you decided about it",
-    "approved": "leads to something else than when you approved it",
+    "rejected": "rejected for this project",
+    "changed": "it changed since you decided about it",
+    "approved": "it leads to something else than when you approved it",
 }
 
 
 class NotCleared(Struct, frozen=True):
-    """Why a project's definition is not copied, as the end of a sentence about it."""
+    """Why a project's definition is not copied, and what to do about it."""
 
     why: str
     kind: Literal["rejected", "unapproved"]
@@ -60,7 +60,7 @@ class Clearance:
             return NotCleared(_WHY.get(choice.standing, _NOT_APPROVED), "unapproved", self._suggest(question))
         answer = await self._ask(describe_approval(question, self._where.home))
         if not isinstance(answer, Yes):
-            return NotCleared("comes from the project, and you did not approve it", "unapproved")
+            return NotCleared("it comes from the project, and you did not approve it", "unapproved")
         decide(self._inventory, (question,), self._where, True)
         return None
 

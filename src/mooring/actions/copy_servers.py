@@ -40,7 +40,7 @@ written there, or it is not approved."""
 
 
 class SkippedServer(Struct, frozen=True):
-    """A definition that is not copied, and why: the rest of a sentence that begins with its name."""
+    """A definition that is not copied, and why."""
 
     name: str
     why: str
@@ -182,15 +182,15 @@ def _prepare(candidate: Candidate, destination: Destination) -> _Entry | Skipped
     if isinstance(config, Broken):
         return SkippedServer(name, _describe_broken(config), "broken")
     if not config.enabled and not candidate.is_named:
-        return SkippedServer(name, "is disabled", "disabled", "Name it to copy it as it is.")
+        return SkippedServer(name, "disabled", "disabled", "Name one to copy it as it is.")
     try:
         check_name(name)
         check_target_name(name, format)
         entry = write_entry(config, format)
     except ConfigError as error:
-        return SkippedServer(name, f"cannot be written: {str(error).removesuffix('.')}", "refused")
+        return SkippedServer(name, str(error).removesuffix("."), "refused")
     if "disabled" in entry.lost:
-        why = f"is disabled, which {format.title} cannot express: there it would be on"
+        why = f"it is disabled, which {format.title} cannot express: there it would be on"
         return SkippedServer(name, why, "refused")
     # A transport that nobody named is not missed.
     lost = [key for key in entry.lost if key != "transport" or config.transport != "auto"]
@@ -200,7 +200,7 @@ def _prepare(candidate: Candidate, destination: Destination) -> _Entry | Skipped
 def _describe_broken(config: Broken) -> str:
     problem = config.problem
     line = f":{problem.line}" if problem.line else ""
-    return f"cannot be used: it {problem.message} ({problem.path or 'as given'}{line})"
+    return f"it {problem.message} ({problem.path or 'as given'}{line})"
 
 
 class _SortedEntries(Struct, frozen=True):
@@ -212,10 +212,9 @@ class _SortedEntries(Struct, frozen=True):
 
     def list_skipped(self, path: str) -> Iterator[SkippedServer]:
         for entry in self.same:
-            yield SkippedServer(entry.name, f"is already in {path}", "same")
+            yield SkippedServer(entry.name, f"already in {path}", "same")
         for entry in self.taken:
-            why = f"is not replaced: {describe_taken(entry.name, path)}"
-            yield SkippedServer(entry.name, why, "refused", "With --replace, it is.")
+            yield SkippedServer(entry.name, describe_taken(entry.name, path), "refused", "--replace replaces it.")
 
 
 def _sort(entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool) -> _SortedEntries:
@@ -296,8 +295,9 @@ def describe_notes(report: Copied) -> Iterator[str]:
         yield f"{report.path} is a link; the file is {report.leads_to}."
     for each in report.not_expressed:
         yield f"{each.name}: {report.tool} cannot express `{each.key}`, so it is left out."
+    readers = ", and everybody who has the project can read it" if report.scope == "project" else ""
     for each in report.plain_secrets:
-        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is."
+        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is{readers}."
 
 
 def _write(

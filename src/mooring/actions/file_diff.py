@@ -17,12 +17,14 @@ from mooring.display.text import reveal_commands
 from mooring.syntax.document import Kind
 from mooring.syntax.edit import decode_text
 from mooring.syntax.parse import parse
+from mooring.syntax.render import quote
 
 _CONTEXT = 3
 _NO_FILE = "/dev/null"
 # Maps of variables and headers, whatever a tool calls them.
 _PRIVATE = r"(?i)env|header"
 _NAMES_VARIABLE = r"(?i)env"
+_ESCAPED = r'"(?:[^"\\]|\\[^uUx])*+\\[uUx](?:[^"\\]|\\.)*+"'
 
 
 def mask_entry(raw: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
@@ -126,18 +128,28 @@ def _strike_out(shown: str, hidden: Iterable[_HiddenText]) -> str:
     # By their first words: to look for each of a thousand texts in a thousand lines would take a while.
     by_word: dict[str, dict[str, str]] = {}
     for each in hidden:
-        for form in (each.text, *(json.dumps(each.text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))):
+        for form in _list_spellings(each.text):
             by_word.setdefault(_list_words(form)[0], {})[form] = each.masked
     return "\n".join(_strike_out_line(line, by_word) for line in shown.split("\n"))
 
 
+def _list_spellings(text: str) -> set[str]:
+    """How a text may be written in a file: as it is, or with the escapes of JSON, TOML or YAML."""
+    escaped = {json.dumps(text), json.dumps(text, ensure_ascii=False), quote(text)}
+    return {text, text.replace("'", "''"), *(each[1:-1] for each in escaped)}
+
+
 def _strike_out_line(line: str, by_word: Mapping[str, Mapping[str, str]]) -> str:
+    forms: dict[str, str] = {}
     for word in _list_words(line):
-        for form, masked in by_word.get(word, {}).items():
-            if form in line:
-                # Whole words alone, so that a short value does not garble what only begins like it.
-                line = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", masked.replace("\\", r"\\"), line)
-    return line
+        forms |= by_word.get(word, {})
+    # The longest first: one text may be a part of another, and its rest would stay.
+    for form in sorted(filter(line.__contains__, forms), key=len, reverse=True):
+        # Whole words alone, so that a short value does not garble what only begins like it.
+        masked = forms[form].replace("\\", r"\\")
+        line = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", masked, line)
+    # A letter may be escaped although it need not be. What is left of such texts could be a secret.
+    return re.sub(_ESCAPED, f'"{HIDDEN}"', line) if "\\" in line else line
 
 
 def _list_words(text: str) -> list[str]:

@@ -89,7 +89,7 @@ def _list_left_out(found: _Found) -> list[SkippedServer]:
     """The entries of a file that aren't servers, such as one that uses WebSocket."""
     names = {each.name for each in found.definitions}
     odd = [problem for problem in found.problems if problem.server and problem.server not in names]
-    return [SkippedServer(problem.server or "", problem.message, "broken") for problem in odd]
+    return [SkippedServer(problem.server or "", f"it {problem.message}", "broken") for problem in odd]
 
 
 def _list_known(inventory: Inventory) -> Iterator[RankedDefinition]:

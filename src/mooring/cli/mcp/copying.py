@@ -157,8 +157,8 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
 
 
 def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
-    for each in copied.skipped:
-        tell(f"Skipped: {safe(each.name)} {safe(each.why)}. {safe(each.hint)}".rstrip())
+    for (why, hint), names in _group_by_reason(copied).items():
+        tell(f"Skipped {safe(', '.join(names))}: {safe(why)}. {safe(hint)}".rstrip())
     path = short_path(copied.path, options.request().where.home)
     if chosen.dry_run and copied.diff:
         click.echo(safe_text(copied.diff))
@@ -171,3 +171,11 @@ def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
         tell(f"Nothing was written to {path}.")
     elif not copied.planned:
         tell(f"There is nothing to write to {path}.")
+
+
+def _group_by_reason(copied: Copied) -> dict[tuple[str, str], list[str]]:
+    """The names that were skipped, by why and what to do: a hundred that are there already are one line."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in copied.skipped:
+        groups.setdefault((each.why, each.hint), []).append(each.name)
+    return groups
