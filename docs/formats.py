@@ -87,6 +87,10 @@ a programming language are never written.
 every tool. Where the tool's own program, or the library with which it reads its files, can be installed from npm, it
 is asked too; for some editors, mcporter is, which imports from their files. In turn, Mooring reads and removes what the
 programs of OpenCode, Copilot CLI, Codex, Gemini CLI and Claude Code add themselves.
+
+`mooring mcp import --from FILE` tells the format of a file by its path, such as `.cursor/mcp.json`, and otherwise by
+its content: it takes the format in which most entries can be used and the fewest placeholders are taken literally. A
+file inside the project belongs to the project, whatever it is called, so its servers need an approval.
 """
 
 NOTES = """\

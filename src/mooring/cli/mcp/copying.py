@@ -82,11 +82,11 @@ def import_command(ctx: click.Context, /, names: tuple[str, ...], source: str, *
     """Copy servers of other tools into Mooring's own file.
 
     \b
-    mooring mcp import                          everything that Mooring's own files lack
+    mooring mcp import                        # everything that it lacks
     mooring mcp import github --from cursor
-    mooring mcp import --from ./servers.json    any tool's format, or {"mcpServers": …}
+    mooring mcp import --from ./servers.json  # in the format of any tool
 
-    References such as ${TOKEN} stay references. A project's server is shown and needs your approval first.
+    References such as ${TOKEN} stay references. A project's server needs your approval first.
     """
     text = _read_stdin() if source == STDIN else b""
     _run(ctx, options, lambda copy, ask, request: import_servers(request, ImportSource(source, text), names, copy, ask))
@@ -108,7 +108,7 @@ def export_command(ctx: click.Context, /, names: tuple[str, ...], tool: str, **o
     """Copy servers into another tool's own file, in its own format.
 
     \b
-    mooring mcp export --to cursor              every server that is enabled
+    mooring mcp export --to cursor            # every server that is enabled
     mooring mcp export github --to codex -s project
 
     References such as ${TOKEN} are written as the tool writes them. What it cannot express is reported.
