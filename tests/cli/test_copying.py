@@ -189,7 +189,8 @@ def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
     ("words", "message"),
     [
         (["--from", "cursr"], "cursr is neither a file nor a tool. Did you mean cursor?"),
-        (["--from", "nothing.json"], "nothing.json is neither a file nor a tool. The tools are: mooring, omp,"),
+        (["--from", "nothing"], "nothing is neither a file nor a tool. The tools are: mooring, omp,"),
+        (["--from", "nothing.json"], "nothing.json does not exist; --from takes a tool or a file."),
         (["--from", "cursor", "githb"], "No server of cursor is called 'githb'. Did you mean github?"),
         (["nobody"], "No server of another tool is called 'nobody'."),
         (["--no-project", "-s", "project"], "--no-project leaves the project's files out"),
@@ -356,6 +357,16 @@ def test_any_file_of_the_project_asks_whatever_it_is_called(way: str, home: Home
     assert done.code == 4
     # `approve` does not know this file.
     assert done.err.startswith("Skipped evil: it comes from the project and is not approved. Run this in a terminal")
+    assert_nothing_written(home)
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "--from", "docs/x.json"], ["import", "--from", "mooring"], ["export", "--to", "cursor"]]
+)
+def test_naming_a_file_of_the_project_for_one_command_does_not_copy_it(words: list[str], home: Home, cli: Cli) -> None:
+    home.write("project/docs/x.json", {"mcpServers": {"evil": EVIL}})
+    done = cli("--config", "docs/x.json", "mcp", *words)
+    assert (done.code, done.out) == (4, "")
     assert_nothing_written(home)
 
 

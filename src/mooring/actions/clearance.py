@@ -1,11 +1,13 @@
 """Whether a definition may be copied: a project's only once the person has approved it."""
 
+import os
 from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring import files
 from mooring.core.approved import Standing
 from mooring.core.question import Ask, Yes
 from mooring.core.where import Viewpoint
@@ -39,6 +41,7 @@ class Clearance:
     """
 
     def __init__(self, request: Viewpoint, inventory: Inventory, ask: Ask | None) -> None:
+        self._request = request
         self._where = request.where
         self._inventory = inventory
         self._ask = ask
@@ -48,6 +51,7 @@ class Clearance:
 
         One that the person rejected is asked about again only if they name it.
         """
+        choice = self._distrust(choice)
         if not choice.definition.origin.foreign:
             return None
         question = self._make_question(choice)
@@ -63,6 +67,19 @@ class Clearance:
             return NotCleared("it comes from the project, and you did not approve it", "unapproved")
         decide(self._inventory, (question,), self._where, True)
         return None
+
+    def _distrust(self, choice: Choice) -> Choice:
+        """The choice, as one of the project if `--config` named a file of the project.
+
+        That is good enough for a single command, but a copy stays.
+        """
+        definition = choice.definition
+        origin = definition.origin
+        if origin.scope != "cli" or origin.path is None or not is_of_project(origin.path, self._request):
+            return choice
+        config = replace(definition.config, origin=replace(origin, scope="project"))
+        standing = self._inventory.approvals.find_standing(self._inventory.root, config)
+        return replace(choice, definition=replace(definition, config=config), standing=standing)
 
     def _make_question(self, choice: Choice) -> ApprovalQuestion:
         """The question about this very definition, even if `approve` would ask about another of its name first."""
@@ -96,3 +113,17 @@ class Clearance:
         except ConfigError:  # the person's own file has that name, or the project's definition cannot be used
             return False
         return first.digest == question.digest
+
+
+def is_of_project(path: str, request: Viewpoint) -> bool:
+    """Whether a file came with the project, by its own path or by where a link leads.
+
+    A folder that holds the person's home is no project: whatever is in it is their own.
+    """
+    root = files.project_folders(request.cwd)[-1]
+    return _is_inside(path, root) and not _is_inside(request.where.home, root)
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    pairs = (path, folder), (os.path.realpath(path), os.path.realpath(folder))
+    return any(f"{inner}/".startswith(f"{outer.rstrip('/')}/") for inner, outer in pairs)

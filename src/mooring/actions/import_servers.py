@@ -7,15 +7,16 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.actions.add import find_destination
+from mooring.actions.clearance import is_of_project
 from mooring.actions.copy_servers import BY_DEFAULT, Copied, CopyOptions, SkippedServer, copy_servers, list_candidates
+from mooring.core.config import Origin
 from mooring.core.near import nearest
-from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import choose
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.guess import FileServers, read_servers
+from mooring.discovery.guess import FoundServers, read_servers
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.errors import ConfigError
 from mooring.inventory.approval import list_definitions
@@ -69,23 +70,16 @@ def list_tools() -> tuple[str, ...]:
     return tuple(dict.fromkeys(format.tool for format in FORMATS))
 
 
-class _Found(Struct, frozen=True):
-    """The definitions of a source, highest rank first, and what is wrong with its other entries."""
-
-    definitions: Sequence[RankedDefinition]
-    problems: Sequence[Problem] = ()
-
-
-def _find_definitions(request: Viewpoint, inventory: Inventory, source: ImportSource) -> _Found:
+def _find_definitions(request: Viewpoint, inventory: Inventory, source: ImportSource) -> FoundServers:
     known = sorted(_list_known(inventory), key=lambda definition: definition.rank)
     if not source.word:
-        return _Found([each for each in known if each.origin.tool != OWN.tool])
+        return FoundServers(tuple(each for each in known if each.origin.tool != OWN.tool))
     if source.word in list_tools():
-        return _Found([each for each in known if each.origin.tool == source.word])
+        return FoundServers(tuple(each for each in known if each.origin.tool == source.word))
     return _read_file(request, known, source)
 
 
-def _list_left_out(found: _Found) -> list[SkippedServer]:
+def _list_left_out(found: FoundServers) -> list[SkippedServer]:
     """The entries of a file that aren't servers, such as one that uses WebSocket."""
     names = {each.name for each in found.definitions}
     odd = [problem for problem in found.problems if problem.server and problem.server not in names]
@@ -104,46 +98,32 @@ def _list_own_names(inventory: Inventory) -> set[str]:
 # --- a file -------------------------------------------------------------------------------------------------
 
 
-def _read_file(request: Viewpoint, known: Sequence[RankedDefinition], source: ImportSource) -> _Found:
+def _read_file(request: Viewpoint, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
     context = make_context(request.where, request.cwd)
     if source.word == STDIN:
-        return _keep(read_servers(source.text, "", "The standard input", context, foreign=False))
+        return read_servers(source.text, "", "The standard input", context, foreign=False)
     path = os.path.abspath(os.path.join(request.cwd, os.path.expanduser(source.word)))
     # As the scan read it: whether its servers are off, for one, may be said in another file of its tool.
-    listed = [each for each in known if each.origin.path and _is_same_file(each.origin.path, path)]
+    listed = tuple(each for each in known if _is_in(each.origin, path))
     if listed:
-        return _Found(listed)
+        return FoundServers(listed)
     data = files.read(path)
     if data is None:
         raise _refuse_source(source.word)
-    foreign = _is_of_project(path, context.root, request.where.home)
-    return _keep(read_servers(data, path, source.word, context, foreign=foreign))
+    foreign = is_of_project(path, request)
+    return read_servers(data, path, source.word, context, foreign=foreign)
 
 
-def _keep(read: FileServers) -> _Found:
-    return _Found(read.definitions, read.problems)
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    return one == other or os.path.realpath(one) == os.path.realpath(other)
+def _is_in(origin: Origin, path: str) -> bool:
+    """Whether a definition is in a file that some tool reads; `--config` alone makes no file one of these."""
+    if origin.path is None or origin.scope == "cli":
+        return False
+    return origin.path == path or os.path.realpath(origin.path) == os.path.realpath(path)
 
 
 def _refuse_source(word: str) -> ConfigError:
+    if "/" in word or "." in word:
+        return ConfigError(f"{word} does not exist; --from takes a tool or a file.")
     near = nearest(word, list_tools(), 1)
     hint = f"Did you mean {near[0]}?" if near else f"The tools are: {', '.join(list_tools())}."
     return ConfigError(f"{word} is neither a file nor a tool.", hint)
-
-
-def _is_of_project(path: str, root: str, home: str) -> bool:
-    """Whether a file came with the project, by its own path or by where a link leads.
-
-    A folder that holds the person's home is no project: whatever is in it is their own.
-    """
-    if _is_inside(home, root):
-        return False
-    return _is_inside(path, root)
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    pairs = (path, folder), (os.path.realpath(path), os.path.realpath(folder))
-    return any(f"{inner}/".startswith(f"{outer.rstrip('/')}/") for inner, outer in pairs)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -23,17 +24,18 @@ from mooring.syntax.document import Document, Kind
 from mooring.syntax.parse import parse
 
 _SUFFIXES = (".json", ".jsonc", ".toml", ".yaml", ".yml", ".plist")
+_SAMPLE = 50
+"""How many entries tell a format. To read a thousand in each of forty would take seconds."""
 _NO_SERVERS = "has no servers in any format that is read here."
 _ANY_KIND: tuple[Kind, ...] = ("json", "toml", "yaml")
 
 
-class FileServers(Struct, frozen=True):
-    """What a file says about servers, as the tool reads it whose format it has."""
+class FoundServers(Struct, frozen=True):
+    """What was found to choose from: definitions, highest rank first."""
 
-    format: Format
     definitions: tuple[RankedDefinition, ...]
-    problems: tuple[Problem, ...]
-    """What is wrong with its entries, and which of them aren't servers."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the entries of a file, and which of them aren't servers."""
 
     @property
     def usable(self) -> int:
@@ -45,7 +47,7 @@ class FileServers(Struct, frozen=True):
         return sum(problem.level in ("error", "warning") for problem in self.problems)
 
 
-def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, foreign: bool) -> FileServers:
+def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, foreign: bool) -> FoundServers:
     """The servers of a file's content; `shown` is what the person calls the file.
 
     With `foreign`, the file belongs to the project: its servers need an approval, and it may not hold too much.
@@ -55,23 +57,30 @@ def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, fo
     """
     document = _parse(data, path, shown, ProjectBudget().parse if foreign else parse)
     scope: Scope = "project" if foreign else "user"
-    best: FileServers | None = None
-    for format, place, is_certain in _list_candidates(path, document.kind):
-        found = _read(format, Sheet(place, path, document), context, scope)
-        if not found.definitions:
-            continue
-        if is_certain or not found.faults:
-            return found
-        if best is None or _rate(found) > _rate(best):
-            best = found
-    if best is None:
+    found = _choose_format(path, document, context, scope)
+    if found is None:
         raise _refuse(document.data, shown)
+    return _read(*found, context, scope)
+
+
+def _choose_format(path: str, document: Document, context: ScanContext, scope: Scope) -> tuple[Format, Sheet] | None:
+    """The format that fits a document best, and the document as one of its files; `None` if none has servers in it."""
+    best: tuple[Format, Sheet] | None = None
+    best_rating = (0, 0)
+    for format, place, is_certain in _list_candidates(path, document.kind):
+        sheet = Sheet(place, path, document)
+        sample = _read(format, sheet, context, scope, _SAMPLE)
+        if not sample.definitions:
+            continue
+        if is_certain:
+            return format, sheet
+        # `${env:TOKEN}`, say, is a fault where a tool takes it literally.
+        rating = (sample.usable, -sample.faults)
+        if best is None or rating > best_rating:
+            best, best_rating = (format, sheet), rating
+            if not sample.faults:
+                break
     return best
-
-
-def _rate(found: FileServers) -> tuple[int, int]:
-    """How well a format fits: `${env:TOKEN}`, say, is a fault where a tool takes it literally."""
-    return found.usable, -found.faults
 
 
 def _refuse(data: Any, shown: str) -> ConfigError:
@@ -160,10 +169,12 @@ def _find_end(path: str) -> str:
 # --- its servers --------------------------------------------------------------------------------------------
 
 
-def _read(format: Format, sheet: Sheet, context: ScanContext, scope: Scope) -> FileServers:
+def _read(format: Format, sheet: Sheet, context: ScanContext, scope: Scope, most: int | None = None) -> FoundServers:
+    """The servers of a file, or only its first ones, as a format reads them."""
     definitions: dict[str, RankedDefinition] = {}
     problems: list[Problem] = []
-    for order, entry in enumerate((format.gather or gather_entries)(format, (sheet,), context)):
+    entries = (format.gather or gather_entries)(format, (sheet,), context)
+    for order, entry in enumerate(islice(entries, most)):
         # OpenCode merges the person's own entries into the project's, so that both come from one file here.
         if entry.name in definitions:
             continue
@@ -173,7 +184,7 @@ def _read(format: Format, sheet: Sheet, context: ScanContext, scope: Scope) -> F
         config: ServerConfig | Broken | None = read.definition
         if config is not None:
             definitions[entry.name] = RankedDefinition(config, (0, 0, order))
-    return FileServers(format, tuple(definitions.values()), tuple(problems))
+    return FoundServers(tuple(definitions.values()), tuple(problems))
 
 
 def _find_base(format: Format, sheet: Sheet) -> str:
