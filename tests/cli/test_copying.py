@@ -85,7 +85,7 @@ def test_the_same_definition_is_skipped_and_another_is_replaced_only_if_asked_fo
     )
     again = cli("mcp", "import", "--from", "cursor")
     assert again.code == 0
-    assert again.err.startswith(f"Skipped other, same: already in {path}.\n")
+    assert f"Skipped other, same: already in {path}.\n" in again.err
 
 
 def test_what_cannot_be_copied_is_named_and_the_rest_is(home: Home, cli: Cli) -> None:
@@ -181,6 +181,7 @@ def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
         "skipped": [{"name": "off", "why": "disabled", "kind": "disabled", "hint": "Name one to copy it as it is."}],
         "notExpressed": [],
         "plainSecrets": [],
+        "fromProject": [],
         "approved": [],
     }
 
@@ -330,7 +331,11 @@ def test_the_command_that_is_named_approves_exactly_that_definition(home: Home, 
     assert "Skipped evil: it changed since you decided about it." in changed.err
     assert not (home.folder / OWN).exists()
     path.write_text(path.read_text().replace("wget", "curl"))
-    assert cli("mcp", "import", "evil").code == 0
+    done = cli("mcp", "import", "evil")
+    assert done.code == 0
+    assert done.err == (
+        "evil comes from the project; your own servers start everywhere, unasked, and see more variables.\n"
+    )
     assert servers(home) == {"evil": EVIL}
 
 
@@ -338,7 +343,7 @@ def test_a_rejected_server_is_left_out_unless_it_is_named(home: Home, cli: Cli) 
     home.write("project/.mcp.json", {"mcpServers": {"evil": EVIL}})
     assert cli("mcp", "reject", "evil").code == 0
     done = cli("mcp", "import")
-    assert (done.code, done.err.splitlines()[0]) == (0, "Skipped evil: rejected for this project.")
+    assert (done.code, done.err.splitlines()[1]) == (0, "Skipped evil: rejected for this project.")
     assert cli("mcp", "import", "evil").code == 4
     assert not (home.folder / OWN).exists()
 
@@ -356,7 +361,7 @@ def test_any_file_of_the_project_asks_whatever_it_is_called(way: str, home: Home
     done = cli("mcp", "import", "--from", str(named))
     assert done.code == 4
     # `approve` does not know this file.
-    assert done.err.startswith("Skipped evil: it comes from the project and is not approved. Run this in a terminal")
+    assert "Skipped evil: it comes from the project and is not approved. Run this in a terminal" in done.err
     assert_nothing_written(home)
 
 

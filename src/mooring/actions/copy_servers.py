@@ -30,7 +30,7 @@ from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_ke
 from mooring.discovery.format import document_kind
 from mooring.discovery.literals import list_secret_keys
 from mooring.discovery.targets import WriteScope
-from mooring.display.text import short_path
+from mooring.display.text import count_noun, safe, short_path
 from mooring.errors import ConfigError, UnknownServer
 from mooring.inventory.load import Inventory
 
@@ -87,6 +87,8 @@ class Copied(Struct, frozen=True, rename="camel"):
     """What the tool cannot express; it is left out."""
     plain_secrets: tuple[ServerKey, ...] = ()
     """What looks like a secret, and is written as it is because the server needs it."""
+    from_project: tuple[str, ...] = ()
+    """What the project defines, and the person's own file has from now on."""
     approved: tuple[str, ...] = ()
     """What is in a project's file now, and approved there."""
     diff: str = ""
@@ -174,6 +176,10 @@ class _Entry(Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.config.name
+
+    @property
+    def is_foreign(self) -> bool:
+        return self.config.origin.foreign
 
 
 def _prepare(candidate: Candidate, destination: Destination) -> _Entry | SkippedServer:
@@ -268,6 +274,7 @@ def _plan(
         skipped=skipped,
         not_expressed=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.lost),
         plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in list_secret_keys(entry.config)),
+        from_project=tuple(entry.name for entry in entries if options.scope == "user" and entry.is_foreign),
         diff=_preview(destination, entries, before),
     )
 
@@ -285,19 +292,8 @@ def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes)
 
 async def _is_confirmed(request: Viewpoint, report: Copied, ask: Ask) -> bool:
     path = short_path(report.path, request.where.home)
-    question = ChangeFile(path, report.planned, report.diff, tuple(describe_notes(report)))
+    question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
     return isinstance(await ask(question), Yes)
-
-
-def describe_notes(report: Copied) -> Iterator[str]:
-    """What a person should know about the entries, a sentence for each thing. Make it safe before you show it."""
-    if report.leads_to:
-        yield f"{report.path} is a link; the file is {report.leads_to}."
-    for each in report.not_expressed:
-        yield f"{each.name}: {report.tool} cannot express `{each.key}`, so it is left out."
-    readers = ", and everybody who has the project can read it" if report.scope == "project" else ""
-    for each in report.plain_secrets:
-        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is{readers}."
 
 
 def _write(
@@ -324,5 +320,46 @@ def _write(
         skipped=(*report.skipped, *final.list_skipped(destination.path)),
         not_expressed=tuple(each for each in report.not_expressed if each.name in written),
         plain_secrets=tuple(each for each in report.plain_secrets if each.name in written),
+        from_project=tuple(name for name in report.from_project if name in written),
         approved=approved,
     )
+
+
+# --- in words -----------------------------------------------------------------------------------------------
+
+
+def describe_copied(copied: Copied, home: str) -> Iterator[str]:
+    """What was done, then what a person should know about it."""
+    path = short_path(copied.path, home)
+    if copied.written:
+        yield f"Wrote {count_noun(len(copied.written), 'server')} to {path}: {safe(', '.join(copied.written))}."
+    elif copied.planned:
+        count = count_noun(len(copied.planned), "server")
+        yield f"Nothing was written to {path}; {count} can be: {safe(', '.join(copied.planned))}."
+    else:
+        yield f"There is nothing to write to {path}."
+    for (why, hint), names in _group_by_reason(copied.skipped).items():
+        yield f"Skipped {safe(', '.join(names))}: {safe(why)}. {safe(hint)}".rstrip()
+    if not copied.declined:
+        yield from map(safe, _list_notes(copied))
+
+
+def _group_by_reason(skipped: Iterable[SkippedServer]) -> dict[tuple[str, str], list[str]]:
+    """The names that were skipped, by why and what to do: a hundred that are there already are one line."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in skipped:
+        groups.setdefault((each.why, each.hint), []).append(each.name)
+    return groups
+
+
+def _list_notes(report: Copied) -> Iterator[str]:
+    """What a person should know about the entries, a sentence for each thing."""
+    if report.leads_to:
+        yield f"{report.path} is a link; the file is {report.leads_to}."
+    for each in report.not_expressed:
+        yield f"{each.name}: {report.tool} cannot express `{each.key}`, so it is left out."
+    for name in report.from_project:
+        yield f"{name} comes from the project; your own servers start everywhere, unasked, and see more variables."
+    readers = ", and everybody who has the project can read it" if report.scope == "project" else ""
+    for each in report.plain_secrets:
+        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is{readers}."

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, describe_notes
+from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, describe_copied
 from mooring.actions.export_servers import export_servers
 from mooring.actions.import_servers import STDIN, ImportSource, import_servers, list_tools
 from mooring.cli.base import (
@@ -29,7 +29,7 @@ from mooring.cli.question import find_asker
 from mooring.core.question import Ask
 from mooring.core.units import MIB
 from mooring.discovery.targets import list_writers
-from mooring.display.text import count_noun, safe, safe_text, short_path
+from mooring.display.text import safe_text
 from mooring.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,31 +151,19 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
         "skipped": copied.skipped,
         "notExpressed": copied.not_expressed,
         "plainSecrets": copied.plain_secrets,
+        "fromProject": copied.from_project,
         "approved": copied.approved,
     }
     return {**data, "planned": copied.planned, "diff": copied.diff} if chosen.dry_run else data
 
 
 def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
-    for (why, hint), names in _group_by_reason(copied).items():
-        tell(f"Skipped {safe(', '.join(names))}: {safe(why)}. {safe(hint)}".rstrip())
-    path = short_path(copied.path, options.request().where.home)
+    first, *rest = describe_copied(copied, options.request().where.home)
     if chosen.dry_run and copied.diff:
         click.echo(safe_text(copied.diff))
-    if chosen.dry_run or copied.written:
-        for note in describe_notes(copied):
-            tell(safe(note))
     if copied.written:
-        say(f"Wrote {count_noun(len(copied.written), 'server')} to {path}: {safe(', '.join(copied.written))}.")
-    elif copied.declined:
-        tell(f"Nothing was written to {path}.")
-    elif not copied.planned:
-        tell(f"There is nothing to write to {path}.")
-
-
-def _group_by_reason(copied: Copied) -> dict[tuple[str, str], list[str]]:
-    """The names that were skipped, by why and what to do: a hundred that are there already are one line."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for each in copied.skipped:
-        groups.setdefault((each.why, each.hint), []).append(each.name)
-    return groups
+        say(first)
+    else:
+        tell(first)
+    for line in rest:
+        tell(line)
