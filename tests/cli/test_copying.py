@@ -127,12 +127,11 @@ def test_what_is_lost_is_said_key_by_key(home: Home, cli: Cli) -> None:
 
 def test_a_secret_in_plain_text_is_copied_named_and_never_shown(home: Home, cli: Cli) -> None:
     entry = {"command": "x", "args": ["--api-key", TOKEN], "env": {"TOKEN": TOKEN, "MODE": "canary-mode"}}
-    path = configure_cursor(home, x=entry, y={"url": f"https://a.example/mcp?key={TOKEN}", "headers": {"X-Key": TOKEN}})
+    configure_cursor(home, x=entry, y={"url": f"https://a.example/mcp?key={TOKEN}", "headers": {"X-Key": TOKEN}})
     shown = ""
     for words in (["--dry-run"], ["--dry-run", "--json"], [], [], ["--json"], ["--replace", "--dry-run"]):
         done = cli("mcp", "import", "--from", "cursor", *words)
         shown += done.out + done.err
-    path.write_text(path.read_text().replace("npx", "other"))
     assert "x: `env.TOKEN` holds a secret in plain text, which is copied as it is." in shown
     assert "x: `args` holds" in shown
     assert "y: `url` holds" in shown
