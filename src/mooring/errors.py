@@ -22,6 +22,7 @@ MooringError
     ├── SpawnError       its program could not be started
     ├── GuardLost        the process that keeps the servers' processes is gone, and so are they
     ├── ConnectError     it cannot be reached
+    │   └── TlsError     it is there, but no secure connection to it can be made
     ├── HttpError        it answered with an HTTP status that is an error
     ├── NeedsLogin       it requires a login
     ├── HandshakeError   it answered, but no connection could be agreed on
@@ -329,6 +330,10 @@ class ConnectError(ServerError):
 
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(server, f"{server} cannot be reached: {reason}.", stage="connect")
+
+
+class TlsError(ConnectError):
+    """The server is there, but its certificate is not trusted, or it speaks no TLS."""
 
 
 class HttpError(ServerError):

@@ -168,4 +168,4 @@ def test_a_timeout_names_the_whole_time_that_was_granted(cli: Cli) -> None:
         assert "within 1.2 s." in cli(*words, "--timeout", "1.2").err
     assert "sleepy did not answer initialize within 1.2 s. That was" in cli("mcp", "list").err
     assert "within 1.5 s." in cli("call", "patient.x").err
-    assert "patient: did not answer initialize within 1.5 s. That was" in cli("mcp", "doctor").out
+    assert "patient: It did not answer initialize within 1.5 s. That was" in cli("mcp", "doctor").out

@@ -10,7 +10,7 @@ from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.list import Row, ServerListing
 from mooring.core.approved import Approved
 from mooring.core.command import suggest_args, suggest_install
-from mooring.core.config import ServerConfig, Stdio
+from mooring.core.config import Broken, ServerConfig, Stdio
 from mooring.core.status_word import StatusWord
 from mooring.core.where import Where
 from mooring.display.text import safe, short_path
@@ -101,6 +101,21 @@ def count_offered(config: ServerConfig, names: Iterable[str]) -> int:
     from mooring.core.glob import NameFilter  # lazy: few definitions filter their tools
 
     return sum(map(NameFilter(config.tools_allow, config.tools_deny).lets_through, names))
+
+
+def describe_definition(config: ServerConfig | Broken, home: str) -> str:
+    """How a server is reached, and the file that says so."""
+    origin = config.origin
+    if origin.path is None:
+        return f"{config.transport}, as given"
+    return f"{config.transport}, from {origin.tool}, {origin.scope}: {short_path(origin.path, home)}"
+
+
+def describe_approval(approved: Approved) -> str:
+    """Why a server may be started."""
+    if approved.config.origin.path is None:
+        return "not needed: you named it"
+    return "not needed: your own configuration" if approved.own else "approved for this project"
 
 
 class Programs:

@@ -20,7 +20,7 @@ STARTERS = (
     "mcp reconnect",
 )
 """Commands that start servers: their guard starts while the rest is loaded."""
-LISTINGS = ("tools", "mcp list", "mcp ls")
+LISTINGS = ("tools", "mcp list", "mcp ls", "mcp doctor")
 """Commands that may answer from the cache."""
 CONNECTING = ("--server", "--url", "--refresh", "--check")
 """Options with which a listing starts servers."""

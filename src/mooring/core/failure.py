@@ -1,6 +1,45 @@
-"""How a connection ended, and why an attempt to connect failed."""
+"""How a connection ended, and why and at which stage an attempt to connect failed."""
+
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
+
+from mooring.errors import Denied, HttpError, MooringError, NeedsLogin, ServerError, Stage, TlsError, Unresolved
+
+CheckStage: TypeAlias = Literal[
+    "file", "approval", "variables", "command", "network", "tls", "auth", "protocol", "tools"
+]  # fmt: skip
+"""What has to be right before the tools of a server can be used, in this order."""
+
+_STAGES: dict[Stage, CheckStage] = {
+    "spawn": "command", "connect": "network", "handshake": "protocol", "list": "tools", "call": "protocol",
+}  # fmt: skip
+_REFUSALS = (401, 403, 407)
+
+
+def find_failed_stage(error: MooringError) -> CheckStage:
+    """The first stage that was not passed when this happened."""
+    match error:
+        case Denied():
+            return "approval"
+        case Unresolved():
+            return "variables"
+        case NeedsLogin():
+            return "auth"
+        case TlsError():
+            return "tls"
+        case HttpError(status=status):
+            # Whatever answers with a status was reached; that it is not an MCP server, or a broken one, comes after.
+            return "auth" if status in _REFUSALS else "protocol"
+        case ServerError(stage=stage):
+            return _STAGES[stage]
+        case _:
+            return "file"
+
+
+def find_http_status(error: Exception) -> int | None:
+    """The HTTP status that a server answered with, if that was the failure."""
+    return error.status if isinstance(error, HttpError | NeedsLogin) else None
 
 
 class Ending(Struct, frozen=True):
@@ -28,6 +67,11 @@ class Failure(Struct, frozen=True, kw_only=True):
     """It took time to find out, so that a listing of all servers does not try again at once."""
     login: bool = False
     """The server asks for a login."""
+    stage: CheckStage | None = None
+    """Which stage it did not pass; `None` in records of earlier versions."""
+    exit_code: int | None = None
+    status: int | None = None
+    """The HTTP status that it answered with."""
 
     def still_holds(self, now: float, seconds: float, allowed: float) -> bool:
         """Whether another attempt would most likely fail too.

@@ -24,6 +24,8 @@ from mooring.discovery.template import parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
+IN_ENTRY = "in its entry"
+"""How a switch inside of an entry is named: `enabled` in its entry."""
 
 # How a path begins that is absolute, or whose beginning is not known yet.
 _NOT_RELATIVE = r"[/\\~$%{]|[A-Za-z]:"
@@ -426,9 +428,9 @@ class _EntryReader:
     def _own_off_switch(self) -> str | None:
         """Where the entry itself says that it is off; `None` if it does not."""
         if self._flag("enabled") is False:
-            return f"`{self._key('enabled')}` in its entry"
+            return f"`{self._key('enabled')}` {IN_ENTRY}"
         if self._flag("disabled") is True:
-            return f"`{self._key('disabled')}` in its entry"
+            return f"`{self._key('disabled')}` {IN_ENTRY}"
         return None
 
     def _flag(self, slot: Slot) -> bool | None:

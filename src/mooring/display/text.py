@@ -144,6 +144,12 @@ def name_server(name: str, error: str) -> str:
     return error if begins_with_name else f"{name}: {error}"
 
 
+def address_server(name: str, error: str) -> str:
+    """The same error as a sentence about a server that is named before it: `It ended …` for `github ended …`."""
+    text = error.removeprefix(f"{name}: ")
+    return f"It {text.removeprefix(f'{name} ')}" if text.startswith(f"{name} ") else text
+
+
 def count_noun(count: int, noun: str) -> str:
     """So many of something: `1 tool`, `2 tools`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -147,7 +147,7 @@ def update(path: str, change: Callable[[bytes], bytes], locks: str, limit: int =
 
 def _write_over(path: str, before: bytes | None, after: bytes, limit: int) -> bool:
     """Replace a file if it still has the contents that were read; whether it had."""
-    with _errors_of(path):
+    with errors_of(path):
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         make_folder(folder)
@@ -164,7 +164,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
     Raises:
         FileError: the file cannot be written.
     """
-    with _errors_of(path):
+    with errors_of(path):
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         make_folder(folder)
@@ -202,7 +202,7 @@ def append(path: str, data: bytes, most: int, kept: int) -> None:
     Raises:
         FileError: the file cannot be written, or is not a regular file.
     """
-    with locked(path), _errors_of(path):
+    with locked(path), errors_of(path):
         if _length(path) + len(data) > most:
             _rotate(path, kept)
         handle = os.open(path, _APPEND, 0o600)
@@ -218,7 +218,7 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     Raises:
         FileError: it cannot be written; nothing is left of it then.
     """
-    with _errors_of(path):
+    with errors_of(path):
         make_folder(os.path.dirname(path))
         handle = os.open(path, _WRITE, 0o600)
     written = 0
@@ -244,7 +244,7 @@ def make_private_folder(path: str) -> None:
     Raises:
         FileError: it cannot be made, or is a link, or another user can write to it.
     """
-    with _errors_of(path):
+    with errors_of(path):
         make_folder(path)
         status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
@@ -257,7 +257,7 @@ def make_private_folder(path: str) -> None:
 
 def check_private(path: str) -> None:
     """See that others cannot read a file, if it exists. Raises: FileError."""
-    with _errors_of(path):
+    with errors_of(path):
         try:
             status = os.stat(path)
         except FileNotFoundError:
@@ -276,7 +276,7 @@ def check_writable(folder: str) -> None:
         _check_may_be_made(folder)
         return
     probe = f"{folder}/.probe-{os.getpid()}"
-    with _errors_of(folder):
+    with errors_of(folder):
         try:
             handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except FileExistsError:  # left by a process of the same number that was killed in between
@@ -303,7 +303,7 @@ def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
     Raises:
         FileError: it is not a regular file, or cannot be read.
     """
-    with _errors_of(path):
+    with errors_of(path):
         try:
             handle = os.open(path, _READ | _NOFOLLOW)
         except (FileNotFoundError, NotADirectoryError):
@@ -341,9 +341,9 @@ def locked(path: str, seconds: float = LOCK_SECONDS, folder: str | None = None) 
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
-    handle = _open_lock(path, folder)
+    name = _find_lock(path, folder)
+    handle = _hold_lock(name, path, seconds)
     try:
-        _acquire(handle, path, seconds)
         yield
     finally:
         _close(handle)
@@ -356,20 +356,66 @@ def try_locked(path: str) -> Iterator[bool]:
     Raises:
         FileError: it cannot be made.
     """
-    handle = _open_lock(path, None)
+    name = _find_lock(path, None)
+    handle = _open_lock(name, path)
     try:
-        yield _try_lock(handle, path)
+        yield _try_lock(handle, path) and _is_named(handle, name)
     finally:
         _close(handle)
 
 
-def _open_lock(path: str, folder: str | None) -> int:
-    with _errors_of(path):
+@contextmanager
+def hold_unused_lock(name: str) -> Iterator[bool]:
+    """Hold a lock, given by its own name, if no process does at this moment; whether it is held.
+
+    Raises:
+        FileError: it cannot be opened.
+    """
+    with errors_of(name):
+        handle = os.open(name, os.O_RDWR | _NOFOLLOW)
+    try:
+        yield _try_lock(handle, name) and _is_named(handle, name)
+    finally:
+        _close(handle)
+
+
+def _find_lock(path: str, folder: str | None) -> str:
+    """The name of the lock that goes with a file; the folder it is in is made."""
+    with errors_of(path):
         # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
         name = _name_lock(os.path.realpath(path), folder)
         make_folder(os.path.dirname(name))
         check_folders(os.path.dirname(name))
+        return name
+
+
+def _open_lock(name: str, path: str) -> int:
+    with errors_of(path):
         return os.open(name, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+
+
+def _hold_lock(name: str, path: str, seconds: float) -> int:
+    """An open lock that is held; it is the one that others find under its name, too."""
+    while True:
+        handle = _open_lock(name, path)
+        try:
+            _acquire(handle, path, seconds)
+            # While this process waited, a lock that nobody held may have been swept away.
+            is_current = _is_named(handle, name)
+        except BaseException:
+            _close(handle)
+            raise
+        if is_current:
+            return handle
+        _close(handle)
+
+
+def _is_named(handle: int, name: str) -> bool:
+    """Whether an open file is still the one with that name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(name))
+    except FileNotFoundError:
+        return False
 
 
 def _close(handle: int) -> None:
@@ -379,7 +425,7 @@ def _close(handle: int) -> None:
 
 
 @contextmanager
-def _errors_of(path: str) -> Iterator[None]:
+def errors_of(path: str) -> Iterator[None]:
     """Turn what the system says into a `FileError` that names the file."""
     try:
         yield

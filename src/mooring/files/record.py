@@ -8,6 +8,9 @@ import msgspec
 from mooring import files
 from mooring.errors import FileError
 
+DAMAGED = "is damaged"
+"""Why a record that holds something else cannot be read."""
+
 
 class Versioned(Protocol):
     """The content of a record, with the version of its format."""
@@ -31,7 +34,7 @@ def read_own_record(path: str, kind: type[T], max_bytes: int) -> T | None:
     try:
         found = msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise FileError(path, "is damaged") from None
+        raise FileError(path, DAMAGED) from None
     if found.version != 1:
         raise FileError(path, "was written by a newer version of mooring")
     return found

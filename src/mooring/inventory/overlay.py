@@ -15,7 +15,7 @@ from mooring.core.where import Where
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
-from mooring.files.record import read_own_record, write_own_record
+from mooring.files.record import DAMAGED, read_own_record, write_own_record
 
 MAX_BYTES = MIB
 DISABLED_BY = "`mooring mcp disable`"
@@ -40,6 +40,15 @@ def load_overlay(where: Where) -> tuple[Overlay, Problem | None]:
     except FileError as error:
         message = f"The record of disabled servers {error.reason}, so servers are as their files say"
         return Overlay(), Problem(path, message, error.fix or suggest_new_record(path))
+
+
+def is_overlay_damaged(where: Where) -> bool:
+    """Whether there is a record that nobody can read; one of a newer version is not damaged."""
+    try:
+        _read(overlay_path(where))
+    except FileError as error:
+        return error.reason == DAMAGED
+    return False
 
 
 def save_switch(where: Where, name: str, on: bool, project: str, *, everywhere: bool) -> None:

@@ -17,7 +17,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.core.event import StatusChanged
 from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.failure import Failure
+from mooring.core.failure import Failure, find_failed_stage, find_http_status
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
@@ -459,6 +459,9 @@ class Server:
             within=self.connect_timeout if isinstance(error, TimedOut) else None,
             slow=isinstance(error, _SLOW_FAILURES),
             login=isinstance(error, NeedsLogin),
+            stage=find_failed_stage(error),
+            exit_code=error.exit_code,
+            status=find_http_status(error),
         )
         self._shared.owner.keep_failure(self.approved, failure)
 

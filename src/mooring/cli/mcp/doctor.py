@@ -1,57 +1,201 @@
-"""`mooring mcp doctor`: prints what to fix, and how."""
+"""`mooring mcp doctor`: prints what to fix, and how; with names or `--check`, after trying the servers."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from mooring.actions.doctor import Finding, Report, diagnose
-from mooring.cli.base import OK, UNHEALTHY, Command, get_globals, print_json, say
+from mooring.actions.doctor.diagnose import diagnose
+from mooring.actions.doctor.report import Finding, Repair, Report, ServerDiagnosis, StageResult
+from mooring.cli.base import (
+    OK,
+    UNHEALTHY,
+    Command,
+    Globals,
+    complete_server,
+    get_globals,
+    print_json,
+    say,
+)
+from mooring.core.failure import CheckStage
+from mooring.core.where import Where
 from mooring.display.text import count_noun, safe, short_path
+from mooring.process.table import list_processes
+
+if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
+    from mooring.actions.doctor.trial import TriedServer
+    from mooring.inventory.load import Inventory
+
+_LONGEST_STAGE = max(map(len, get_args(CheckStage)))
+VERSION = 1
+"""Of the data that `--json` prints."""
 
 
 @click.command("doctor", cls=Command)
+@click.argument("names", nargs=-1, metavar="[SERVER]…", shell_complete=complete_server)
+@click.option("--check", is_flag=True, help="Connect to every server that may be started.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix in Mooring's own files, and show each change.")
+@click.option("--dry-run", is_flag=True, help="Show what --fix would change.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for all connections.")
 @click.pass_context
-def command(ctx: click.Context) -> None:
-    """What to fix, each with the command that fixes it. Nothing is started; exits 1 if anything is unhealthy."""
+def command(
+    ctx: click.Context, /, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None
+) -> None:
+    """What to fix, each with the command that fixes it; exits 1 if anything is unhealthy.
+
+    \b
+    mooring mcp doctor              what is known: files, programs, variables, the last failures
+    mooring mcp doctor github       connect to github now, stage by stage
+    mooring mcp doctor --check      connect to every server
+    mooring mcp doctor --dry-run    what --fix would change
+
+    Without a name and without --check nothing is started. A project's server that you have not approved never is.
+    """
     options = get_globals(ctx)
     where = options.request().where
-    report = diagnose(options.inventory(), where)
+    inventory = options.inventory()
+    chosen = tuple(dict.fromkeys(inventory.find(name).name for name in names)) or None
+    # Before anything is tried: what this command starts itself does not run twice.
+    processes = list_processes()
+    tried = _try(options, inventory, chosen, timeout) if check or chosen else {}
+    repairs = _repair(options, inventory, tried, only_show=dry_run) if fix or dry_run else ()
+    if any(repair.done for repair in repairs):
+        inventory = options.inventory()
+    report = diagnose(inventory, where, names=chosen, processes=processes, tried=tried)
     if options.json:
-        print_json({"healthy": report.healthy, "files": report.files, "findings": report.findings})
+        print_json(_make_data(report, repairs))
     else:
-        _print_report(report, where.home, options.verbose)
+        _ReportPrinter(options, where).print(report, repairs, is_named=chosen is not None)
     ctx.exit(OK if report.healthy else UNHEALTHY)
 
 
-def _print_report(report: Report, home: str, verbose: bool) -> None:
-    files = count_noun(len(report.files), "file")
-    servers = count_noun(report.servers, "server")
-    say(f"Read {files}; {servers} configured.")
-    # With nothing to fix, the files are what a person wants to know: was the right one among them?
-    if verbose or not report.findings:
-        for path in report.files:
-            say(f"  {short_path(path, home)}")
-    for finding in report.findings:
-        _print_finding(finding, home)
-    if not report.findings:
-        say("Nothing to fix.", fg="green")
+def _try(
+    options: Globals, inventory: "Inventory", names: Sequence[str] | None, timeout: float | None
+) -> "Mapping[str, TriedServer]":
+    """Connect to the servers, all of them or those that were named."""
+    # Loaded here because a quick look must not pay for the host.
+    from msgspec.structs import replace
+
+    from mooring.actions.doctor.trial import list_triable, try_servers
+    from mooring.actions.opening import Setup
+    from mooring.cli.adhoc import make_configured_setup, run_with_host
+    from mooring.cli.ticker import Ticker
+    from mooring.inventory.admit import admit
+
+    where = options.request().where
+    setup = make_configured_setup(options, timeout)
+    # Nobody is asked about servers that they didn't name, and what is missing is among the findings.
+    setup = replace(setup, ask=setup.ask if names else None, warn=Setup(request=setup.request).warn)
+    wanted = names or [choice.name for choice in inventory.choices]
+    triable = list_triable(admit(inventory), wanted, where.env, asks=setup.ask is not None)
+    if not triable:
+        return {}
+    with Ticker(options, ", ".join(triable[:3])) as ticker:
+        return run_with_host(
+            setup, lambda host, deadline: try_servers(host, triable, deadline, where, ticker.on_pending)
+        )
 
 
-def _print_finding(finding: Finding, home: str) -> None:
-    color = "red" if finding.unhealthy else "yellow"
-    say(_make_headline(finding, home), fg=color)
-    if finding.fix:
-        # Some say it themselves.
-        label = "" if finding.fix.startswith("fix ") else "fix: "
-        say(f"    {label}{safe(finding.fix)}")
+def _repair(
+    options: Globals, inventory: "Inventory", tried: "Mapping[str, TriedServer]", *, only_show: bool
+) -> tuple[Repair, ...]:
+    from mooring.actions.doctor.repairs import make_repair, plan_repairs
+
+    planned = plan_repairs(inventory, options.request().where, tried)
+    if only_show:
+        return tuple(each.repair for each in planned)
+    return tuple(map(make_repair, planned))
 
 
-def _make_headline(finding: Finding, home: str) -> str:
-    mark = "✗" if finding.unhealthy else "?"
-    server = f"{safe(finding.server)}: " if finding.server else ""
-    return f"{mark} {server}{safe(finding.what)}{_make_place(finding, home)}"
+def _make_data(report: Report, repairs: Sequence[Repair]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "healthy": report.healthy,
+        "files": report.files,
+        "servers": report.servers,
+        "findings": report.findings,
+        "repairs": repairs,
+    }
 
 
-def _make_place(finding: Finding, home: str) -> str:
-    if not finding.path:
-        return ""
-    line = f":{finding.line}" if finding.line else ""
-    return f"  ({short_path(finding.path, home)}{line})"
+class _ReportPrinter:
+    """Prints a report for a person."""
+
+    def __init__(self, options: Globals, where: Where) -> None:
+        self._options = options
+        self._home = where.home
+
+    def print(self, report: Report, repairs: Sequence[Repair], *, is_named: bool) -> None:
+        for repair in repairs:
+            self._print_repair(repair)
+        shows_stages = is_named or self._options.verbose
+        if not is_named:
+            self._print_summary(report)
+        if shows_stages:
+            for server in report.servers:
+                self._print_stages(server)
+        for finding in report.findings:
+            # What stops a server is shown at its stage already.
+            if not shows_stages or finding.stage is None or finding.server is None:
+                self._print_finding(finding)
+        if self._options.verbose and not report.processes_known:
+            say("Nothing tells on this system which servers are running already.", dim=True)
+
+    def _print_summary(self, report: Report) -> None:
+        files = count_noun(len(report.files), "file")
+        servers = count_noun(len(report.servers), "server")
+        summary = f"Read {files}; {servers} configured."
+        if report.findings:
+            say(summary)
+        else:
+            say(f"{summary} Nothing to fix.", fg="green")
+        if self._options.verbose:
+            for path in report.files:
+                say(f"  {short_path(path, self._home)}")
+
+    def _print_stages(self, server: ServerDiagnosis) -> None:
+        say(safe(server.name), bold=True)
+        for stage in server.stages:
+            self._print_stage(stage)
+
+    def _print_stage(self, stage: StageResult) -> None:
+        mark, color = ("✓", "green") if stage.ok else ("✗", "red")
+        what = f"{'':{_LONGEST_STAGE - len(stage.stage)}}  {safe(stage.what)}" if stage.what else ""
+        say(click.style(f"  {mark} {stage.stage}", fg=color) + what)
+        self._print_evidence(stage.evidence)
+        self._print_fix(stage.fix)
+
+    def _print_finding(self, finding: Finding) -> None:
+        color = "red" if finding.unhealthy else "yellow"
+        say(self._make_headline(finding), fg=color)
+        self._print_evidence(finding.evidence)
+        self._print_fix(finding.fix)
+
+    def _print_evidence(self, evidence: Sequence[str]) -> None:
+        for line in evidence:
+            say(f"    {safe(line)}", dim=True)
+
+    def _print_fix(self, fix: str) -> None:
+        if fix:
+            # Some say it themselves.
+            label = "" if fix.startswith("fix ") else "fix: "
+            say(f"    {label}{safe(fix)}")
+
+    def _make_headline(self, finding: Finding) -> str:
+        mark = "✗" if finding.unhealthy else "?"
+        server = f"{safe(finding.server)}: " if finding.server else ""
+        return f"{mark} {server}{safe(finding.what)}{self._make_place(finding)}"
+
+    def _make_place(self, finding: Finding) -> str:
+        if not finding.path:
+            return ""
+        line = f":{finding.line}" if finding.line else ""
+        return f"  ({short_path(finding.path, self._home)}{line})"
+
+    def _print_repair(self, repair: Repair) -> None:
+        place = short_path(repair.path, self._home)
+        if repair.error is not None:
+            say(f"! {place}: could not be fixed: {safe(repair.error)}", fg="red")
+        else:
+            done = "Fixed" if repair.done else "Would fix"
+            say(f"{done} {place}: {safe(repair.what)}")

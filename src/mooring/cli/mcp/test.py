@@ -6,6 +6,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from mooring.actions.advice import advise_on_failure, lacks_token
 from mooring.actions.opening import Setup
 from mooring.actions.test import Found, Step, test
 from mooring.cli.adhoc import (
@@ -20,13 +21,8 @@ from mooring.cli.base import OK, Command, Globals, complete_first_server, get_gl
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.where import Where
-from mooring.discovery.formats import find_format
-from mooring.discovery.literals import find_literal_placeholders, spell_variable
-from mooring.display.text import quote_argument, safe, short_path
-from mooring.errors import ConfigError, HttpError, MooringError, NeedsLogin, ServerError, TimedOut
-from mooring.servers.log import read
+from mooring.display.text import safe
+from mooring.errors import ConfigError, MooringError, ServerError, TimedOut
 
 
 @click.command("test", cls=Command)
@@ -92,7 +88,7 @@ def try_configured(options: Globals, name: str) -> Trial:
 def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerError) -> None:
     tell(f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}')
     explain(error)
-    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
+    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, setup, name, error)
     if advice:
         tell(advice)
 
@@ -114,52 +110,16 @@ def _make_data(name: str, steps: list[Step], found: Found | None, error: Mooring
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _advise(options: Globals, name: str, error: ServerError) -> str:
-    """What a person may do about a configured server that failed; empty if nothing comes to mind."""
-    choice = options.inventory().find(name)
-    path = choice.definition.origin.path
-    place = short_path(path, options.request().where.home) if path else "its definition"
-    if isinstance(error, TimedOut):
-        return f'It may need longer: raise "timeout" in {place}, or try with --timeout.'
-    if error.unset:
-        return f"Set it first: export {error.unset[0]}=…"
-    if _lacks_token(error):
-        return _advise_token(choice.definition.config, place)
-    # What the process wrote was shown already, if it wrote anything.
-    if error.stage in ("spawn", "handshake") and not error.stderr:
-        return _advise_to_look(choice.name, options.request().where)
-    return ""
-
-
-def _advise_token(config: ServerConfig | Broken, place: str) -> str:
-    """How a token is given in a file, spelled as the tool that the file belongs to spells it."""
-    format = find_format(config.origin.tool)
-    if format is None or isinstance(config, Broken):
-        return f"Give it a token in {place}."
-    for literal in find_literal_placeholders(config.written or config.connection, format.dialect):
-        if literal.slot == "headers":
-            return f"Write {literal.spelling} for {literal.text} in {place}: {format.title} takes that literally."
-    variable = spell_variable("TOKEN", format.dialect, "headers") or "…"
-    return f'Give it a token: "headers": {{"Authorization": "Bearer {variable}"}} in {place}.'
-
-
-def _advise_to_look(name: str, where: Where) -> str:
-    quoted = quote_argument(name)
-    advice = f"`mooring mcp get {quoted}` shows how it is started"
-    if read(where, name, 1):
-        advice += f", `mooring logs {quoted}` what it wrote before"
-    return f"{advice}."
+def _advise(options: Globals, setup: Setup, name: str, error: ServerError) -> str:
+    """What a person may do about a configured server."""
+    config = options.inventory().find(name).definition.config
+    return advise_on_failure(config, error, setup.request.where)
 
 
 def _advise_adhoc(error: ServerError) -> str:
     """What a person may do about a server they named by its command or address."""
     if isinstance(error, TimedOut):
         return "It may need longer: try with --timeout."
-    if _lacks_token(error):
+    if lacks_token(error):
         return "Give it a token: -H 'Authorization: Bearer …'."
     return ""
-
-
-def _lacks_token(error: ServerError) -> bool:
-    is_refused = isinstance(error, HttpError) and error.status in (401, 403)
-    return is_refused or isinstance(error, NeedsLogin)

@@ -11,7 +11,7 @@ from yarl import URL
 
 from mooring.core.header import check_headers
 from mooring.core.limits import Limits
-from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TooLarge
+from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TlsError, TooLarge
 from mooring.wire.http.address import Address
 from mooring.wire.http.body import Body, release
 from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
@@ -134,6 +134,8 @@ class Web:
     def _translate(self, method: str, error: Exception) -> ServerError:
         """Our error for one of aiohttp's. The order matters: each is a special case of a later one."""
         match error:
+            case aiohttp.ClientConnectorSSLError() | aiohttp.ClientConnectorCertificateError():
+                return TlsError(self._server, describe_error(error))
             case (
                 aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError() | aiohttp.ClientProxyConnectionError()
             ):

@@ -118,7 +118,7 @@ class _Attempt:
 
             return HttpTransport(self._web(), server=self._server, limits=self._limits)
 
-        return await self._negotiate(start, known)
+        return await self._negotiate("http", start, known)
 
     async def sse(self) -> Session:
         async def start() -> Transport:
@@ -135,7 +135,7 @@ class _Attempt:
                     await sse.wait_closed()
             return sse
 
-        return await self._negotiate(start, "handshake")
+        return await self._negotiate("sse", start, "handshake")
 
     async def http_or_sse(self, known: EraName | None) -> Session:
         from mooring.wire.http.sse import NoStream
@@ -166,10 +166,14 @@ class _Attempt:
         session.oddities.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
         return session
 
-    async def _negotiate(self, start: Callable[[], Awaitable[Transport]], known: EraName | None) -> Session:
-        return await negotiate(
+    async def _negotiate(
+        self, transport: Literal["http", "sse"], start: Callable[[], Awaitable[Transport]], known: EraName | None
+    ) -> Session:
+        session = await negotiate(
             start, server=self._server, client=self._client, limits=self._limits, known=known, until=self._until
         )
+        session.transport = transport
+        return session
 
     def _web(self) -> "Web":
         from mooring.wire.http.web import Web

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from math import inf
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
@@ -105,6 +105,8 @@ class Session:
     def __init__(self, peer: Peer, era: Era, hello: Hello, tasks: Tasks) -> None:
         self.server = peer.server
         self.hello = hello
+        self.transport: Literal["http", "sse"] | None = None
+        """Which transport an address turned out to speak; `None` for a program."""
         self.tools: Listing[Tool] = Listing()
         """The tools that `list_tools` last returned."""
         self._peer = peer

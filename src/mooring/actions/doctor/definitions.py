@@ -1,0 +1,141 @@
+"""What can be said of definitions without starting anything: their files, approvals, variables and programs."""
+
+from collections.abc import Iterator, Mapping
+
+from mooring.actions.advice import suggest_program
+from mooring.actions.doctor.report import Finding
+from mooring.actions.get import MissingVariable, find_missing_variables
+from mooring.actions.known import STOPS
+from mooring.actions.list import list_needed_inputs
+from mooring.core.command import suggest_args
+from mooring.core.config import Http, ServerConfig, Stdio, find_input_variables
+from mooring.core.failure import CheckStage
+from mooring.core.problem import Problem
+from mooring.core.where import Where
+from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.display.text import quote_argument, safe
+from mooring.inventory.admit import Admitted
+from mooring.inventory.approval import find_replaced, list_undecided
+from mooring.inventory.load import Inventory
+from mooring.permissions import rules
+from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.explain import explain_isolation
+from mooring.servers.launch.target import UNRESOLVED, resolve_target
+
+
+def check_files(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """What is wrong with files, and with the records that Mooring writes."""
+    yield from (report_problem(problem, where) for problem in inventory.problems)
+    for problem in rules.find_problems(inventory.settings, where, inventory.root):
+        yield report_problem(problem, where)
+
+
+def report_problem(problem: Problem, where: Where) -> Finding:
+    """A problem as something to fix."""
+    fix = _suggest_edit(problem, where)
+    is_unhealthy = problem.level != "note"
+    stage: CheckStage | None = "file" if problem.level == "error" and problem.server else None
+    return Finding(problem.server, problem.message, problem.path, problem.line, fix, is_unhealthy, stage)
+
+
+def _suggest_edit(problem: Problem, where: Where) -> str:
+    # Nobody edits the files in the state folder: Mooring writes them.
+    if problem.path is None or problem.path.startswith(f"{where.state}/"):
+        return problem.hint
+    place = f"edit {problem.path}"
+    return f"{problem.hint} ({place})" if problem.hint else place
+
+
+def check_approvals(inventory: Inventory) -> Iterator[Finding]:
+    """Servers of the project that nobody has decided about as they are now."""
+    for definition in list_undecided(inventory):
+        changed = inventory.standing(definition) == "changed"
+        what = "changed since you decided about it" if changed else "comes from the project and is not approved"
+        replaced = find_replaced(inventory, definition)
+        if replaced is not None:
+            what += f"; it would replace your own server of that name, from {replaced.path or 'the command line'}"
+        name = quote_argument(definition.name)
+        fix = f"to look and decide: mooring mcp approve {name}; to refuse it: mooring mcp reject {name}"
+        yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False, "approval")
+
+
+def check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """Look for the command and the variables of each server that could be started."""
+    # Programs are looked for where a start would look for them, which is not always PATH alone.
+    path = default_search_path(where, inventory.settings["env"])
+    for choice in inventory.choices:
+        config = choice.definition.config
+        if isinstance(config, ServerConfig) and config.enabled and choice.approved:
+            yield from _check_command(config, inventory.root, where, path)
+            yield from _check_variables(config, where.env)
+            yield from _check_inputs(config)
+
+
+def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
+    if not isinstance(config.connection, Stdio):
+        return
+    # A command with placeholders is known only at its start.
+    command = config.connection.command.plain
+    if command is None:
+        return
+    if resolve_target(config.connection, root, where, path) == UNRESOLVED:
+        split = suggest_args(command)
+        what = (
+            "The command has its arguments in the same text" if split else f"The command {safe(command)} is not on PATH"
+        )
+        fix = safe(split) or suggest_program(command)
+        yield Finding(config.name, what, config.origin.path, None, fix, True, "command")
+
+
+def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding]:
+    for missing in find_missing_variables(config, env):
+        what = f"{_describe_missing(missing)}; it {missing.effect}"
+        fix = suggest_export(missing.variable)
+        yield Finding(config.name, what, config.origin.path, None, fix, True, "variables")
+
+
+def _check_inputs(config: ServerConfig) -> Iterator[Finding]:
+    """Name the values that only the person can give; a server that waits for one is not broken."""
+    for input in list_needed_inputs(config):
+        fix = f"mooring tools {quote_argument(config.name)} asks for it in a terminal"
+        options = " ".join(f"-e {name}=VALUE" for name in find_input_variables(config.connection, input))
+        if options:
+            fix += f", and {options} gives it without one"
+        what = f"It needs the input {safe(input)}"
+        yield Finding(config.name, what, config.origin.path, None, fix, False, "variables")
+
+
+def cannot_start(config: ServerConfig, env: Mapping[str, str]) -> bool:
+    """Whether a value is missing without which the server is never started."""
+    missing = find_missing_variables(config, env)
+    return bool(list_needed_inputs(config)) or any(each.effect == STOPS for each in missing)
+
+
+def lacks_type(config: ServerConfig) -> bool:
+    """Whether an entry of the person's own file of Mooring has a URL and leaves open how to talk to it."""
+    is_ours = config.origin.tool == OWN.tool and config.origin.scope == "user"
+    return is_ours and isinstance(config.connection, Http) and config.connection.transport == "auto"
+
+
+def _describe_missing(missing: MissingVariable) -> str:
+    if not missing.variable:
+        return f"{missing.where} names a variable that is not set"
+    return f"{missing.where} needs the variable {missing.variable}, which is not set"
+
+
+def suggest_export(variable: str | None) -> str:
+    """How to set a variable."""
+    # A person may copy the command: what a shell could not export, or would read as more, is not put into one.
+    if variable and variable.isidentifier():
+        return f"export {variable}=…"
+    return "set the variable it names"
+
+
+def check_isolation(inventory: Inventory, admitted: Admitted, where: Where) -> Iterator[Finding]:
+    """Find servers of the person's own that don't start in the project as written, because its code could run there."""
+    path = default_search_path(where, inventory.settings["env"])
+    for name, approved in admitted.wanted.items():
+        note = explain_isolation(approved, where, path)
+        if note is not None:
+            stage: CheckStage | None = "command" if note.stops else None
+            yield Finding(name, note.what, approved.config.origin.path, None, note.fix, note.stops, stage)

@@ -1,0 +1,102 @@
+"""`doctor`: puts together which files were read, how far each server comes, and what to fix."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from mooring.actions.doctor.definitions import check_approvals, check_files, check_isolation, check_starts
+from mooring.actions.doctor.other_tools import check_other_tools
+from mooring.actions.doctor.pitfalls import check_pitfalls
+from mooring.actions.doctor.remembered import check_failures, check_held_tools
+from mooring.actions.doctor.report import Finding, Report, ServerDiagnosis
+from mooring.actions.doctor.running import check_running
+from mooring.actions.doctor.stages import describe_stages
+from mooring.actions.doctor.storage import check_storage
+from mooring.core.where import Where
+from mooring.inventory.admit import Admitted, admit
+from mooring.inventory.load import Inventory
+from mooring.process.table import RunningProcess
+from mooring.servers.records import Remembered, look_up
+
+if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
+    from mooring.actions.doctor.trial import TriedServer
+
+
+def diagnose(
+    inventory: Inventory,
+    where: Where,
+    *,
+    names: Collection[str] | None = None,
+    processes: Iterable[RunningProcess] | None = (),
+    tried: "Mapping[str, TriedServer] | None" = None,
+    knows_credential: Callable[[str], bool] | None = None,
+) -> Report:
+    """Examine everything that is configured, or the servers of these names, without starting anything.
+
+    `processes` are those that run at this moment, `None` if nobody can tell; `tried` is what became of servers that
+    were started before. `knows_credential` says whether a store has a credential.
+    """
+    tried = tried or {}
+    admitted = admit(inventory)
+    remembered = look_up(admitted.wanted.values(), where)
+    found = (
+        *check_storage(where),
+        *check_files(inventory, where),
+        *_drop_outdated(check_starts(inventory, where), tried),
+        *check_isolation(inventory, admitted, where),
+        *check_failures(admitted, remembered, where, tried),
+        *_check_tried(admitted, tried, where),
+        *check_approvals(inventory),
+        *check_pitfalls(inventory, knows_credential),
+        *check_other_tools(inventory, where),
+        *check_held_tools(admitted, where),
+        *check_running(inventory, processes or ()),
+    )
+    findings = _group(found, names)
+    servers = tuple(_describe_servers(inventory, where, admitted, remembered, findings, tried, names))
+    return Report(inventory.files, servers, findings, processes is not None)
+
+
+def _drop_outdated(findings: Iterable[Finding], tried: "Mapping[str, TriedServer]") -> Iterator[Finding]:
+    """What was expected of servers, without those that were tried: there it is known."""
+    return (finding for finding in findings if finding.server not in tried)
+
+
+def _check_tried(admitted: Admitted, tried: "Mapping[str, TriedServer]", where: Where) -> Iterator[Finding]:
+    if not tried:
+        return
+    from mooring.actions.doctor.trial import check_tried
+
+    for name, outcome in tried.items():
+        alias = admitted.aliases.get(name)
+        approved = alias.approved if alias else admitted.wanted[name]
+        yield from check_tried(name, approved.config, outcome, where)
+
+
+def _group(findings: Iterable[Finding], names: Collection[str] | None) -> tuple[Finding, ...]:
+    """What belongs to no server first, then server by server, each once, in the order in which they were found."""
+    by_server: dict[str | None, dict[Finding, None]] = {None: {}}
+    for finding in findings:
+        if names is None or finding.server in names:
+            by_server.setdefault(finding.server, {})[finding] = None
+    return tuple(finding for group in by_server.values() for finding in group)
+
+
+def _describe_servers(
+    inventory: Inventory,
+    where: Where,
+    admitted: Admitted,
+    remembered: Mapping[str, Remembered],
+    findings: Iterable[Finding],
+    tried: "Mapping[str, TriedServer]",
+    names: Collection[str] | None,
+) -> Iterator[ServerDiagnosis]:
+    by_server: dict[str | None, list[Finding]] = {}
+    for finding in findings:
+        by_server.setdefault(finding.server, []).append(finding)
+    for choice in inventory.choices:
+        name = choice.name
+        if names is not None and name not in names:
+            continue
+        alias = admitted.aliases.get(name)
+        record = remembered.get(alias.server if alias else name)
+        yield describe_stages(choice, by_server.get(name, ()), admitted, record, tried.get(name), where)

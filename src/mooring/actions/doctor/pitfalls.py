@@ -1,0 +1,97 @@
+"""Definitions that work, but hardly as their author meant: rivals, names that become one, switches that hide others."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from mooring.actions.doctor.report import Finding
+from mooring.actions.list import describe_winner
+from mooring.core.config import ServerConfig
+from mooring.core.verdict import Rule
+from mooring.discovery.choose import Choice, explain
+from mooring.discovery.entry import IN_ENTRY
+from mooring.discovery.scan import RankedDefinition
+from mooring.discovery.untyped import as_mapping, text_or_none
+from mooring.display.text import quote_argument, safe
+from mooring.inventory.load import Inventory
+from mooring.permissions.rule import find_idle_denies
+
+
+def check_pitfalls(inventory: Inventory, knows_credential: Callable[[str], bool] | None = None) -> Iterator[Finding]:
+    """What a person should know about definitions that can be used.
+
+    `knows_credential` says whether a store has a credential; without it, none is looked for.
+    """
+    yield from _check_names(inventory)
+    for choice in inventory.choices:
+        yield from _check_rivals(inventory, choice)
+        yield from _check_hidden(choice)
+        if knows_credential is not None:
+            yield from _check_credential(choice, knows_credential)
+    yield from _check_denies(inventory)
+
+
+def _check_rivals(inventory: Inventory, choice: Choice) -> Iterator[Finding]:
+    """The same name in several files, with different definitions."""
+    if not choice.shadowed:
+        return
+    shadows = describe_winner(inventory, choice).shadows
+    rivals = [other for other, shadow in zip(choice.shadowed, shadows, strict=True) if shadow.differs is True]
+    if not rivals:
+        return
+    why = explain(choice.definition, rivals[0], inventory.standing(rivals[0]))
+    places = " and ".join(_describe_place(rival) for rival in rivals)
+    what = f"It is defined differently in {places}, and this definition wins: {why}"
+    fix = f"mooring mcp why {quote_argument(choice.name)} shows the differences"
+    yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+
+
+def _describe_place(definition: RankedDefinition) -> str:
+    return safe(definition.origin.path or "the command line")
+
+
+def _check_hidden(choice: Choice) -> Iterator[Finding]:
+    """A definition that is switched off in its entry still owns the name: the next one does not take its place."""
+    config = choice.definition.config
+    if config.disabled_by is None or not config.disabled_by.endswith(IN_ENTRY):
+        return
+    hidden = [other for other in choice.shadowed if isinstance(other.config, ServerConfig) and other.config.enabled]
+    if hidden:
+        what = f"It is off by {config.disabled_by}, and so is the definition in {_describe_place(hidden[0])}"
+        fix = f"mooring mcp enable {quote_argument(choice.name)}"
+        yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+
+
+def _check_names(inventory: Inventory) -> Iterator[Finding]:
+    """Names that become one in the names of tools, where most programs allow only letters, digits and `_`."""
+    firsts: dict[str, str] = {}
+    for choice in inventory.choices:
+        if not choice.definition.config.enabled:
+            continue
+        folded = re.sub(r"[^a-z0-9]+", "_", choice.name.lower()).strip("_")
+        first = firsts.setdefault(folded, choice.name)
+        # In names that are not ASCII, nothing might be left to compare.
+        if first != choice.name and folded:
+            what = f"Its name becomes {folded} in the names of tools, as that of {safe(first)} does"
+            fix = f"rename one of them (edit {choice.definition.origin.path or 'its definition'})"
+            yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+
+
+def _check_credential(choice: Choice, knows_credential: Callable[[str], bool]) -> Iterator[Finding]:
+    config = choice.definition.config
+    if not isinstance(config, ServerConfig) or not config.enabled:
+        return
+    credential = text_or_none(as_mapping(config.raw.get("auth")).get("credentialId"))
+    if credential is not None and not knows_credential(credential):
+        what = f"Its `auth` names the credential {safe(credential)}, which is in no store"
+        fix = "log in with the tool that stores it, or remove `credentialId`"
+        yield Finding(choice.name, what, config.origin.path, None, fix, True, "auth")
+
+
+def _check_denies(inventory: Inventory) -> Iterator[Finding]:
+    """Find rules that deny tools of a server that is not known here, and may be misspelled."""
+    known = [choice.name for choice in inventory.choices]
+    for value in inventory.settings.every("permissions"):
+        written = [Rule(rule["tool"], rule["action"]) for rule in value.value]
+        for rule in find_idle_denies(written, known):
+            what = f"The deny rule {safe(rule.tool)} matches no known server"
+            yield Finding(None, what, value.path, None, "check the name of the server in it", False)

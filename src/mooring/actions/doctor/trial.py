@@ -1,0 +1,177 @@
+"""Really tries servers, through the same steps as `mcp test`, and says at which stage each of them fails."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
+
+from msgspec import Struct
+
+from mooring.actions.advice import advise_on_failure, advise_to_look, suggest_program
+from mooring.actions.deadline import Deadline
+from mooring.actions.doctor.definitions import cannot_start, lacks_type, suggest_export
+from mooring.actions.doctor.remembered import describe_evidence
+from mooring.actions.doctor.report import Finding
+from mooring.actions.get import find_missing_variables
+from mooring.actions.opening import name_as_typed
+from mooring.actions.test import Found, Step, test
+from mooring.core.config import ServerConfig
+from mooring.core.failure import find_failed_stage, find_http_status
+from mooring.core.where import Where
+from mooring.display.text import address_server, quote_argument, short_path
+from mooring.errors import MooringError, NotApproved, ServerDied, ServerError, SpawnError
+from mooring.host.host import Host
+from mooring.inventory.admit import Admitted
+
+AT_ONCE = 16
+"""How many servers are tried at the same time: programs that start together slow each other down."""
+MOST_LINES = 5
+"""How many of the last lines that a program wrote are evidence."""
+
+
+class TriedServer(Struct, frozen=True):
+    """What became of one server that was tried."""
+
+    steps: tuple[Step, ...] = ()
+    found: Found | None = None
+    error: MooringError | None = None
+
+    @property
+    def missing(self) -> str:
+        """What had no value when it started, in words."""
+        return next((step.detail for step in self.steps if step.step == "values" and step.partial), "")
+
+
+def list_triable(admitted: Admitted, names: Sequence[str], env: Mapping[str, str], *, asks: bool) -> tuple[str, ...]:
+    """Which of these servers may be started and lack nothing without which they never could be.
+
+    If somebody can be asked for inputs, those are not lacking.
+    """
+    return tuple(name for name in names if _is_triable(admitted, name, env, asks))
+
+
+def _is_triable(admitted: Admitted, name: str, env: Mapping[str, str], asks: bool) -> bool:
+    alias = admitted.aliases.get(name)
+    approved = alias.approved if alias else admitted.wanted.get(name)
+    if approved is None:
+        return False
+    return asks or not cannot_start(approved.config, env)
+
+
+async def try_servers(
+    host: Host,
+    names: Sequence[str],
+    deadline: Deadline,
+    where: Where,
+    on_pending: Callable[[Sequence[str]], None],
+) -> dict[str, TriedServer]:
+    """Try servers, several at once; `on_pending` gets the names of those that are under way or wait."""
+    slots = asyncio.Semaphore(AT_ONCE)
+    pending = dict.fromkeys(names)
+    tried: dict[str, TriedServer] = {}
+
+    async def try_next(name: str) -> None:
+        async with slots:
+            tried[name] = await _try_server(host, name, deadline, where)
+        del pending[name]
+        on_pending(tuple(pending))
+
+    on_pending(tuple(pending))
+    async with asyncio.TaskGroup() as tasks:
+        for name in names:
+            tasks.create_task(try_next(name))
+    return {name: tried[name] for name in names}
+
+
+async def _try_server(host: Host, name: str, deadline: Deadline, where: Where) -> TriedServer:
+    steps: list[Step] = []
+    try:
+        found = await test(host, name, steps.append, deadline, where=where, began=perf_counter())
+    except MooringError as error:
+        # Not only its own errors: what an approved definition leads to may have changed since, for one.
+        if isinstance(error, ServerError):
+            name_as_typed(host, error, name)
+        return TriedServer(tuple(steps), error=error)
+    return TriedServer(tuple(steps), found)
+
+
+# --- what it means --------------------------------------------------------------------------------------------------
+
+
+def check_tried(name: str, config: ServerConfig, tried: TriedServer, where: Where) -> Iterator[Finding]:
+    """What to fix about a server, now that it was tried."""
+    path = config.origin.path
+    if tried.missing:
+        fix = _suggest_value(config, where.env)
+        yield Finding(name, tried.missing.rstrip("."), path, None, fix, True, "variables")
+    if tried.error is not None:
+        yield _report_failure(name, config, tried.error, where)
+    if tried.found is not None and tried.found.transport is not None and lacks_type(config):
+        what = f"Its URL has no type, and it speaks {tried.found.transport}"
+        fix = f'write "type": "{tried.found.transport}" into its entry (edit {path})'
+        yield Finding(name, what, path, None, fix, False)
+
+
+def _suggest_value(config: ServerConfig, env: Mapping[str, str]) -> str:
+    missing = find_missing_variables(config, env)
+    if missing:
+        return suggest_export(missing[0].variable)
+    return f"mooring mcp get {quote_argument(config.name)} shows where the value should come from"
+
+
+def _report_failure(name: str, config: ServerConfig, error: MooringError, where: Where) -> Finding:
+    # A server that waits for the person's decision is not broken.
+    is_unhealthy = not isinstance(error, NotApproved)
+    return Finding(
+        name,
+        _describe(name, error),
+        config.origin.path,
+        None,
+        _suggest_fix(config, error, where),
+        is_unhealthy,
+        find_failed_stage(error),
+        tuple(_list_evidence(error)),
+    )
+
+
+def _describe(name: str, error: MooringError) -> str:
+    if isinstance(error, SpawnError):
+        return error.reason.rstrip(".")
+    text = str(error).removesuffix(error.hint).strip()
+    # Its last lines are among the evidence.
+    if isinstance(error, ServerDied) and error.stderr:
+        text = text.partition(". Its last output: ")[0]
+    return address_server(name, text).rstrip(".")
+
+
+def _list_evidence(error: MooringError) -> Iterator[str]:
+    if not isinstance(error, ServerError):
+        return
+    yield from describe_evidence(error.exit_code, find_http_status(error))
+    yield from (f"| {line}" for line in error.stderr[-MOST_LINES:])
+
+
+def _suggest_fix(config: ServerConfig, error: MooringError, where: Where) -> str:
+    if isinstance(error, NotApproved):
+        return f"mooring mcp approve {quote_argument(config.name)}"
+    if not isinstance(error, ServerError):
+        return error.hint or f"mooring mcp get {quote_argument(config.name)} shows its definition"
+    return _suggest_at_stage(config, error, where) or error.hint or advise_to_look(config.name, where)
+
+
+def _suggest_at_stage(config: ServerConfig, error: ServerError, where: Where) -> str:
+    path = config.origin.path
+    place = short_path(path, where.home) if path else "its definition"
+    match find_failed_stage(error):
+        case "command" if isinstance(error, SpawnError) and error.fix:
+            return suggest_program(error.command)
+        case "variables":
+            return error.hint
+        case "network":
+            return f"see that the server runs and can be reached from here, and check the address in {place}"
+        case "tls":
+            authority = '"network": {"ca": "FILE"} in your settings names an authority to trust'
+            return f"check the address in {place}; {authority}"
+        case _:
+            if error.stderr:
+                return f"mooring mcp get {quote_argument(config.name)} shows how it is started"
+            return advise_on_failure(config, error, where)

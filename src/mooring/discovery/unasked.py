@@ -1,0 +1,165 @@
+"""Which tools start a project's servers without asking anybody: what their sources and programs showed when read."""
+
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.core.where import Where
+from mooring.discovery.format import locate, user_file
+
+
+class UnaskedStart(Struct, frozen=True, kw_only=True):
+    """One tool that starts, or may start, what a project's files define, and where that was seen."""
+
+    title: str
+    reads: tuple[str, ...]
+    """The tools, as origins of definitions, whose project files it takes servers from."""
+    seen: str
+    """The version or the source in which it was seen."""
+    certain: bool = True
+    """False if nobody could read how it decides."""
+    when: str = ""
+    """Under which circumstances; empty if always."""
+    programs: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    """Where its own files are, in the notation of places: if one exists, the tool is here."""
+
+    @property
+    def claim(self) -> str:
+        """What it does, as the beginning of a sentence."""
+        verb = "starts" if self.certain else "may start"
+        return f"{self.title} {verb}"
+
+
+UNASKED: tuple[UnaskedStart, ...] = (
+    UnaskedStart(
+        title="Claude Code",
+        reads=("claude-code",),
+        seen="2.1.325",
+        when="in runs without a terminal (claude -p)",
+        programs=("claude",),
+        folders=("~/.claude",),
+    ),
+    UnaskedStart(
+        title="OpenCode",
+        reads=("opencode",),
+        seen="source of August 2026, d545d8f",
+        programs=("opencode",),
+        folders=("{xdg}/opencode",),
+    ),
+    UnaskedStart(
+        title="oh-my-pi",
+        reads=("omp", "generic", "claude-code", "codex", "cursor", "gemini", "opencode"),
+        seen="18.3.4",
+        programs=("omp",),
+        folders=("~/.omp",),
+    ),
+    UnaskedStart(
+        title="Atomic",
+        reads=("atomic", "claude-code"),
+        seen="source of August 2026, 6031a92",
+        programs=("atomic",),
+        folders=("~/.atomic", "~/.pi"),
+    ),
+    UnaskedStart(
+        title="Crush",
+        reads=("crush",),
+        seen="source of August 2026, 37f36e9",
+        programs=("crush",),
+        folders=("{xdg}/crush",),
+    ),
+    UnaskedStart(
+        title="Amazon Q CLI",
+        reads=("amazonq",),
+        seen="source of April 2026, 15cc8f3",
+        programs=("q",),
+        folders=("~/.aws/amazonq",),
+    ),
+    UnaskedStart(
+        title="Roo Code",
+        reads=("roo",),
+        seen="source of April 2026, cb83656",
+        folders=tuple(
+            f"{{app}}/{editor}/User/globalStorage/rooveterinaryinc.roo-cline"
+            for editor in ("Code", "Code - Insiders", "Cursor")
+        ),
+    ),
+    UnaskedStart(
+        title="Continue",
+        reads=("continue",),
+        seen="source of June 2026, d0a3c0b",
+        programs=("cn",),
+        folders=("${CONTINUE_GLOBAL_DIR:-~/.continue}",),
+    ),
+    UnaskedStart(
+        title="magenta.nvim",
+        reads=("magenta",),
+        seen="source of July 2026, fcfcb39",
+        folders=("~/.magenta",),
+    ),
+    UnaskedStart(
+        title="mcporter",
+        reads=("mcporter", "cursor", "codex", "opencode", "vscode"),
+        seen="0.13.7",
+        programs=("mcporter",),
+        folders=("~/.mcporter",),
+    ),
+    UnaskedStart(
+        title="Cursor",
+        reads=("cursor",),
+        seen="reports of May 2026 about its command line",
+        certain=False,
+        programs=("cursor", "cursor-agent"),
+        folders=("~/.cursor",),
+    ),
+    UnaskedStart(
+        title="Kiro",
+        reads=("kiro",),
+        seen="documentation of 2026",
+        certain=False,
+        programs=("kiro", "kiro-cli"),
+        folders=("~/.kiro",),
+    ),
+    UnaskedStart(
+        title="Factory droid",
+        reads=("factory",),
+        seen="0.225.2",
+        certain=False,
+        programs=("droid",),
+        folders=("~/.factory",),
+    ),
+    UnaskedStart(
+        title="Junie",
+        reads=("junie",),
+        seen="documentation of 2026",
+        certain=False,
+        programs=("junie",),
+        folders=("~/.junie",),
+    ),
+    UnaskedStart(
+        title="Kilo Code",
+        reads=("kilo",),
+        seen="documentation of 2026",
+        certain=False,
+        programs=("kilo",),
+        folders=("{xdg}/kilo",),
+    ),
+)
+"""Tools that ask about each server (Qwen Code, Amp, VS Code) or about the folder (Codex, Gemini CLI, Copilot CLI, Zed)
+are not among them; that a folder was trusted is recorded by the tool, and found there."""
+
+
+def find_present_tools(where: Where) -> Iterator[UnaskedStart]:
+    """Those of the tools that are on this machine: by their folders, or by their programs on PATH."""
+    path = where.env.get("PATH", "")
+    for tool in UNASKED:
+        has_folder = any(_exists(folder, where) for folder in tool.folders)
+        if has_folder or any(files.which(program, path, where.home) for program in tool.programs):
+            yield tool
+
+
+def _exists(folder: str, where: Where) -> bool:
+    located = locate(user_file(folder), where)
+    return located is not None and os.path.exists(located)

@@ -1,0 +1,115 @@
+"""What a folder of ours should not have: files that others can read, and what killed processes left behind."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from mooring.files import STALE_SECONDS, errors_of, hold_unused_lock
+
+MOST_ENTRIES = 20_000
+"""Of a folder with more, the rest is not looked at."""
+UNUSED_SECONDS = 86_400.0
+"""How old a lock is before it is taken for one that nobody uses; one that is held is never removed."""
+_OTHERS = 0o077
+
+
+def find_loose(folder: str) -> Iterator[str]:
+    """The files and folders of this person, from the folder itself on down, that others may use."""
+    for path, status in _walk(folder):
+        if status.st_uid == _find_user() and status.st_mode & _OTHERS:
+            yield path
+
+
+def tighten(path: str) -> None:
+    """Take the rights of others away from a file or a folder; a link is left as it is.
+
+    Raises:
+        FileError: it cannot be changed.
+    """
+    with errors_of(path):
+        # On the open file: what has that name may be a link by now.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.fchmod(handle, stat.S_IMODE(os.fstat(handle).st_mode) & ~_OTHERS)
+        finally:
+            os.close(handle)
+
+
+def find_leftovers(folder: str) -> Iterator[str]:
+    """Temporary files and locks that no process needs any more."""
+    now = time.time()
+    for path, status in _walk(folder):
+        if stat.S_ISREG(status.st_mode) and _is_leftover(path, now - status.st_mtime):
+            yield path
+
+
+def _is_leftover(path: str, age: float) -> bool:
+    folder, name = os.path.split(path)
+    if name.endswith(".tmp") and name.startswith("."):
+        return age > STALE_SECONDS
+    if not name.endswith(".lock") or age < UNUSED_SECONDS:
+        return False
+    # A lock beside a file that is still there will be needed again.
+    guarded = name.removeprefix(".").removesuffix(".lock")
+    return not name.startswith(".") or not os.path.lexists(os.path.join(folder, guarded))
+
+
+def remove_leftover(path: str) -> None:
+    """Remove a temporary file, or a lock unless a process holds it.
+
+    Raises:
+        FileError: it cannot be removed.
+    """
+    if path.endswith(".lock"):
+        with hold_unused_lock(path) as is_unused:
+            if is_unused:
+                _remove(path)
+    else:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    with errors_of(path), suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def move_aside(path: str) -> str:
+    """Give a file a name under which nobody reads it, and return that name; nothing is deleted or written over.
+
+    Raises:
+        FileError: it cannot be renamed.
+    """
+    with errors_of(path):
+        aside = next(name for name in _list_names_aside(path) if not os.path.lexists(name))
+        os.rename(path, aside)
+    return aside
+
+
+def _list_names_aside(path: str) -> Iterator[str]:
+    yield f"{path}.damaged"
+    yield from (f"{path}.damaged-{number}" for number in range(2, MOST_ENTRIES))
+
+
+def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything in a folder and below it, with the folder itself; links are left out and never followed."""
+    room = MOST_ENTRIES
+    folders = [folder]
+    while folders and room:
+        current = folders.pop()
+        with suppress(OSError):
+            yield current, os.lstat(current)
+            for entry in os.scandir(current):
+                room -= 1
+                if not room:
+                    return
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(status.st_mode):
+                    folders.append(entry.path)
+                elif stat.S_ISREG(status.st_mode):
+                    yield entry.path, status
+
+
+def _find_user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
