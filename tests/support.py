@@ -146,6 +146,20 @@ class Cli:
         return Result(code, printed.out, printed.err)
 
 
+def run_beside(home: Home, *words: str, **env: str) -> Result:
+    """The command line as a process of its own."""
+    done = subprocess.run(
+        [MOORING, *words],
+        cwd=home.cwd,
+        env={**home.env, **env},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
 class Pauses:
     """The waits of a host between two looks, which take next to no time."""
 

@@ -14,9 +14,8 @@ import pytest
 
 from mooring.actions.doctor.running import find_running
 from mooring.process.table import list_processes, parse_ps
-from support import Home
+from support import Home, run_beside
 
-MOORING = str(Path(sys.executable).parent / "mooring")
 NOBODY = 65534
 # Starts a server and waits, as an agent does; the server gets no end of input before the agent ends.
 AGENT = "import subprocess, sys; subprocess.run(sys.argv[1:], stdin=sys.stdin)"
@@ -46,16 +45,7 @@ def make_server(*words: str) -> list[str]:
 
 
 def findings(home: Home) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [MOORING, "mcp", "doctor", "--json"],
-        cwd=home.cwd,
-        env=home.env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    found = json.loads(done.stdout)["findings"]
+    found = run_beside(home, "mcp", "doctor", "--json").data["findings"]
     return [finding for finding in found if "times at this moment" in finding["what"]]
 
 
@@ -146,6 +136,13 @@ def test_a_script_is_recognized_behind_its_interpreter_and_an_orphan_has_no_prog
     machine.run(8, 9, "/bin/bash", "-c", "my-server --root /srv")
     machine.run(9, 1, "python3", "-m", "mooring")
     assert owners(home, machine, "script") == ["", "mooring"]
+
+
+def test_a_path_is_that_program_and_no_other_of_its_name(home: Home, machine: Machine) -> None:
+    home.configure(own={"command": "/opt/one/bin/python", "args": ["-m", "server"]})
+    machine.run(3, 1, "/opt/one/bin/python", "-m", "server")
+    machine.run(4, 1, "/opt/two/bin/python", "-m", "server")
+    assert len(owners(home, machine, "own")) == 1
 
 
 def test_a_bare_interpreter_is_no_server(home: Home, machine: Machine) -> None:

@@ -16,9 +16,8 @@ from uuid import uuid4
 import pytest
 
 from chat.terminal import Person
-from support import DEMO, Actor, Cli, Home, running
+from support import DEMO, Actor, Cli, Home, run_beside, running
 
-MOORING = str(Path(sys.executable).parent / "mooring")
 OWN = "home/.config/mooring/mcp.json"
 
 
@@ -28,17 +27,9 @@ def faulty(fault: str) -> dict[str, Any]:
 
 def doctor(home: Home, *words: str, **env: str) -> tuple[int, Any]:
     """Run the command as a process of its own; its exit code, and what it printed as data."""
-    done = subprocess.run(
-        [MOORING, "mcp", "doctor", *words, "--json"],
-        cwd=home.cwd,
-        env={**home.env, **env},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+    done = run_beside(home, "mcp", "doctor", *words, "--json", **env)
+    assert done.out, done.err
+    return done.code, done.data
 
 
 def stages_of(data: Any, name: str) -> dict[str, Any]:

@@ -17,8 +17,12 @@ _OTHERS = 0o077
 
 def find_loose(folder: str) -> Iterator[str]:
     """The files and folders of this person, from the folder itself on down, that others may use."""
+    # Windows has other rights, which the mode of a file says nothing about.
+    if not hasattr(os, "geteuid"):
+        return
+    own = os.geteuid()
     for path, status in _walk(folder):
-        if status.st_uid == _find_user() and status.st_mode & _OTHERS:
+        if status.st_uid == own and status.st_mode & _OTHERS:
             yield path
 
 
@@ -110,6 +114,3 @@ def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                 elif stat.S_ISREG(status.st_mode):
                     yield entry.path, status
 
-
-def _find_user() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0

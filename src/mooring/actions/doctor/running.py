@@ -148,10 +148,9 @@ def _add_server(servers: _Servers, name: str, program: Stdio) -> None:
     # A bare shell or interpreter is on every machine many times, and says nothing of a server.
     if words[0] is None or (len(words) == 1 and _is_interpreter(basename(words[0]))):
         return
-    command = basename(words[0])
     for spelling in _list_spellings(words):
-        servers.commands.add(name, (command, *spelling[1:]))
-    family = _FAMILIES.get(command)
+        servers.commands.add(name, spelling)
+    family = _FAMILIES.get(basename(words[0]))
     package_at = _find_package(words)
     if family and package_at is not None:
         servers.packages[family].add(name, words[package_at:])
@@ -189,7 +188,9 @@ def _match(servers: _Servers, processes: Iterable[RunningProcess]) -> dict[str, 
 
 def _find_servers(servers: _Servers, argv: tuple[str, ...]) -> Iterator[str]:
     for start in dict.fromkeys((0, _find_script(argv))):
-        yield from servers.commands.find((basename(argv[start]), *argv[start + 1 :]))
+        # What is written as a path is that file; what is not may have been found anywhere.
+        for program in dict.fromkeys((argv[start], basename(argv[start]))):
+            yield from servers.commands.find((program, *argv[start + 1 :]))
     for family, packages in servers.packages.items():
         if basename(argv[0]) not in family:
             continue

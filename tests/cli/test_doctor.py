@@ -1,0 +1,183 @@
+"""`mooring mcp doctor`: what it knows without starting anything."""
+
+import os
+import time
+from typing import Any
+
+from mooring.actions.doctor.diagnose import diagnose
+from mooring.discovery.formats import FORMATS
+from mooring.discovery.unasked import UNASKED
+from support import DEMO, Cli, Home, run_beside
+
+OWN = "home/.config/mooring/mcp.json"
+SHELL = {"command": "sh", "args": ["-c", "true"]}
+OTHER = {"command": "sh", "args": ["-c", "false"]}
+
+
+def findings(cli: Cli, *words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("mcp", "doctor", *words, "--json").data["findings"]
+    return found
+
+
+def find(cli: Cli, text: str) -> dict[str, Any]:
+    [finding] = [finding for finding in findings(cli) if text in finding["what"]]
+    return finding
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def test_a_healthy_home_is_one_line(cli: Cli) -> None:
+    cli.home.configure(a=SHELL)
+    assert cli("mcp", "doctor").out == "Read 1 file; 1 server configured. Nothing to fix.\n"
+    shown = cli("mcp", "doctor", "-v").out.splitlines()
+    assert shown[1:4] == ["  ~/.mcp.json", "a", "  ✓ file       stdio, from claude-code, user: ~/.mcp.json"]
+
+
+def test_the_data_says_everything_that_the_text_says(cli: Cli) -> None:
+    cli.home.configure(a=SHELL, gone={"command": "no-such-program"})
+    done = cli("mcp", "doctor", "--json")
+    assert done.code == 1
+    assert list(done.data) == ["version", "healthy", "files", "servers", "findings", "repairs"]
+    assert (done.data["version"], done.data["healthy"], done.data["repairs"]) == (1, False, [])
+    servers = {server["name"]: server for server in done.data["servers"]}
+    assert list(servers["gone"]["stages"][-1]) == ["stage", "ok", "what", "evidence", "fix"]
+    stages = {name: [stage["stage"] for stage in server["stages"]] for name, server in servers.items()}
+    known = ["file", "approval", "variables", "command"]
+    assert stages == {"a": known, "gone": known}
+    [finding] = done.data["findings"]
+    assert (finding["server"], finding["stage"], finding["unhealthy"]) == ("gone", "command", True)
+
+
+def test_what_is_found_about_a_server_stands_together(cli: Cli) -> None:
+    entry = {"command": "no-such-program", "env": {"A": "${NO_A}"}, "agrs": []}
+    cli.home.configure(one=entry, two=entry)
+    servers = [finding["server"] for finding in findings(cli)]
+    assert servers == ["one"] * 3 + ["two"] * 3
+
+
+def test_a_server_that_worked_before_is_known_to_have_its_tools(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert cli("tools", "demo").code == 0
+    [server] = cli("mcp", "doctor", "--json").data["servers"]
+    assert server["tried"] is False
+    assert server["stages"][-1]["what"] == "7 tools, as it listed them the last time"
+
+
+def test_ten_times_the_servers_in_ten_times_the_files_cost_about_ten_times(home: Home) -> None:
+    spent = []
+    for files in (5, 50):
+        for number in range(files):
+            servers = {f"s{number}-{n}": {"command": "npx", "args": [f"package-{number}-{n}"]} for n in range(10)}
+            home.write(f"home/.continue/mcpServers/{number}.json", {"mcpServers": servers})
+        inventory = home.inventory()
+        assert len(inventory.choices) == 10 * files
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            assert len(diagnose(inventory, home.where).servers) == 10 * files
+            took.append(time.process_time() - began)
+        spent.append(min(took))
+    assert spent[1] < 14 * spent[0]
+
+
+def test_the_whole_command_copes_with_five_hundred_servers(home: Home) -> None:
+    for number in range(50):
+        servers = {f"s{number}-{n}": {"command": "npx", "args": [f"package-{number}-{n}"]} for n in range(10)}
+        home.write(f"home/.continue/mcpServers/{number}.json", {"mcpServers": servers})
+    before = os.times()
+    done = run_beside(home, "mcp", "doctor")
+    after = os.times()
+    assert done.out.startswith("Read 50 files; 500 servers configured.")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    assert cpu < 10.0
+    assert not (home.home / ".local").exists()
+
+
+# --- pitfalls -------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_two_files_define_differently_is_named_with_the_winner(cli: Cli) -> None:
+    cli.home.configure(a=SHELL, same=SHELL)
+    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"a": OTHER, "same": SHELL}})
+    finding = find(cli, "defined differently")
+    assert finding["server"] == "a"
+    assert finding["path"] == f"{cli.home.home}/.cursor/mcp.json"
+    assert f"in {cli.home.home}/.mcp.json, and this definition wins: cursor wins over .mcp.json" in finding["what"]
+    assert finding["fix"] == "mooring mcp why a shows the differences"
+
+
+def test_names_that_become_one_in_the_names_of_tools_are_told(cli: Cli) -> None:
+    cli.home.configure(**{"my-server": SHELL, "my.server": OTHER, "my-server2": {**SHELL, "args": []}})
+    finding = find(cli, "in the names of tools")
+    assert (finding["server"], finding["unhealthy"]) == ("my.server", False)
+    assert finding["what"] == "Its name becomes my_server in the names of tools, as that of my-server does"
+
+
+def test_an_entry_that_is_off_and_hides_one_that_is_on_is_told_and_the_command_helps(cli: Cli) -> None:
+    cli.home.write("home/.cursor/mcp.json", {"mcpServers": {"a": {**SHELL, "enabled": False}}})
+    assert findings(cli) == []
+    cli.home.configure(a=SHELL)
+    finding = find(cli, "It is off by `enabled` in its entry")
+    assert f"and so is the definition in {cli.home.home}/.mcp.json" in finding["what"]
+    assert cli(*finding["fix"].split()[1:]).code == 0
+    assert findings(cli) == []
+
+
+def test_a_credential_that_no_store_has_is_told_once_there_is_a_store(home: Home) -> None:
+    entry = {"type": "http", "url": "https://example.com/mcp", "auth": {"type": "oauth", "credentialId": "cred-1"}}
+    home.write("home/.omp/agent/mcp.json", {"mcpServers": {"a": entry}})
+    inventory = home.inventory()
+    assert diagnose(inventory, home.where).healthy
+    assert diagnose(inventory, home.where, knows_credential=lambda name: name == "cred-1").healthy
+    [finding] = diagnose(inventory, home.where, knows_credential=lambda _: False).findings
+    assert (finding.server, finding.stage) == ("a", "auth")
+    assert "cred-1" in finding.what
+
+
+# --- other tools ----------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_that_starts_the_projects_servers_unasked_is_named_if_it_is_here(cli: Cli) -> None:
+    cli.home.write("project/opencode.json", {"mcp": {"evil": {"type": "local", "command": ["sh", "-c", "true"]}}})
+    cli.home.write("project/.cursor/mcp.json", {"mcpServers": {"odd": SHELL}})
+
+    def claims() -> list[str]:
+        return [finding["what"] for finding in findings(cli) if "without asking" in finding["what"]]
+
+    assert claims() == []
+    (cli.home.home / ".config/opencode").mkdir(parents=True)
+    (cli.home.home / ".cursor").mkdir()
+    certain, uncertain = claims()
+    assert certain.startswith("OpenCode starts 1 server (evil) of this project without asking")
+    assert uncertain.startswith("Cursor may start 1 server (odd) of this project without asking")
+
+
+def test_a_program_on_path_is_a_tool_that_is_here_and_what_you_approved_is_no_news(cli: Cli) -> None:
+    cli.home.write("project/.mcp.json", {"mcpServers": {"theirs": SHELL}})
+    cli.home.write("bin/omp", "#!/bin/sh\n").chmod(0o755)
+    assert findings(cli, "--no-project") == []
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{cli.home.folder}/bin:{path}"
+    assert "oh-my-pi starts 1 server (theirs) of this project without asking (as seen in: 18.3.4)" in [
+        finding["what"] for finding in findings(cli)
+    ]
+    digest = cli("mcp", "approve", "theirs").err.rpartition("--digest ")[2].split()[0]
+    assert cli("mcp", "approve", "theirs", "--digest", digest).code == 0
+    assert findings(cli) == []
+
+
+def test_a_folder_that_was_trusted_in_another_tool_is_told(cli: Cli) -> None:
+    cli.home.write("project/.codex/config.toml", '[mcp_servers.theirs]\ncommand = "sh"\nargs = ["-c", "true"]\n')
+    trust = f'[projects."{cli.home.project}"]\ntrust_level = "trusted"\n'
+    cli.home.write("home/.codex/config.toml", trust)
+    finding = find(cli, "without asking, because of")
+    assert finding["what"].startswith("OpenAI Codex starts 1 server (theirs)")
+
+
+def test_every_tool_that_starts_unasked_reads_files_of_tools_that_are_known() -> None:
+    known = {format.tool for format in FORMATS}
+    for tool in UNASKED:
+        assert set(tool.reads) <= known
+        assert tool.seen
+        assert tool.programs or tool.folders
