@@ -103,7 +103,7 @@ def test_a_name_that_two_files_define_differently_is_named_with_the_winner(cli: 
     finding = find(cli, "defined differently")
     assert finding["server"] == "a"
     assert finding["path"] == f"{cli.home.home}/.cursor/mcp.json"
-    assert f"in {cli.home.home}/.mcp.json, and this definition wins: cursor wins over .mcp.json" in finding["what"]
+    assert "in ~/.mcp.json, and this definition wins: cursor wins over .mcp.json" in finding["what"]
     assert finding["fix"] == "mooring mcp why a shows the differences"
 
 
@@ -119,7 +119,7 @@ def test_an_entry_that_is_off_and_hides_one_that_is_on_is_told_and_the_command_h
     assert findings(cli) == []
     cli.home.configure(a=SHELL)
     finding = find(cli, "It is off by `enabled` in its entry")
-    assert f"and so is the definition in {cli.home.home}/.mcp.json" in finding["what"]
+    assert "and so is the definition in ~/.mcp.json" in finding["what"]
     assert cli(*finding["fix"].split()[1:]).code == 0
     assert findings(cli) == []
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from chat.terminal import Person
 from mooring.actions.doctor.running import find_running
 from mooring.process.table import list_processes, parse_ps
 from support import Home, run_beside
@@ -61,6 +62,21 @@ def test_a_server_that_two_programs_started_is_named_with_both(home: Home) -> No
     assert " and codex (pid " in finding["what"]
     assert finding["unhealthy"] is False
     assert "canary" not in json.dumps(finding)
+
+
+def test_what_two_chats_started_runs_under_mooring(home: Home) -> None:
+    home.configure(plain={"command": sys.executable, "args": ["-m", "mooring.testing", "plain", str(os.getpid())]})
+    with Person(home) as one, Person(home) as two:
+        for person in (one, two):
+            person.answers(("> ", "/tools plain"))
+            person.sees("plain.echo")
+        [finding] = findings(home)
+        assert finding["what"].startswith("It runs 2 times at this moment, under mooring (pid ")
+        assert " and mooring (pid " in finding["what"]
+        for person in (one, two):
+            person.types("/quit")
+            assert person.ended() == 0
+    assert findings(home) == []
 
 
 def test_what_another_user_runs_is_nobodys_business(home: Home) -> None:

@@ -113,4 +113,3 @@ def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                     folders.append(entry.path)
                 elif stat.S_ISREG(status.st_mode):
                     yield entry.path, status
-

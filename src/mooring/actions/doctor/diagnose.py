@@ -46,7 +46,7 @@ def diagnose(
         *check_failures(admitted, remembered, where, tried),
         *_check_tried(admitted, tried, where),
         *check_approvals(inventory),
-        *check_pitfalls(inventory, knows_credential),
+        *check_pitfalls(inventory, where, knows_credential),
         *check_other_tools(inventory, where),
         *check_held_tools(admitted, where),
         *check_running(inventory, processes or ()),

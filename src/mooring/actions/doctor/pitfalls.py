@@ -7,30 +7,33 @@ from mooring.actions.doctor.report import Finding
 from mooring.actions.list import describe_winner
 from mooring.core.config import ServerConfig
 from mooring.core.verdict import Rule
+from mooring.core.where import Where
 from mooring.discovery.choose import Choice, explain
 from mooring.discovery.entry import IN_ENTRY
 from mooring.discovery.scan import RankedDefinition
 from mooring.discovery.untyped import as_mapping, text_or_none
-from mooring.display.text import quote_argument, safe
+from mooring.display.text import quote_argument, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.permissions.rule import find_idle_denies
 
 
-def check_pitfalls(inventory: Inventory, knows_credential: Callable[[str], bool] | None = None) -> Iterator[Finding]:
+def check_pitfalls(
+    inventory: Inventory, where: Where, knows_credential: Callable[[str], bool] | None = None
+) -> Iterator[Finding]:
     """What a person should know about definitions that can be used.
 
     `knows_credential` says whether a store has a credential; without it, none is looked for.
     """
     yield from _check_names(inventory)
     for choice in inventory.choices:
-        yield from _check_rivals(inventory, choice)
-        yield from _check_hidden(choice)
+        yield from _check_rivals(inventory, choice, where.home)
+        yield from _check_hidden(choice, where.home)
         if knows_credential is not None:
             yield from _check_credential(choice, knows_credential)
     yield from _check_denies(inventory)
 
 
-def _check_rivals(inventory: Inventory, choice: Choice) -> Iterator[Finding]:
+def _check_rivals(inventory: Inventory, choice: Choice, home: str) -> Iterator[Finding]:
     """The same name in several files, with different definitions."""
     if not choice.shadowed:
         return
@@ -39,24 +42,25 @@ def _check_rivals(inventory: Inventory, choice: Choice) -> Iterator[Finding]:
     if not rivals:
         return
     why = explain(choice.definition, rivals[0], inventory.standing(rivals[0]))
-    places = " and ".join(_describe_place(rival) for rival in rivals)
+    places = " and ".join(_describe_place(rival, home) for rival in rivals)
     what = f"It is defined differently in {places}, and this definition wins: {why}"
     fix = f"mooring mcp why {quote_argument(choice.name)} shows the differences"
     yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
 
 
-def _describe_place(definition: RankedDefinition) -> str:
-    return safe(definition.origin.path or "the command line")
+def _describe_place(definition: RankedDefinition, home: str) -> str:
+    path = definition.origin.path
+    return short_path(path, home) if path else "the command line"
 
 
-def _check_hidden(choice: Choice) -> Iterator[Finding]:
+def _check_hidden(choice: Choice, home: str) -> Iterator[Finding]:
     """A definition that is switched off in its entry still owns the name: the next one does not take its place."""
     config = choice.definition.config
     if config.disabled_by is None or not config.disabled_by.endswith(IN_ENTRY):
         return
     hidden = [other for other in choice.shadowed if isinstance(other.config, ServerConfig) and other.config.enabled]
     if hidden:
-        what = f"It is off by {config.disabled_by}, and so is the definition in {_describe_place(hidden[0])}"
+        what = f"It is off by {config.disabled_by}, and so is the definition in {_describe_place(hidden[0], home)}"
         fix = f"mooring mcp enable {quote_argument(choice.name)}"
         yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
 

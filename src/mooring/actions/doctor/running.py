@@ -162,6 +162,7 @@ def _list_spellings(words: _Words) -> Iterator[_Words]:
     known = [word for word in words if word is not None]
     runner = find_runner(known) if len(known) == len(words) else None
     if isinstance(runner, PythonRun):
+        yield (known[0], "-P", *known[1:])
         yield runner.without_folder
 
 

@@ -44,10 +44,10 @@ def command(
     """What to fix, each with the command that fixes it; exits 1 if anything is unhealthy.
 
     \b
-    mooring mcp doctor              what is known: files, programs, variables, the last failures
-    mooring mcp doctor github       connect to github now, stage by stage
-    mooring mcp doctor --check      connect to every server
-    mooring mcp doctor --dry-run    what --fix would change
+    mooring mcp doctor              # what is known: files, programs, variables, the last failures
+    mooring mcp doctor github       # connect to github now, stage by stage
+    mooring mcp doctor --check      # connect to every server
+    mooring mcp doctor --dry-run    # what --fix would change
 
     Without a name and without --check nothing is started. A project's server that you have not approved never is.
     """
