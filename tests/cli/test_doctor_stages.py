@@ -184,12 +184,21 @@ def test_a_name_that_nobody_knows_fails_at_the_network(home: Home) -> None:
     check_fails_at(home, "web", "network")
 
 
-@pytest.mark.parametrize(("status", "stage"), [(404, "protocol"), (500, "protocol"), (401, "auth"), (403, "auth")])
-def test_an_error_status_is_evidence(home: Home, status: int, stage: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "stage", "fix"),
+    [
+        (404, "protocol", "many servers are at /mcp"),
+        (500, "protocol", "tell whoever runs it"),
+        (401, "auth", '"headers": {"Authorization": "Bearer ${TOKEN}"} in ~/.mcp.json'),
+        (403, "auth", '"headers": {"Authorization": "Bearer ${TOKEN}"} in ~/.mcp.json'),
+    ],
+)
+def test_an_error_status_is_evidence(home: Home, status: int, stage: str, fix: str) -> None:
     with serve() as port:
         home.configure(web={"type": "http", "url": f"http://127.0.0.1:{port}/{status}"})
         failed = check_fails_at(home, "web", stage)
     assert failed["evidence"] == [f"HTTP status {status}"]
+    assert fix in failed["fix"]
     _, data = doctor(home)
     remembered = stages_of(data, "web")[stage]
     assert (remembered["ok"], remembered["evidence"]) == (False, [f"HTTP status {status}"])

@@ -18,7 +18,7 @@ from mooring.core.config import ServerConfig
 from mooring.core.failure import find_failed_stage, find_http_status
 from mooring.core.where import Where
 from mooring.display.text import address_server, quote_argument, short_path
-from mooring.errors import MooringError, NotApproved, ServerDied, ServerError, SpawnError
+from mooring.errors import HttpError, MooringError, NotApproved, ServerDied, ServerError, SpawnError
 from mooring.host.host import Host
 from mooring.inventory.admit import Admitted
 
@@ -26,6 +26,8 @@ AT_ONCE = 16
 """How many servers are tried at the same time: programs that start together slow each other down."""
 MOST_LINES = 5
 """How many of the last lines that a program wrote are evidence."""
+_SERVER_FAULT = 500
+"""From this HTTP status on, nothing is wrong with the request."""
 
 
 class TriedServer(Struct, frozen=True):
@@ -151,27 +153,32 @@ def _list_evidence(error: MooringError) -> Iterator[str]:
 
 
 def _suggest_fix(config: ServerConfig, error: MooringError, where: Where) -> str:
-    if isinstance(error, NotApproved):
-        return f"mooring mcp approve {quote_argument(config.name)}"
-    if not isinstance(error, ServerError):
-        return error.hint or f"mooring mcp get {quote_argument(config.name)} shows its definition"
-    return _suggest_at_stage(config, error, where) or error.hint or advise_to_look(config.name, where)
+    name = quote_argument(config.name)
+    match error:
+        case NotApproved():
+            return f"mooring mcp approve {name}"
+        case SpawnError(fix=fix) if fix:
+            return suggest_program(error.command)
+        case MooringError(hint=hint) if hint:
+            return hint
+        case ServerError():
+            return _suggest_at_stage(config, error, where) or advise_to_look(config.name, where)
+        case _:
+            return f"mooring mcp get {name} shows its definition"
 
 
 def _suggest_at_stage(config: ServerConfig, error: ServerError, where: Where) -> str:
     path = config.origin.path
     place = short_path(path, where.home) if path else "its definition"
     match find_failed_stage(error):
-        case "command" if isinstance(error, SpawnError) and error.fix:
-            return suggest_program(error.command)
-        case "variables":
-            return error.hint
         case "network":
             return f"see that the server runs and can be reached from here, and check the address in {place}"
         case "tls":
             authority = '"network": {"ca": "FILE"} in your settings names an authority to trust'
             return f"check the address in {place}; {authority}"
+        case _ if isinstance(error, HttpError) and error.status >= _SERVER_FAULT:
+            return "the server itself fails: try again later, or tell whoever runs it"
+        case _ if error.stderr:
+            return f"mooring mcp get {quote_argument(config.name)} shows how it is started"
         case _:
-            if error.stderr:
-                return f"mooring mcp get {quote_argument(config.name)} shows how it is started"
             return advise_on_failure(config, error, where)
