@@ -155,7 +155,9 @@ async def test_a_url_without_a_type_gets_the_one_it_has_and_every_other_byte_sta
         own = home.write(OWN, text.encode())
         foreign = home.write("home/.cursor/mcp.json", {"mcpServers": {"far": {"url": f"{site.url}?x=1"}}})
         before = foreign.read_bytes()
-        assert "it speaks http" in await fix(home, "docs")
+        shown = await fix(home, "docs")
+        assert "it speaks http" in shown
+        assert "fix: mooring mcp edit -t http docs" in shown
         assert "Would fix" in await fix(home, "docs", "far", "--dry-run")
         assert own.read_bytes() == text.encode()
         shown = await fix(home, "docs", "far", "--fix")

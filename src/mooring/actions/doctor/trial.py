@@ -109,7 +109,7 @@ def check_tried(name: str, config: ServerConfig, tried: TriedServer, where: Wher
         yield _report_failure(name, config, tried.error, where)
     if tried.found is not None and tried.found.transport is not None and lacks_type(config):
         what = f"Its URL has no type, and it speaks {tried.found.transport}"
-        fix = f'write "type": "{tried.found.transport}" into its entry (edit {path})'
+        fix = f"mooring mcp edit -t {tried.found.transport} {quote_argument(name)}"
         yield Finding(name, what, path, None, fix, False)
 
 
