@@ -3,12 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.locate import check_stays_inside
@@ -16,16 +15,17 @@ from mooring.core.config import Origin, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.secret import list_secrets, redact_data
 from mooring.core.where import Viewpoint, Where
-from mooring.discovery.edit import find_entry_path, list_entries, put_entries, put_entry, remove_entry, write_entry
+from mooring.discovery.edit import find_entry_path, put_entry, remove_entry, write_entry
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import list_written_secrets
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.discovery.targets import WriteScope, WriteTarget, find_target, list_writers, locate_target
+from mooring.display.text import describe_origin, safe, short_path
 from mooring.errors import ConfigError, ParseError
-from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions
-from mooring.inventory.load import Inventory, RowSource, describe_source, load
+from mooring.inventory.approval import decide, list_definitions, list_questions
+from mooring.inventory.load import RowSource, describe_source, load
 from mooring.syntax.document import Document
 from mooring.syntax.parse import parse
 
@@ -73,6 +73,7 @@ def add(
         ConfigError: the description is not sound, the name is taken, or the tool cannot express it.
         FileError: the file cannot be read or written.
     """
+    check_files_are_read(request)
     config, ignored = understand(name, raw)
     destination = find_destination(request, tool, scope, name)
     entry = write_entry(config, destination.target.format)
@@ -113,6 +114,12 @@ def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]
     return tuple(key for key in lost if key != "transport" or "type" in raw)
 
 
+def check_files_are_read(request: Viewpoint) -> None:
+    """Refuse to write what would not be read again. Raises: ConfigError."""
+    if request.demo:
+        raise ConfigError("--demo leaves all files out, so nothing is written; try it without --demo.")
+
+
 def undo(request: Viewpoint, addition: Addition) -> None:
     """Take a server out again that was just added.
 
@@ -124,8 +131,23 @@ def undo(request: Viewpoint, addition: Addition) -> None:
     update_config(destination.path, change, request.where, destination.place.limit)
 
 
+def describe_addition(addition: Addition, home: str) -> Iterator[str]:
+    """What was done, then what a person should know about it."""
+    name = safe(addition.name)
+    yield f"Added {name} to {short_path(addition.path, home)}."
+    if addition.leads_to:
+        yield f"That is a link; the file is {safe(addition.leads_to)}."
+    for key in addition.not_expressed:
+        yield f"{addition.tool} cannot express `{safe(key)}`, so it was left out."
+    for message in addition.ignored:
+        yield f"{name}: {safe(message)}."
+    if addition.behind:
+        winner = describe_origin(addition.behind.tool, addition.behind.scope, addition.behind.path, home)
+        yield f"Another definition of {name} wins: {safe(winner)}."
+
+
 class Destination(Struct, frozen=True):
-    """The file that entries go into."""
+    """The file that an entry goes into."""
 
     target: WriteTarget
     place: Place
@@ -141,24 +163,15 @@ class Destination(Struct, frozen=True):
         with suppress(ParseError):
             self.put(name, {}, files.read(self.path, self.place.limit) or b"")
 
-    def put_all(self, entries: Mapping[str, Mapping[str, Any]], data: bytes) -> bytes:
-        """A file's bytes with these entries, in place of those that have their names."""
-        return put_entries(data, self.path, self.target, self.place, entries, self.context, replace=True)
-
-    def list(self, data: bytes) -> dict[str, Mapping[str, Any]]:
-        """The entries in a file's bytes, by their names."""
-        return list_entries(data, self.path, self.target, self.place, self.context)
-
     def remove(self, name: str, data: bytes) -> bytes:
         content = parse(data, document_kind(self.path)).data
         return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
 
 
-def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
-    """Where entries are written, or one of that name. Raises: ConfigError if nothing can be written there."""
+def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str) -> Destination:
+    """Where an entry of that name is written. Raises: ConfigError if it cannot be written there."""
     target = _find_target(tool, scope)
-    if name is not None:
-        check_target_name(name, target.format)
+    _check_target_name(name, target.format)
     if scope == "project" and not request.project:
         raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
     context = make_context(request.where, request.cwd, request.project)
@@ -178,8 +191,7 @@ def check_name(name: str) -> None:
         raise ConfigError("Invalid server config: the name may have letters, digits, `_`, `.` and `-` only.")
 
 
-def check_target_name(name: str, format: Format) -> None:
-    """Refuse a name that a tool would not accept. Raises: ConfigError."""
+def _check_target_name(name: str, format: Format) -> None:
     if format.name_pattern is not None and not re.fullmatch(format.name_pattern, name):
         raise ConfigError(f"Invalid server config: {format.title} does not accept such a name.")
 
@@ -191,15 +203,8 @@ def update_config(path: str, change: Callable[[bytes], bytes], where: Where, lim
         ConfigError: it is not understood well enough to be changed; it is left as it was.
         FileError: it cannot be read or written.
     """
-    with refuse_unreadable(path):
-        return files.update(path, change, f"{where.state}/locks", limit)
-
-
-@contextmanager
-def refuse_unreadable(path: str) -> Iterator[None]:
-    """Say about a file that is not understood that it was left as it was. Raises: ConfigError."""
     try:
-        yield
+        return files.update(path, change, f"{where.state}/locks", limit)
     except ParseError as error:
         line = f" (line {error.line})" if error.line else ""
         raise ConfigError(f"{path} {error.reason}{line}, so it was left as it is.") from None
@@ -242,29 +247,12 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
 
 def approve_typed(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
     """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
-    return bool(approve_entries(request, path, {name: raw}))
-
-
-def approve_entries(request: Viewpoint, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """Approve what was written into a project's file, and nothing else that its files may say about these names.
-
-    Returns:
-        The names that are approved now: those of which no other definition of the project comes first.
-    """
     inventory = load(request, remember=False)
-    questions = [_ask_about(inventory, name, request.where, path, raw) for name, raw in entries.items()]
-    written = [question for question in questions if question is not None]
-    return decide(inventory, written, request.where, True) if written else ()
-
-
-def _ask_about(
-    inventory: Inventory, name: str, where: Where, path: str, raw: Mapping[str, Any]
-) -> ApprovalQuestion | None:
-    """The question about what was written under a name; `None` if another definition of the project comes first."""
-    choice = inventory.find(name)
-    question = list_questions(replace(inventory, choices=(choice,)), (name,), where)[0]
-    is_written = any(_is_typed(each, path, raw) for each in list_definitions(choice))
-    return question if is_written and question.source.path == path else None
+    question = list_questions(inventory, (name,), request.where)[0]
+    typed = [each for each in list_definitions(inventory.find(name)) if _is_typed(each, path, raw)]
+    if question.source.path != path or not typed:
+        return False
+    return bool(decide(inventory, (question,), request.where, True))
 
 
 def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -> bool:

@@ -1,12 +1,15 @@
 """`remove`: one entry is taken out of the file that it is in."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from mooring.actions.add import follow_link, update_config
-from mooring.actions.locate import locate_entry
+from mooring.actions.locate import LocatedEntry, locate_entry
 from mooring.core.where import Viewpoint
 from mooring.discovery.edit import remove_entry
 from mooring.discovery.targets import WriteScope
+from mooring.display.text import describe_origin, safe, short_path
 from mooring.errors import UnknownServer
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import RowSource, describe_source, load
@@ -34,7 +37,11 @@ def remove(request: Viewpoint, name: str, tool: str | None = None, scope: WriteS
         ConfigError: it is not there, is in several such files, or in one that is never written.
         FileError: the file cannot be read or written.
     """
-    entry = locate_entry(request, name, tool, scope, "remove")
+    return remove_located(request, locate_entry(request, name, tool, scope, "remove"))
+
+
+def remove_located(request: Viewpoint, entry: LocatedEntry) -> Removal:
+    """Remove exactly this entry, whatever else has its name by now. Raises: as `remove`."""
 
     def change(data: bytes) -> bytes:
         return remove_entry(data, entry.path, entry.find_keys(parse(data, entry.kind).data))
@@ -49,6 +56,15 @@ def remove(request: Viewpoint, name: str, tool: str | None = None, scope: WriteS
         leads_to=follow_link(entry.path),
         remaining=_find_remaining(request, entry.name),
     )
+
+
+def describe_removal(removal: Removal, home: str) -> Iterator[str]:
+    """What was done, then what a person should know about it."""
+    yield f"Removed {safe(removal.name)} from {short_path(removal.path, home)}."
+    if removal.leads_to:
+        yield f"That is a link; the file is {safe(removal.leads_to)}."
+    for source in removal.remaining:
+        yield f"Still defined: {safe(describe_origin(source.tool, source.scope, source.path, home))}."
 
 
 def _find_remaining(request: Viewpoint, name: str) -> tuple[RowSource, ...]:

@@ -11,6 +11,7 @@ from mooring.core.where import Viewpoint
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
+from mooring.display.text import describe_path, quote_argument, safe
 from mooring.errors import ConfigError
 from mooring.inventory.load import load
 from mooring.inventory.overlay import forget_switch, save_switch
@@ -59,6 +60,27 @@ def switch(request: Viewpoint, name: str, on: bool, scope: WriteScope | None = N
     if not on or not _is_enabled(request, choice.name):
         save_switch(request.where, choice.name, on, inventory.root, everywhere=reach == "user")
     return _report(request, choice.name, True, reach)
+
+
+def describe_switch(result: Switched, on: bool, home: str) -> str:
+    """What came of switching a server on or off."""
+    name, word = safe(result.name), "enabled" if on else "disabled"
+    path = safe(describe_path(result.path, home))
+    if result.enabled != on:
+        return f"{name} stays disabled by {safe(result.disabled_by or 'its file')}."
+    if not result.changed:
+        return f"{name} is {word} already."
+    if result.reach == "file":
+        return f"{word.capitalize()} {name} in {path}."
+    where = "in this project" if result.reach == "project" else "everywhere"
+    return f"{word.capitalize()} {name} {where}; {path} stays as it is."
+
+
+def advise_on_switch(result: Switched) -> str:
+    """What is still missing before a server that is on can start; empty if nothing is."""
+    if not result.enabled or result.approved:
+        return ""
+    return f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}"
 
 
 def _switch_in_file(request: Viewpoint, config: ServerConfig, path: str, on: bool) -> None:

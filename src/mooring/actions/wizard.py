@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from mooring.actions.add import Preview, check_name, find_destination, preview, understand
+from mooring.actions.add import Preview, check_files_are_read, check_name, find_destination, preview, understand
 from mooring.actions.describe import SCOPES, ServerDescription, parse_header, parse_variable
 from mooring.actions.pasted import Pasted, parse_command_line, parse_pasted
 from mooring.core.question import Answer, Ask, ServerDetail, WriteServer, Yes
@@ -44,8 +44,9 @@ async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescript
     """Ask for everything that a description leaves open; `None` if the person gave up or declined.
 
     Raises:
-        ConfigError: the name that was given cannot be one.
+        ConfigError: the name that was given cannot be one, or nothing can be added.
     """
+    check_files_are_read(request)
     try:
         return await _Wizard(ask, request, described).run()
     except _GivenUp:

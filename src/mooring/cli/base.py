@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.core.near import find_slip, nearest
 from mooring.core.where import Viewpoint, here
-from mooring.display.text import columns, short_path, width, wrap_words
+from mooring.display.text import columns, width, wrap_words
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -304,16 +304,6 @@ def summarize(item: _Described) -> str:
     """The first line of what a server says about a tool, resource or prompt."""
     text = item.description or item.title or ""
     return text.strip().partition("\n")[0]
-
-
-def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
-    """Where a definition was written, in words."""
-    return f"{tool}, {scope}: {describe_path(path, home)}"
-
-
-def describe_path(path: str | None, home: str) -> str:
-    """The file of a definition, in words."""
-    return short_path(path, home) if path else "command line"
 
 
 # A completed name lands on the person's command line: one that a shell would read as more than a word is left out.

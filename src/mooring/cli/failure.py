@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
 from mooring.core.near import nearest
 from mooring.display.text import safe
-from mooring.errors import MOST_NAMED, Denied, InputMissing, MooringError, NeedsLogin, ServerDied, ServerError, TimedOut
+from mooring.errors import Denied, InputMissing, MooringError, NeedsLogin, ServerError, TimedOut
 
 
 class CommandFailure(Struct, frozen=True):
@@ -97,23 +97,11 @@ def _describe_usage(error: click.ClickException) -> CommandFailure:
 
 def _list_details(error: MooringError) -> list[str]:
     """What is known of a server's process: the variables it was not given, and what it wrote last."""
-    if not isinstance(error, ServerError):
-        return []
-    lines = []
-    if _may_lack_variables(error):
-        names = ", ".join(error.withheld[:MOST_NAMED])
-        lines.append(f"It was not given {names}; -e NAME passes a variable on.")
-    # The message of a server that died already ends with its last line.
-    is_told = isinstance(error, ServerDied) and len(error.stderr) == 1
-    if not is_told:
-        lines += [f"| {line}" for line in error.stderr]
-    return lines
+    from mooring.actions.evidence import describe_withheld, list_output  # most commands do not fail
 
-
-def _may_lack_variables(error: ServerError) -> bool:
-    # Once a server takes calls it has what it needs to start, and some messages name the variables themselves.
-    is_start = error.stage != "call"
-    return bool(error.withheld) and is_start and "not given" not in str(error)
+    withheld = describe_withheld(error)
+    lines = [f"{withheld}; -e NAME passes a variable on."] if withheld else []
+    return lines + list_output(error)
 
 
 def tell(text: str) -> None:

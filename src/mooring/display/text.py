@@ -138,6 +138,16 @@ def short_path(path: str, home: str) -> str:
     return safe(path)
 
 
+def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
+    """Where a definition was written, in words."""
+    return f"{tool}, {scope}: {describe_path(path, home)}"
+
+
+def describe_path(path: str | None, home: str) -> str:
+    """The file of a definition, in words."""
+    return short_path(path, home) if path else "command line"
+
+
 def name_server(name: str, error: str) -> str:
     """An error that begins with the server's name; most do already."""
     begins_with_name = re.match(rf"{re.escape(name)}(?![\w.@/-])", error)

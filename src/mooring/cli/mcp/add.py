@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mooring.actions.add import Addition, add, undo
+from mooring.actions.add import Addition, add, describe_addition, undo
 from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
 from mooring.actions.wizard import NewServer, ask_for_server
 from mooring.cli.base import (
@@ -14,7 +14,6 @@ from mooring.cli.base import (
     Command,
     Globals,
     HintedUsageError,
-    describe_origin,
     get_globals,
     is_on_terminal,
     print_json,
@@ -134,17 +133,10 @@ def _finish(ctx: click.Context, addition: Addition, no_test: bool) -> None:
 
 
 def _report(options: Globals, addition: Addition) -> None:
-    home = options.request().where.home
-    say(f"Added {safe(addition.name)} to {safe(short_path(addition.path, home))}.")
-    if addition.leads_to:
-        tell(f"That is a link; the file is {safe(addition.leads_to)}.")
-    for key in addition.not_expressed:
-        tell(f"{addition.tool} cannot express `{safe(key)}`, so it was left out.")
-    for message in addition.ignored:
-        tell(f"{safe(addition.name)}: {safe(message)}.")
-    if addition.behind:
-        winner = describe_origin(addition.behind.tool, addition.behind.scope, addition.behind.path, home)
-        tell(f"Another definition of {safe(addition.name)} wins: {safe(winner)}.")
+    done, *notes = describe_addition(addition, options.request().where.home)
+    say(done)
+    for note in notes:
+        tell(note)
 
 
 def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:

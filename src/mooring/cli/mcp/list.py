@@ -7,9 +7,19 @@ import click
 
 from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, describe_origin, find_width, get_globals, print_json, say
+from mooring.cli.base import OK, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
 from mooring.core.problem import Problem
-from mooring.display.text import columns, cut, name_server, problem_line, quote_argument, safe, short_path, width
+from mooring.display.text import (
+    columns,
+    cut,
+    describe_origin,
+    name_server,
+    problem_line,
+    quote_argument,
+    safe,
+    short_path,
+    width,
+)
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red",
            "needs-auth": "yellow", "needs-input": "yellow", "idle, incomplete": "yellow"}  # fmt: skip

@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from mooring.actions.remove import remove
-from mooring.cli.base import Command, complete_server, describe_origin, get_globals, print_json, say
+from mooring.actions.remove import describe_removal, remove
+from mooring.cli.base import Command, complete_server, get_globals, print_json, say
 from mooring.cli.failure import tell
-from mooring.display.text import safe, short_path
 
 
 @click.command("remove", cls=Command)
@@ -27,9 +26,7 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any) -> N
     if options.json:
         print_json({"removed": removal})
         return
-    home = options.request().where.home
-    say(f"Removed {safe(removal.name)} from {safe(short_path(removal.path, home))}.")
-    if removal.leads_to:
-        tell(f"That is a link; the file is {safe(removal.leads_to)}.")
-    for source in removal.remaining:
-        tell(f"Still defined: {safe(describe_origin(source.tool, source.scope, source.path, home))}.")
+    done, *notes = describe_removal(removal, options.request().where.home)
+    say(done)
+    for note in notes:
+        tell(note)

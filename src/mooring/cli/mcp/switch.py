@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from mooring.actions.switch import Switched, switch
-from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, describe_path, get_globals, print_json, say
+from mooring.actions.switch import Switched, advise_on_switch, describe_switch, switch
+from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_json, say
 from mooring.cli.failure import tell
-from mooring.display.text import quote_argument, safe
 
 _NAME = click.argument("name", shell_complete=complete_server)
 _SCOPE = click.option(
@@ -44,16 +43,9 @@ def _run(ctx: click.Context, name: str, scope: Any, on: bool) -> None:
 
 
 def _describe(result: Switched, on: bool, home: str) -> None:
-    name, word = safe(result.name), "enabled" if on else "disabled"
-    path = safe(describe_path(result.path, home))
-    if result.enabled != on:
-        tell(f"{name} stays disabled by {safe(result.disabled_by or 'its file')}.")
-    elif not result.changed:
-        say(f"{name} is {word} already.")
-    elif result.reach == "file":
-        say(f"{word.capitalize()} {name} in {path}.")
-    else:
-        where = "in this project" if result.reach == "project" else "everywhere"
-        say(f"{word.capitalize()} {name} {where}; {path} stays as it is.")
-    if on and result.enabled and not result.approved:
-        tell(f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}")
+    text = describe_switch(result, on, home)
+    # A server that did not become what was asked is no data.
+    say(text, err=result.enabled != on)
+    advice = advise_on_switch(result) if on else ""
+    if advice:
+        tell(advice)

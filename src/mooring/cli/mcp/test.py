@@ -7,8 +7,9 @@ import click
 from msgspec import Struct
 
 from mooring.actions.advice import advise_on_failure, lacks_token
+from mooring.actions.evidence import describe_failed_connection
 from mooring.actions.opening import Setup
-from mooring.actions.test import Found, Step, test
+from mooring.actions.test import Found, Step, describe_step, test
 from mooring.cli.adhoc import (
     label_server,
     make_configured_setup,
@@ -21,7 +22,6 @@ from mooring.cli.base import OK, Command, Globals, complete_first_server, get_gl
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.display.text import safe
 from mooring.errors import ConfigError, MooringError, ServerError, TimedOut
 
 
@@ -86,34 +86,35 @@ def try_configured(options: Globals, name: str) -> Trial:
 
 
 def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerError) -> None:
-    tell(f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}')
+    tell(describe_failed_connection(name, error))
     explain(error)
-    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, setup, name, error)
+    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
     if advice:
         tell(advice)
 
 
 def _print(step: Step) -> None:
-    line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
+    headline, detail = describe_step(step)
+    say(click.style(headline, fg=_choose_color(step)) + detail)
+
+
+def _choose_color(step: Step) -> str:
     if step.partial:
-        say(click.style(f"! {line}", fg="yellow") + f"  {safe(step.detail)}")
-        return
-    if not step.ok:
-        # What a failed step says is printed below all steps, as an error.
-        say(f"✗ {line}", fg="red")
-        return
-    detail = f"  {safe(step.detail)}" if step.detail else ""
-    say(click.style(f"✓ {line}", fg="green") + detail)
+        return "yellow"
+    return "green" if step.ok else "red"
 
 
 def _make_data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _advise(options: Globals, setup: Setup, name: str, error: ServerError) -> str:
-    """What a person may do about a configured server."""
+def _advise(options: Globals, name: str, error: ServerError) -> str:
+    """What a person may do about a configured server that failed; empty if nothing comes to mind."""
     config = options.inventory().find(name).definition.config
-    return advise_on_failure(config, error, setup.request.where)
+    advice = advise_on_failure(config, error, options.request().where)
+    if isinstance(error, TimedOut):
+        return f"{advice.removesuffix('.')}, or try with --timeout."
+    return advice
 
 
 def _advise_adhoc(error: ServerError) -> str:
