@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
+from mooring.chat.plain.completion import complete_next_word
 from mooring.chat.plain.dialog import Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
 from mooring.display.text import cut_end, wrap_words
@@ -168,10 +169,12 @@ class Terminal:
     def _set_completions(self, request: _LineRequest) -> None:
         if self._readline is None:
             return
-        words = sorted(request.complete)
+        fits: list[str] = []
 
         def complete(text: str, number: int) -> str | None:
-            fits = [word for word in words if word.startswith(text)]
+            # The editor of lines asks for one after another; all of them are found the first time.
+            if number == 0:
+                fits[:] = complete_next_word(request.complete, text)
             return fits[number] if number < len(fits) else None
 
         self._readline.set_completer(complete)
