@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from mooring.chat.command import SlashCommand
+from mooring.chat.commands import COMMANDS
+from mooring.chat.mcp.verbs import VERBS, Verb
 from mooring.cli import base
 from mooring.cli.app import app
 
@@ -34,6 +37,18 @@ named the server or its definition says `"required": true`.
 machine's, or `--deny RULE`. See [permissions.md](permissions.md).
 """
 
+CHAT = """\
+## In the chat
+
+Describe a task to find tools, or type `SERVER.TOOL`. Tab completes, and Ctrl+C gives up what is under way. These lines
+are commands:
+"""
+
+VERBS_HEAD = """\
+`/mcp NAME` shows one server. `/mcp` also takes most verbs of `mooring mcp`. What they change is in effect at the next
+line, in every chat that uses the same files; calls of other servers go on.
+"""
+
 EXIT_CODES = {
     base.OK: "success",
     base.UNHEALTHY: "a server is unhealthy, or the tool reported an error",
@@ -56,6 +71,10 @@ def page() -> str:
         _table(("option", "what it does"), _describe_shared_options(context)),
         "## Exit codes\n",
         _table(("code", "meaning"), ((str(code), meaning) for code, meaning in EXIT_CODES.items())),
+        CHAT,
+        _table(("line", "what it does"), map(_describe_line, COMMANDS.values())),
+        VERBS_HEAD,
+        _table(("line", "what it does"), map(_describe_line, VERBS.values())),
         *map(_describe_command, commands),
     ]
     return "\n".join(parts)
@@ -107,6 +126,10 @@ def _describe_option(option: click.Parameter, context: click.Context) -> Iterato
     if record is not None:
         names, summary = record
         yield f"`{_escape(names)}`", _escape(summary)
+
+
+def _describe_line(command: SlashCommand | Verb) -> tuple[str, str]:
+    return f"`{_escape(command.usage)}`", _escape(command.help)
 
 
 def _format_help(text: str) -> str:

@@ -28,12 +28,12 @@ from mooring.core.question import (
     Approval,
     ChangedTool,
     ChangedTools,
-    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
     Permission,
     Question,
+    RemoveServer,
     Sampling,
     ServerDetail,
     Visit,
@@ -94,7 +94,7 @@ QUESTIONS: list[Question] = [
     KeepServer(EVIL, EVIL, failed=True),
     ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),
     WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
-    ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
+    RemoveServer(EVIL, EVIL),
 ]
 
 

@@ -150,10 +150,10 @@ def test_a_server_that_cannot_be_connected_says_why_when_it_is_enabled(home: Hom
     [
         ("/mcp frob", "Usage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
         ("/mcp enable", "Usage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
-        ("/mcp disabel demo", "/mcp disable <server>. Did you mean /mcp disable?\n"),
-        ("/mcp nope", "No server is called nope.\nUsage: /mcp, /mcp enable <server>, /mcp disable <server>\n"),
+        ("/mcp disabel demo", "/mcp disable <server>\nDid you mean /mcp disable?\n"),
+        ("/mcp nope", "/mcp disable <server>\nNo server is called nope. /mcp help lists every verb.\n"),
         ("/mcp dmeo", "\nNo server is called dmeo. Did you mean /mcp demo?\n"),
-        ("/mcp relaod", "/mcp disable <server>. Did you mean /mcp reload?\n"),
+        ("/mcp relaod", "/mcp disable <server>\nDid you mean /mcp reload?\n"),
         ("/permi", "There is no command /permi. Did you mean /permissions?"),
         ("/call nothing-like-it", "There is no tool 'nothing-like-it'. /tools lists all of them."),
         ("/call demo.echo text", "'text' is not an argument: write name=value, or all of them as JSON in {…}."),

@@ -4,36 +4,38 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from mooring.actions.opening import open_host
+from mooring.chat.news import ServerNews
 from mooring.core.approved import Approved
 from mooring.core.call import ConversationEvent, Definition
 from mooring.core.content import Block, Text
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.result import Result
-from mooring.core.status import Connected, Connecting, Disabled, Failed, NeedsAuth, Status
+from mooring.core.status import Disabled, Status
 from mooring.core.tool import Prompt
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
-from mooring.display.lines import describe_event
-from mooring.display.text import count_noun, safe
+from mooring.display.text import safe
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.process.programs import Guard
-from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
+    from mooring.actions.switch import Switched
+    from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
+
+T = TypeVar("T")
 
 
 class Face(Protocol):
@@ -54,6 +56,7 @@ class Conversation:
     """Everything in one chat that is not drawn. Use `open`, then `start`."""
 
     host: Host
+    news: ServerNews
     registry: "Registry"
 
     def __init__(
@@ -70,19 +73,11 @@ class Conversation:
         self.viewpoint = viewpoint
         self.tokens = tokens
         self.lines = lines
-        self.missing: dict[str, str] = {}
-        """Servers that are unavailable, and what the person was last told about each."""
-        self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
-        """The tools by server, as they were when they were last looked at."""
         self.permissions = permissions
         self._face = face
         self._guard = guard
         self._switched_on: frozenset[str] = frozenset()
         self._switched_off: frozenset[str] = frozenset()
-        # Nothing is announced before `start`: the greeting shows all of it at once.
-        self._started = False
-        # The next reload is one that the person asked for here.
-        self._expects_reload = False
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -106,9 +101,9 @@ class Conversation:
                 lines=self.lines,
                 tell=self._face.show_call_event,
             )
-            self._listed = self.host.tools_by_server
+            self.news = ServerNews(self.host, self._face.notice)
             async with tools as self.registry:
-                listening = asyncio.create_task(self._listen())
+                listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
                 finally:
@@ -120,13 +115,8 @@ class Conversation:
 
     def start(self) -> None:
         """Use the servers that are there by now, and announce what changes from now on."""
-        self._note_tools()
         self.registry.learn()
-        self.missing = {}
-        for name, status in self.host.status().items():
-            if isinstance(status, Connecting | Failed):
-                self.missing[name] = describe_event(StatusChanged(name, status))
-        self._started = True
+        self.news.start()
 
     # --- tools and resources --------------------------------------------------------------------------------------
 
@@ -141,7 +131,7 @@ class Conversation:
         except HeldBack as error:
             self.host.record_held(error)  # whoever looks for a tool here is about to call it
             raise
-        self._note_tools()
+        self.news.note_tools()
         found = self.registry.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
@@ -182,9 +172,6 @@ class Conversation:
         delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))
 
-    def _note_tools(self) -> None:
-        self._listed = self.host.tools_by_server
-
     # --- servers --------------------------------------------------------------------------------------------------
 
     @property
@@ -198,10 +185,32 @@ class Conversation:
     async def reload(self, name: str) -> None:
         """Restart one server and wait for it. Raises: why it cannot be reached."""
         known = self.host.server(name).name
-        await self.host.reload(known)
-        errors = await self.host.ready(servers=[known], refresh=True)
-        if errors:
-            raise next(iter(errors.values()))
+        with self.news.attend(known):
+            await self.host.reload(known)
+            errors = await self.host.ready(servers=[known], refresh=True)
+        for error in errors.values():
+            raise error
+
+    async def reread(self) -> None:
+        """Read the configuration again, because the person wants it so."""
+        self.news.expects_reload = True
+        await self.host.reload()
+        self.news.note_tools()
+
+    async def change_files(self, change: Awaitable[T]) -> T:
+        """Wait for a change of the configuration's files, and put it into effect here. Raises: as `change`."""
+        changed = await self._write(change)
+        await self.reread()
+        return changed
+
+    async def _write(self, change: Awaitable[T]) -> T:
+        # The host may notice the change before it is told of it: that is no news to whoever makes it.
+        self.news.expects_reload = True
+        try:
+            return await change
+        except MooringError:
+            self.news.expects_reload = False
+            raise
 
     async def list_unapproved(self) -> tuple[str, ...]:
         """The project's servers that nobody has decided about as they are now."""
@@ -217,12 +226,13 @@ class Conversation:
 
         Raises: as `Host.ask_about_server`; why it cannot be reached.
         """
-        self._expects_reload = True
+        self.news.expects_reload = True
         if not await self.host.ask_about_server(server):
-            self._expects_reload = False
+            self.news.expects_reload = False
             return False
-        errors = await self.host.ready(servers=[server])
-        self._note_tools()
+        with self.news.attend(self.host.server(server).name):
+            errors = await self.host.ready(servers=[server])
+        self.news.note_tools()
         for error in errors.values():
             raise error
         return True
@@ -249,14 +259,12 @@ class Conversation:
         inventory = await asyncio.to_thread(load, self.viewpoint)
         questions = await asyncio.to_thread(list_questions, inventory, [server], where)
         await asyncio.to_thread(decide, inventory, questions, where, False)
-        self._expects_reload = True
-        await self.host.reload()
-        self._note_tools()
+        await self.reread()
 
     async def approve_tools(self, server: str) -> bool:
         """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""
         agreed = await self.host.ask_about_tools(server)
-        self._note_tools()
+        self.news.note_tools()
         return agreed
 
     async def switch(self, server: str, on: bool) -> None:
@@ -265,21 +273,37 @@ class Conversation:
             self._switch_on(server)
         else:
             self._switched_off |= {server}
-        self._expects_reload = True
-        await self.host.reload()
-        self._note_tools()
+        await self.reread()
         refused = self.host.refused.get(server)
         if on and refused is not None:
             raise _explain_refusal(server, refused)
 
-    async def connect(self, server: str) -> int:
-        """Connect a server and wait for its tools; how many there are. Raises: why it cannot be reached."""
+    async def save_switch(self, server: str, on: bool, scope: "WriteScope | None") -> "Switched":
+        """Enable or disable a server for good, and here. Raises: as `actions.switch.switch`."""
+        from mooring.actions.switch import switch  # few chats save anything
+
+        saved = await self._write(asyncio.to_thread(switch, self.viewpoint, server, on, scope))
+        self.forget_switch(server)
+        await self.reread()
+        return saved
+
+    def forget_switch(self, server: str) -> None:
+        """Leave it to the configuration whether a server is on, from the next time that it is read."""
+        self._switched_on -= {server}
+        self._switched_off -= {server}
+
+    async def connect(self, server: str) -> None:
+        """Connect a server and wait for its tools. Raises: why it cannot be reached."""
         name = self.host.server(server).name
-        errors = await self.host.ready(servers=[name], refresh=True)
-        if errors:
-            raise next(iter(errors.values()))
-        self._note_tools()
-        return len(self.host.tools_by_server.get(name, ()))
+        with self.news.attend(name):
+            errors = await self.host.ready(servers=[name], refresh=True)
+        for error in errors.values():
+            raise error
+        self.news.note_tools()
+
+    def count_tools(self, server: str) -> int:
+        """How many tools of a server are known. Raises: as `Host.server`."""
+        return len(self.host.tools_by_server.get(self.host.server(server).name, ()))
 
     def _switch_on(self, server: str) -> None:
         # A server that was switched off here comes back by itself. One that its own file switches off has to be
@@ -297,61 +321,6 @@ class Conversation:
         if self._switched_off:
             admitted = _refuse(admitted, self._switched_off)
         return admitted
-
-    # --- news -----------------------------------------------------------------------------------------------------
-
-    async def _listen(self) -> None:
-        async for event in self.host.events():
-            # One event that cannot be described must not end the news for good.
-            with suppress(MooringError):
-                self._report(event)
-
-    def _report(self, event: Event) -> None:
-        """Announce what changed about servers, if a person wants to know."""
-        match event:
-            case StatusChanged(server, Connected()):
-                self._report_connected(server)
-            case StatusChanged(server, Failed() | NeedsAuth()):
-                self._report_missing(server, describe_event(event))
-            case ToolsChanged(server):
-                self._report_tools(server, describe_event(event))
-            case Reloaded():
-                self._report_reloaded(event)
-            case ListChanged() | Updated() | Troubled():
-                self._notice(describe_event(event))
-            case StatusChanged() | Logged():
-                pass
-
-    def _report_connected(self, server: str) -> None:
-        if self.missing.pop(server, None) is None:
-            return
-        count = len(self.host.tools_by_server.get(server, ()))
-        self._notice(f"{safe(server)} is connected now: {count_noun(count, 'tool')}")
-
-    def _report_missing(self, server: str, text: str) -> None:
-        # A server that keeps failing for the same reason is news only once.
-        if self.missing.get(server) != text:
-            self.missing[server] = text
-            self._notice(text)
-
-    def _report_tools(self, server: str, text: str) -> None:
-        had_tools = bool(self._listed.get(server))
-        self._note_tools()
-        # The tools of a server that was missing are announced with "is connected now".
-        if had_tools and server not in self.missing:
-            self._notice(text)
-
-    def _report_reloaded(self, event: Reloaded) -> None:
-        self._note_tools()
-        changed = event.added or event.removed or event.replaced
-        # A reload that the person asked for was answered already.
-        if changed and not self._expects_reload:
-            self._notice(describe_event(event))
-        self._expects_reload = False
-
-    def _notice(self, text: str) -> None:
-        if self._started:
-            self._face.notice(text)
 
 
 def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:

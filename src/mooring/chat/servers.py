@@ -32,7 +32,7 @@ from mooring.servers.server import Server
 NONE = """No MCP servers found.
 
 Add servers via `.mcp.json`, `.copilot/mcp-config.json`, `.github/mcp-config.json`, or `.opencode/opencode.json`.
-Your own file is `~/.config/mooring/mcp.json`. `mooring --demo` brings a server to try."""
+`/mcp add` adds one to your own file, `~/.config/mooring/mcp.json`. `mooring --demo` brings a server to try."""
 
 LOG = 5
 """How many of the last lines that a server wrote are shown with it."""
@@ -53,6 +53,7 @@ def list_servers(host: Host) -> Iterator[str]:
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` restarts it or reads the configuration again."
+    yield "`/mcp help` lists what else can be done with them."
 
 
 def _list_server(host: Host, name: str, status: Status) -> Iterator[str]:

@@ -112,6 +112,13 @@ class KeepServer(Struct, frozen=True, tag=True):
     """It could not be connected."""
 
 
+class RemoveServer(Struct, frozen=True, tag=True):
+    """A server is about to be removed from a file. `Yes` removes it; anything else keeps it."""
+
+    server: str
+    path: str
+
+
 class ServerDetail(Struct, frozen=True, tag=True):
     """Somebody describes a server, and one thing about it has to be known next.
 
@@ -142,21 +149,6 @@ class WriteServer(Struct, frozen=True, tag=True):
     notes: tuple[str, ...] = ()
 
 
-class ChangeFile(Struct, frozen=True, tag=True):
-    """Entries are about to be written into a file. `Yes` writes them; anything else leaves the file as it is."""
-
-    path: str
-    servers: tuple[str, ...]
-    diff: str
-    """What changes in the file, line by line and without secrets. Others may have written some of it: make it safe."""
-    notes: tuple[str, ...] = ()
-    """What to know before answering."""
-
-    @property
-    def server(self) -> None:
-        """Nobody but Mooring asks."""
-
-
 Question: TypeAlias = (
     Sampling
     | Form
@@ -168,7 +160,7 @@ Question: TypeAlias = (
     | KeepServer
     | ServerDetail
     | WriteServer
-    | ChangeFile
+    | RemoveServer
 )
 
 

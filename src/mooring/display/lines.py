@@ -24,12 +24,12 @@ from mooring.core.problem import Problem
 from mooring.core.question import (
     Approval,
     ChangedTools,
-    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
     Permission,
     Question,
+    RemoveServer,
     Sampling,
     ServerDetail,
     Visit,
@@ -277,9 +277,8 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case WriteServer(server, path, text, notes):
             added = [f"  {line}" for line in _split_lines(text)]
             return (f"{safe(server)} will be added to {safe(path)}:", *added, *map(safe, notes))
-        case ChangeFile(path, servers, diff, notes):
-            count = count_noun(len(servers), "server")
-            return (f"{count} will be written to {safe(path)}:", *_split_lines(diff), *map(safe, notes))
+        case RemoveServer(server, path):
+            return (f"{safe(server)} will be removed from {safe(path)}.",)
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:

@@ -9,6 +9,7 @@ from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
 from mooring.chat.field import parse_position
+from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
@@ -108,7 +109,7 @@ class Chat:
     def _greet_with_trouble(self) -> None:
         host = self.conversation.host
         for name, status in host.status().items():
-            if name in self.conversation.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
+            if name in self.conversation.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
             advice = f"`/pins {quote_argument(name)}` shows them"
@@ -152,7 +153,7 @@ class Chat:
             except (Interrupted, Ended):
                 self.notice("Canceled.")
             except MooringError as error:
-                self._warn(_describe_error(error))
+                self.warn(_describe_error(error))
 
     async def _run_until_interrupted(self, work: Awaitable[Any]) -> None:
         """Do something that Ctrl+C ends, and nothing else with it."""
@@ -234,8 +235,8 @@ class Chat:
     def notice(self, text: str) -> None:
         self._terminal.say(self._terminal.style(text, "dim"))
 
-    def _warn(self, text: str) -> None:
-        self.say(self._terminal.style(safe(text), "yellow"))
+    def warn(self, *lines: str) -> None:
+        self.say(*(self._terminal.style(safe(line), "yellow") for line in lines))
 
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show what happens to the tools of the conversation."""
@@ -257,7 +258,7 @@ class Chat:
 
     def _show_call(self, invocation: Invocation, outcome: Outcome) -> None:
         if outcome.for_person:
-            self._warn(outcome.for_person)  # it was not called: nothing came back
+            self.warn(outcome.for_person)  # it was not called: nothing came back
             return
         known = include_invocation(self.conversation.registry.pairs, invocation)
         renderer = find_renderer(invocation.name, known)
@@ -291,7 +292,7 @@ def _describe_error(error: MooringError) -> str:
         return f"{error.server} {error.reason}. {error.suggest('/approve')}".rstrip()
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
-    return str(error)
+    return spell_for_chat(str(error))
 
 
 def _shorten(value: Any) -> Any:

@@ -13,13 +13,13 @@ from mooring.core.question import (
     AnswerScope,
     Approval,
     ChangedTools,
-    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
     No,
     Permission,
     Question,
+    RemoveServer,
     Sampling,
     ServerDetail,
     Visit,
@@ -101,14 +101,15 @@ class Questions:
                 return await self._ask_detail(question)
             case WriteServer():
                 return await self._ask_unless_declined("Add it?")
-            case ChangeFile():
-                return await self._ask_unless_declined("Write it?")
+            case RemoveServer():
+                return await self._ask_approval("Remove it?")
 
     async def _ask_unless_declined(self, prompt: str) -> Answer:
         return Yes() if await self._confirm(f"{prompt} [Y/n]: ") else No()
 
     async def _ask_approval(self, prompt: str) -> Answer:
-        # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved.
+        # Nothing but a plain yes: Enter, or a slip of the fingers, must not approve what stays approved, or remove
+        # anything.
         typed = await self._read(f"{prompt} [y/N]: ")
         return Yes() if typed.casefold() in _AGREES else No()
 

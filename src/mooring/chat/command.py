@@ -1,0 +1,97 @@
+"""What every command of a chat works with: the chat that it was typed in, and the words behind its name."""
+
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from mooring.chat.conversation import Conversation
+from mooring.core.call import Definition
+from mooring.core.outcome import Outcome
+from mooring.core.question import Ask
+from mooring.display.text import columns, fit_columns
+from mooring.errors import ConfigError, UnknownServer
+
+
+class CommandFace(Protocol):
+    """What a command needs of the chat that it was typed in."""
+
+    @property
+    def conversation(self) -> Conversation: ...
+
+    @property
+    def width(self) -> int:
+        """How many cells a line has."""
+
+    @property
+    def ask(self) -> Ask:
+        """Puts a question to the person."""
+
+    def say(self, *lines: str) -> None: ...
+
+    def warn(self, *lines: str) -> None:
+        """Say what is wrong; the lines need not be safe."""
+
+    def show_progress(self, text: str) -> None:
+        """Show what is under way, until something else is said."""
+
+    def show_outcome(self, outcome: Outcome) -> None: ...
+
+    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+
+    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
+
+    async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def leave(self) -> None: ...
+
+
+class SlashCommand(Struct, frozen=True):
+    """One command: what it does with the words behind its name, and how `/help` shows it."""
+
+    run: Callable[[CommandFace, str], Awaitable[None]]
+    usage: str
+    help: str
+
+
+def find_server(chat: CommandFace, name: str) -> str:
+    """The server that is meant, even one that may not be started. Raises: ConfigError."""
+    try:
+        return chat.conversation.find_server(_unquote(name))
+    except UnknownServer as error:
+        guess = f" Did you mean {' or '.join(error.near)}?" if error.near else ""
+    raise ConfigError(f"MCP server '{name}' not found. Run /mcp to see available servers.{guess}")
+
+
+def _unquote(name: str) -> str:
+    """A name without the quotation marks that it has as the word of a command."""
+    try:
+        words = shlex.split(name)
+    except ValueError:  # an apostrophe of its own
+        return name
+    return " ".join(words[1:] if words[:1] == ["--"] else words)
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a line, as a shell splits them. Raises: ConfigError."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise ConfigError("A quotation mark is missing its partner.") from None
+
+
+def say_rows(chat: CommandFace, rows: Sequence[tuple[str, ...]], nothing: str) -> None:
+    """Say the rows as columns, or that there are none."""
+    if not rows:
+        chat.say(nothing)
+    for line in fit_columns(rows, chat.width - 2):
+        chat.say(f"  {line}")
+
+
+def say_usages(chat: CommandFace, rows: Sequence[tuple[str, str]], narrowest: int) -> None:
+    """Say how each command is typed and what it does; below it, where a line has fewer cells than `narrowest`."""
+    if chat.width < narrowest:
+        chat.say(*(f"{usage}\n      {help}" for usage, help in rows))
+    else:
+        chat.say(*columns(rows))

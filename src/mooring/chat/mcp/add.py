@@ -1,0 +1,69 @@
+"""`/mcp add`: write a server into a file, connect it, and keep it or undo."""
+
+import asyncio
+
+from mooring.actions.add import Addition, describe_addition, undo
+from mooring.actions.add import add as write_server
+from mooring.actions.describe import ServerDescription, describe_entry, parse_description
+from mooring.actions.wizard import NewServer, ask_for_server
+from mooring.chat.command import CommandFace, split_words
+from mooring.chat.mcp.connecting import wait_for_server
+from mooring.chat.mcp.show import show_server
+from mooring.core.question import KeepServer, No
+from mooring.display.text import quote_argument, safe, short_path
+
+
+async def add(chat: CommandFace, text: str) -> None:
+    """Add the server that the words describe; if they describe none, ask for it. Raises: MooringError."""
+    conversation = chat.conversation
+    description = parse_description(split_words(text))
+    new = await _find_server(chat, description)
+    if new is None:
+        chat.say("Nothing was added.")
+        return
+    # What was said about a server of that name that is gone by now is not about this one.
+    if new.name not in conversation.status:
+        conversation.forget_switch(new.name)
+    write = asyncio.to_thread(write_server, conversation.viewpoint, new.name, new.raw, new.scope, new.tool)
+    addition = await conversation.change_files(write)
+    chat.say(*describe_addition(addition, _find_home(chat)))
+    # A server that another definition displaces would not be the one that is connected.
+    if not description.no_test and addition.behind is None:
+        await _try(chat, addition)
+
+
+async def _find_server(chat: CommandFace, description: ServerDescription) -> NewServer | None:
+    """The server that was typed, or that the person describes now; `None` if they give up."""
+    if description.is_bare:
+        return await ask_for_server(chat.ask, chat.conversation.viewpoint, description)
+    return NewServer(description.name, describe_entry(description), description.scope, description.tool)
+
+
+async def _try(chat: CommandFace, addition: Addition) -> None:
+    """Connect what was added, show what it offers, and ask whether to keep it."""
+    try:
+        is_connected = await wait_for_server(chat, addition.name, chat.conversation.connect(addition.name))
+    except asyncio.CancelledError:
+        chat.say(_describe_kept(chat, addition))
+        raise
+    if is_connected:
+        await show_server(chat, addition.name)
+    path = short_path(addition.path, _find_home(chat))
+    answer = await chat.ask(KeepServer(addition.name, path, failed=not is_connected))
+    if not isinstance(answer, No):
+        return
+    # Ctrl+C answers nothing, and so changes nothing.
+    if answer.how == "cancel":
+        chat.say(_describe_kept(chat, addition))
+        return
+    await chat.conversation.change_files(asyncio.to_thread(undo, chat.conversation.viewpoint, addition))
+    chat.say(f"Removed {safe(addition.name)} from {path}.")
+
+
+def _describe_kept(chat: CommandFace, addition: Addition) -> str:
+    path = short_path(addition.path, _find_home(chat))
+    return f"{safe(addition.name)} stays in {path}; /mcp remove {quote_argument(addition.name)} takes it out."
+
+
+def _find_home(chat: CommandFace) -> str:
+    return chat.conversation.viewpoint.where.home

@@ -1,0 +1,18 @@
+"""`/mcp reload`: restart one server, or read the configuration again."""
+
+from mooring.chat import servers
+from mooring.chat.command import CommandFace, find_server
+from mooring.chat.mcp.connecting import wait_for_server
+from mooring.chat.mcp.show import show_server
+
+
+async def reload(chat: CommandFace, name: str) -> None:
+    """Restart the server of that name; without one, read the configuration again. Raises: MooringError."""
+    conversation = chat.conversation
+    if not name:
+        await conversation.reread()
+        chat.say("The configuration was read again.", *servers.list_servers(conversation.host))
+        return
+    server = conversation.host.server(find_server(chat, name)).name
+    if await wait_for_server(chat, server, conversation.reload(server)):
+        await show_server(chat, server)

@@ -1,0 +1,27 @@
+"""`/mcp remove`: take a server out of the file that it is in, once the person has agreed."""
+
+import asyncio
+
+from mooring.actions.locate import locate_entry
+from mooring.actions.remove import describe_removal, remove_located
+from mooring.chat.command import CommandFace, find_server
+from mooring.chat.mcp.words import SCOPE, parse_words
+from mooring.core.question import RemoveServer, Yes
+from mooring.display.text import safe, short_path
+
+
+async def remove(chat: CommandFace, text: str) -> None:
+    """Ask, then remove the entry and end its server. Raises: MooringError."""
+    words = parse_words(text, valued=("--from", *SCOPE))
+    conversation = chat.conversation
+    request = conversation.viewpoint
+    name = find_server(chat, words.name)
+    tool = words.options.get("--from")
+    entry = await asyncio.to_thread(locate_entry, request, name, tool, words.scope, "remove")
+    path = short_path(entry.path, request.where.home)
+    answer = await chat.ask(RemoveServer(entry.name, path))
+    if not isinstance(answer, Yes):
+        chat.say(f"{safe(entry.name)} stays in {path}.")
+        return
+    removal = await conversation.change_files(asyncio.to_thread(remove_located, request, entry))
+    chat.say(*describe_removal(removal, request.where.home))

@@ -1,0 +1,55 @@
+"""What there is: all servers, one of them, its definition, and why that definition wins."""
+
+import asyncio
+
+from msgspec.structs import replace
+
+from mooring.chat import servers
+from mooring.chat.command import CommandFace, find_server
+from mooring.core.status import Disabled
+from mooring.display.text import columns, safe
+from mooring.servers.log import read as read_log
+
+
+async def list_all(chat: CommandFace, _: str) -> None:
+    """Every server and its status."""
+    chat.say(*servers.list_servers(chat.conversation.host))
+
+
+async def show_server(chat: CommandFace, server: str) -> None:
+    """One server, and what it wrote last."""
+    log = await asyncio.to_thread(read_log, chat.conversation.viewpoint.where, server, servers.LOG)
+    chat.say(*servers.describe_server(chat.conversation.host, server, log))
+
+
+async def get(chat: CommandFace, words: str) -> None:
+    """One server's definition in full. Raises: ConfigError."""
+    # Loaded here, as below: few chats ask for it.
+    from mooring.actions.definition import describe_details
+    from mooring.actions.get import get_details
+    from mooring.inventory.load import load
+
+    server = find_server(chat, words)
+    viewpoint = chat.conversation.viewpoint
+    inventory = await asyncio.to_thread(load, viewpoint)
+    details = get_details(inventory, server, viewpoint.where.env)
+    status = chat.conversation.status[server]
+    # The status is the one in this chat, where a server may be on that its file turns off.
+    disabled_by = details.disabled_by if isinstance(status, Disabled) else None
+    details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
+    lines = describe_details(details, viewpoint.where.home)
+    chat.say(safe(details.server.name), *columns([(f"  {label}", text) for label, text in lines]))
+
+
+async def why(chat: CommandFace, words: str) -> None:
+    """Every definition of a name, and why one of them wins. Raises: ConfigError."""
+    from mooring.actions.why import describe_aliases, describe_candidate, explain_choice
+    from mooring.inventory.load import load
+
+    server = find_server(chat, words)
+    viewpoint = chat.conversation.viewpoint
+    reasons = explain_choice(await asyncio.to_thread(load, viewpoint), server)
+    for candidate in reasons.candidates:
+        chat.say(*describe_candidate(candidate, viewpoint.where.home))
+    if reasons.aliases:
+        chat.say(describe_aliases(reasons))

@@ -1,0 +1,53 @@
+"""`/mcp enable` and `/mcp disable`: turn a server on or off for this session, or with `--save` for good."""
+
+from mooring.chat.command import CommandFace, find_server
+from mooring.chat.mcp.connecting import connect
+from mooring.chat.mcp.verbs import spell_for_chat
+from mooring.chat.mcp.words import SCOPE, VerbWords, parse_words
+from mooring.display.text import safe
+from mooring.errors import ConfigError
+
+_SAVE = "--save"
+
+
+async def enable(chat: CommandFace, text: str) -> None:
+    """Turn a server on and connect it. Raises: MooringError."""
+    await _switch(chat, text, True)
+
+
+async def disable(chat: CommandFace, text: str) -> None:
+    """Turn a server off. Raises: MooringError."""
+    await _switch(chat, text, False)
+
+
+async def _switch(chat: CommandFace, text: str, on: bool) -> None:
+    words = parse_words(text, valued=SCOPE, flags=(_SAVE,))
+    server = find_server(chat, words.name)
+    if _SAVE in words.options:
+        is_on = await _save(chat, server, words, on)
+    else:
+        is_on = await _switch_for_session(chat, server, words, on)
+    if is_on:
+        # Connected at once, so that its tools are there for the next line.
+        await connect(chat, server)
+
+
+async def _switch_for_session(chat: CommandFace, server: str, words: VerbWords, on: bool) -> bool:
+    """Turn a server on or off until the chat ends; whether it is on now."""
+    if words.scope is not None:
+        raise ConfigError("-s says where to save it, so it needs --save.")
+    await chat.conversation.switch(server, on)
+    chat.say(f"MCP server '{safe(server)}' {'enabled' if on else 'disabled'} for this session.")
+    return on
+
+
+async def _save(chat: CommandFace, server: str, words: VerbWords, on: bool) -> bool:
+    """Turn a server on or off for good; whether it is on and may be started."""
+    from mooring.actions.switch import advise_on_switch, describe_switch  # few chats save a switch
+
+    result = await chat.conversation.save_switch(server, on, words.scope)
+    chat.say(describe_switch(result, on, chat.conversation.viewpoint.where.home))
+    advice = advise_on_switch(result) if on else ""
+    if advice:
+        chat.say(spell_for_chat(advice))
+    return result.enabled and result.approved
