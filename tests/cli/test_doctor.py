@@ -1,6 +1,7 @@
 """`mooring mcp doctor`: what it knows without starting anything."""
 
 import os
+import sys
 import time
 from typing import Any
 
@@ -62,6 +63,23 @@ def test_a_server_that_worked_before_is_known_to_have_its_tools(cli: Cli) -> Non
     [server] = cli("mcp", "doctor", "--json").data["servers"]
     assert server["tried"] is False
     assert server["stages"][-1]["what"] == "7 tools, as it listed them the last time"
+
+
+def test_ones_own_server_passes_its_approval_while_a_project_would_replace_it(cli: Cli) -> None:
+    cli.home.write(OWN, {"mcpServers": {"a": SHELL}})
+    cli.home.write("project/.mcp.json", {"mcpServers": {"a": OTHER}})
+    [server] = cli("mcp", "doctor", "--json").data["servers"]
+    assert all(stage["ok"] for stage in server["stages"])
+
+
+def test_another_name_of_a_server_that_failed_is_not_known_to_pass(cli: Cli) -> None:
+    dead = {"command": sys.executable, "args": ["-S", "-c", "raise SystemExit(3)"]}
+    cli.home.configure(one=dead, two=dead)
+    data = cli("mcp", "doctor", "--check", "--json").data
+    stages = {server["name"]: server["stages"][-1] for server in data["servers"]}
+    assert (stages["one"]["stage"], stages["one"]["ok"]) == ("protocol", False)
+    assert (stages["two"]["stage"], stages["two"]["ok"]) == ("command", True)
+    assert cli("mcp", "doctor", "two").code == 1
 
 
 def test_ten_times_the_servers_in_ten_times_the_files_cost_about_ten_times(home: Home) -> None:

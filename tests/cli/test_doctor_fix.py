@@ -68,6 +68,16 @@ def test_records_that_others_can_read_become_private(cli: Cli) -> None:
     assert "--fix" not in cli("mcp", "doctor").out
 
 
+def test_a_state_folder_that_is_a_link_becomes_private_where_it_is(cli: Cli) -> None:
+    elsewhere = cli.home.write("elsewhere/approvals.json", {"version": 1}).parent
+    link = cli.home.folder / STATE
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    assert {repair["error"] for repair in list_repairs(cli, "--fix")} == {None}
+    assert elsewhere.stat().st_mode & 0o777 == 0o700
+    assert list_repairs(cli, "--fix") == []
+
+
 def test_what_killed_processes_left_behind_is_swept_and_what_is_in_use_stays(cli: Cli) -> None:
     state = cli.home.folder / STATE
     state.mkdir(parents=True, mode=0o700)

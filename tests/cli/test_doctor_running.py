@@ -161,6 +161,16 @@ def test_a_path_is_that_program_and_no_other_of_its_name(home: Home, machine: Ma
     assert len(owners(home, machine, "own")) == 1
 
 
+def test_no_word_of_a_program_that_may_be_a_secret_is_its_name(home: Home, machine: Machine) -> None:
+    home.configure(own={"command": "my-server"})
+    machine.run(3, 1, "env", "API_TOKEN=canary-one", "agent-one")
+    machine.run(4, 3, "my-server")
+    machine.run(5, 1, "node", "--api-key", "canary-two", "/usr/bin/agent-two")
+    machine.run(6, 5, "my-server")
+    machine.run(7, 1, title=" ")
+    assert owners(home, machine, "own") == ["agent-one", "agent-two"]
+
+
 def test_a_bare_interpreter_is_no_server(home: Home, machine: Machine) -> None:
     home.configure(shell={"command": "sh"})
     for pid in (3, 4):

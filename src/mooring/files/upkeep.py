@@ -99,7 +99,8 @@ def _list_names_aside(path: str) -> Iterator[str]:
 def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """Everything in a folder and below it, with the folder itself; links are left out and never followed."""
     room = MOST_ENTRIES
-    folders = [folder]
+    # The folder itself may be a link: people keep such folders elsewhere.
+    folders = [os.path.realpath(folder)]
     while folders and room:
         current = folders.pop()
         with suppress(OSError):

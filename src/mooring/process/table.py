@@ -59,7 +59,8 @@ def _read_process(path: str, pid: int) -> RunningProcess | None:
     # The name in parentheses may hold anything, also blanks and parentheses.
     fields = _read(f"{path}/stat").rpartition(b")")[2].split()
     parent = int(fields[1]) if len(fields) > 1 else 0
-    return RunningProcess(pid, parent, _split_command(command))
+    argv = _split_command(command)
+    return RunningProcess(pid, parent, argv) if argv and argv[0] else None
 
 
 def _split_command(command: bytes) -> tuple[str, ...]:

@@ -56,7 +56,9 @@ def check_approvals(inventory: Inventory) -> Iterator[Finding]:
             what += f"; it would replace your own server of that name, from {replaced.path or 'the command line'}"
         name = quote_argument(definition.name)
         fix = f"to look and decide: mooring mcp approve {name}; to refuse it: mooring mcp reject {name}"
-        yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False, "approval")
+        # The person's own server stays in force until they decide: nothing stops it.
+        stage: CheckStage | None = None if replaced else "approval"
+        yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False, stage)
 
 
 def check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from mooring.actions.doctor.report import Finding
 from mooring.core.config import ServerConfig, Stdio
+from mooring.core.secret import HIDDEN, hide_in_arguments
 from mooring.display.text import safe
 from mooring.inventory.load import Inventory
 from mooring.process.table import RunningProcess
@@ -23,22 +24,10 @@ _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _FAMILIES = {program: family for family in (_NODE, _UV, _CONTAINERS) for program in family if program != "node"}
 """By launcher, the programs that its process may turn into: `npx` shows up as `npm`, `uvx` as `uv`."""
 _VERBS = frozenset({"exec", "dlx", "run", "tool", "x"})
-_VALUED = frozenset(
-    {
-        "-p",
-        "--package",
-        "--from",
-        "--with",
-        "--python",
-        "-e",
-        "--env",
-        "-v",
-        "--volume",
-        "--mount",
-        "--name",
-        "--network",
-    }
-)
+_VALUED = frozenset({
+    "-p", "--package", "--from", "--with", "--python",
+    "-e", "--env", "-v", "--volume", "--mount", "--name", "--network",
+})  # fmt: skip
 """Options of launchers whose value is the next word: what follows it may be the package."""
 _MOST_OPTIONS = 64
 """How many words may come before the package."""
@@ -246,11 +235,13 @@ def _name_program(argv: Sequence[str]) -> str:
     if not _is_interpreter(name):
         return name
     nameless = name if name in _SHELLS else ""
-    for before, word in pairwise(argv):
+    # The value of an option could be taken for a script.
+    for before, word in pairwise(hide_in_arguments(argv)):
         if before == "-m":
             return word
         if word in ("-c", "-e"):
             return nameless
-        if not word.startswith("-"):
+        is_option = word.startswith("-") or "=" in word or HIDDEN in word
+        if not is_option:
             return re.sub(r"\.(?:[cm]?js|py|ts|sh)\Z", "", basename(word))
     return nameless

@@ -80,9 +80,12 @@ def _find_last_known(
         return "command"
     if cannot_start(config, where.env):
         return "variables"
+    # The failure of a server is reported under the first of its names only.
     if remembered is not None and remembered.failure is not None:
-        return find_recorded_stage(remembered.failure)
-    if remembered is not None and remembered.tools is not None:
+        stage = find_recorded_stage(remembered.failure)
+        if stage in failed:
+            return stage
+    elif remembered is not None and remembered.tools is not None:
         return "tools"
     return "command" if config.transport == "stdio" else "variables"
 

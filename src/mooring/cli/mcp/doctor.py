@@ -86,8 +86,10 @@ def _try(
     setup = make_configured_setup(options, timeout)
     # Nobody is asked about servers that they didn't name, and what is missing is among the findings.
     setup = replace(setup, ask=setup.ask if names else None, warn=Setup(request=setup.request).warn)
-    wanted = names or [choice.name for choice in inventory.choices]
-    triable = list_triable(admit(inventory), wanted, where.env, asks=setup.ask is not None)
+    admitted = admit(inventory)
+    # The other names of a server start the very same program: once is enough.
+    wanted = names or tuple(admitted.wanted)
+    triable = list_triable(admitted, wanted, where.env, asks=setup.ask is not None)
     if not triable:
         return {}
     with Ticker(options, ", ".join(triable[:3])) as ticker:
