@@ -28,6 +28,7 @@ from mooring.core.question import (
     Approval,
     ChangedTool,
     ChangedTools,
+    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
@@ -95,6 +96,7 @@ QUESTIONS: list[Question] = [
     ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),
     WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
     RemoveServer(EVIL, EVIL),
+    ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
 ]
 
 

@@ -3,11 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.locate import check_stays_inside
@@ -15,7 +16,7 @@ from mooring.core.config import Origin, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.secret import list_secrets, redact_data
 from mooring.core.where import Viewpoint, Where
-from mooring.discovery.edit import find_entry_path, put_entry, remove_entry, write_entry
+from mooring.discovery.edit import find_entry_path, list_entries, put_entries, put_entry, remove_entry, write_entry
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
@@ -24,8 +25,8 @@ from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.discovery.targets import WriteScope, WriteTarget, find_target, list_writers, locate_target
 from mooring.display.text import describe_origin, safe, short_path
 from mooring.errors import ConfigError, ParseError
-from mooring.inventory.approval import decide, list_definitions, list_questions
-from mooring.inventory.load import RowSource, describe_source, load
+from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions
+from mooring.inventory.load import Inventory, RowSource, describe_source, load
 from mooring.syntax.document import Document
 from mooring.syntax.parse import parse
 
@@ -147,7 +148,7 @@ def describe_addition(addition: Addition, home: str) -> Iterator[str]:
 
 
 class Destination(Struct, frozen=True):
-    """The file that an entry goes into."""
+    """The file that entries go into."""
 
     target: WriteTarget
     place: Place
@@ -163,15 +164,24 @@ class Destination(Struct, frozen=True):
         with suppress(ParseError):
             self.put(name, {}, files.read(self.path, self.place.limit) or b"")
 
+    def put_all(self, entries: Mapping[str, Mapping[str, Any]], data: bytes) -> bytes:
+        """A file's bytes with these entries, in place of those that have their names."""
+        return put_entries(data, self.path, self.target, self.place, entries, self.context, replace=True)
+
+    def list(self, data: bytes) -> dict[str, Mapping[str, Any]]:
+        """The entries in a file's bytes, by their names."""
+        return list_entries(data, self.path, self.target, self.place, self.context)
+
     def remove(self, name: str, data: bytes) -> bytes:
         content = parse(data, document_kind(self.path)).data
         return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
 
 
-def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str) -> Destination:
-    """Where an entry of that name is written. Raises: ConfigError if it cannot be written there."""
+def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
+    """Where entries are written, or one of that name. Raises: ConfigError if nothing can be written there."""
     target = _find_target(tool, scope)
-    _check_target_name(name, target.format)
+    if name is not None:
+        check_target_name(name, target.format)
     if scope == "project" and not request.project:
         raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
     context = make_context(request.where, request.cwd, request.project)
@@ -191,7 +201,8 @@ def check_name(name: str) -> None:
         raise ConfigError("Invalid server config: the name may have letters, digits, `_`, `.` and `-` only.")
 
 
-def _check_target_name(name: str, format: Format) -> None:
+def check_target_name(name: str, format: Format) -> None:
+    """Refuse a name that a tool would not accept. Raises: ConfigError."""
     if format.name_pattern is not None and not re.fullmatch(format.name_pattern, name):
         raise ConfigError(f"Invalid server config: {format.title} does not accept such a name.")
 
@@ -203,8 +214,15 @@ def update_config(path: str, change: Callable[[bytes], bytes], where: Where, lim
         ConfigError: it is not understood well enough to be changed; it is left as it was.
         FileError: it cannot be read or written.
     """
-    try:
+    with refuse_unreadable(path):
         return files.update(path, change, f"{where.state}/locks", limit)
+
+
+@contextmanager
+def refuse_unreadable(path: str) -> Iterator[None]:
+    """Say about a file that is not understood that it was left as it was. Raises: ConfigError."""
+    try:
+        yield
     except ParseError as error:
         line = f" (line {error.line})" if error.line else ""
         raise ConfigError(f"{path} {error.reason}{line}, so it was left as it is.") from None
@@ -247,12 +265,29 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
 
 def approve_typed(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
     """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
+    return bool(approve_entries(request, path, {name: raw}))
+
+
+def approve_entries(request: Viewpoint, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Approve what was written into a project's file, and nothing else that its files may say about these names.
+
+    Returns:
+        The names that are approved now: those of which no other definition of the project comes first.
+    """
     inventory = load(request, remember=False)
-    question = list_questions(inventory, (name,), request.where)[0]
-    typed = [each for each in list_definitions(inventory.find(name)) if _is_typed(each, path, raw)]
-    if question.source.path != path or not typed:
-        return False
-    return bool(decide(inventory, (question,), request.where, True))
+    questions = [_ask_about(inventory, name, request.where, path, raw) for name, raw in entries.items()]
+    written = [question for question in questions if question is not None]
+    return decide(inventory, written, request.where, True) if written else ()
+
+
+def _ask_about(
+    inventory: Inventory, name: str, where: Where, path: str, raw: Mapping[str, Any]
+) -> ApprovalQuestion | None:
+    """The question about what was written under a name; `None` if another definition of the project comes first."""
+    choice = inventory.find(name)
+    question = list_questions(replace(inventory, choices=(choice,)), (name,), where)[0]
+    is_written = any(_is_typed(each, path, raw) for each in list_definitions(choice))
+    return question if is_written and question.source.path == path else None
 
 
 def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -> bool:

@@ -4,9 +4,24 @@ from mooring.core.config import Broken, ServerConfig
 from mooring.core.where import Where
 from mooring.discovery.formats import find_format
 from mooring.discovery.literals import find_literal_placeholders, spell_variable
-from mooring.display.text import quote_argument, short_path
+from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import HttpError, NeedsLogin, ServerError, TimedOut
 from mooring.servers.log import read
+
+_INSTALL = {
+    "npx": "install Node.js, which brings npx",
+    "node": "install Node.js",
+    "bunx": "install Bun",
+    "uvx": "pip install uv",
+    "uv": "pip install uv",
+    "docker": "install Docker",
+    "podman": "install Podman",
+}
+
+
+def suggest_program(command: str) -> str:
+    """How to get a program that is not on PATH."""
+    return _INSTALL.get(command, f"install {safe(command)}, or write its full path into the entry")
 
 
 def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: Where) -> str:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import CONNECTING, Deadline
 from mooring.actions.get import KEPT, find_missing_variables
-from mooring.actions.known import count_offered
-from mooring.core.approved import Approved
+from mooring.actions.known import count_offered, describe_approval, describe_definition
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
@@ -18,7 +17,7 @@ from mooring.core.tool import Listing, Tool
 from mooring.core.where import Where
 from mooring.discovery.formats import find_format
 from mooring.discovery.literals import find_literal_placeholders
-from mooring.display.text import safe, short_path
+from mooring.display.text import safe
 from mooring.errors import RpcError, ServerError, Stage, Unresolved
 from mooring.host.host import Host
 from mooring.permissions import pins
@@ -57,6 +56,8 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     rejected: int
     held: int = 0
     """How many of the tools are held back, because they are not what was approved."""
+    transport: Literal["http", "sse"] | None = None
+    """Which transport its address speaks; `None` for a program."""
 
 
 def describe_step(step: Step) -> tuple[str, str]:
@@ -79,24 +80,11 @@ async def test(
     """
     config = host.definition(name)
     if isinstance(config, ServerConfig):
-        show(Step("definition", True, perf_counter() - began, _describe_definition(config, where.home)))
+        show(Step("definition", True, perf_counter() - began, describe_definition(config, where.home)))
     server = await host.admit(name)
-    show(Step("approval", True, 0.0, _describe_approval(server.approved)))
+    show(Step("approval", True, 0.0, describe_approval(server.approved)))
     async with deadline.enforce(server.name, CONNECTING):
         return await _try(server, show, where, deadline.seconds)
-
-
-def _describe_definition(config: ServerConfig, home: str) -> str:
-    origin = config.origin
-    if origin.path is None:
-        return f"{config.transport}, as given"
-    return f"{config.transport}, from {origin.tool}, {origin.scope}: {short_path(origin.path, home)}"
-
-
-def _describe_approval(approved: Approved) -> str:
-    if approved.config.origin.path is None:
-        return "not needed: you named it"
-    return "not needed: your own configuration" if approved.own else "approved for this project"
 
 
 async def _try(server: Server, show: Callable[[Step], None], where: Where, seconds: float | None) -> Found:
@@ -248,4 +236,5 @@ def _describe_session(config: ServerConfig, session: Session, held: int, redact:
         tools=count_offered(config, (tool.name for tool in session.tools.items)),
         rejected=len(session.tools.rejected),
         held=held,
+        transport=session.transport,
     )

@@ -149,6 +149,21 @@ class WriteServer(Struct, frozen=True, tag=True):
     notes: tuple[str, ...] = ()
 
 
+class ChangeFile(Struct, frozen=True, tag=True):
+    """Entries are about to be written into a file. `Yes` writes them; anything else leaves the file as it is."""
+
+    path: str
+    servers: tuple[str, ...]
+    diff: str
+    """What changes in the file, line by line and without secrets. Others may have written some of it: make it safe."""
+    notes: tuple[str, ...] = ()
+    """What to know before answering."""
+
+    @property
+    def server(self) -> None:
+        """Nobody but Mooring asks."""
+
+
 Question: TypeAlias = (
     Sampling
     | Form
@@ -161,6 +176,7 @@ Question: TypeAlias = (
     | ServerDetail
     | WriteServer
     | RemoveServer
+    | ChangeFile
 )
 
 

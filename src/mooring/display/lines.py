@@ -24,6 +24,7 @@ from mooring.core.problem import Problem
 from mooring.core.question import (
     Approval,
     ChangedTools,
+    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
@@ -279,6 +280,9 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return (f"{safe(server)} will be added to {safe(path)}:", *added, *map(safe, notes))
         case RemoveServer(server, path):
             return (f"{safe(server)} will be removed from {safe(path)}.",)
+        case ChangeFile(path, servers, diff, notes):
+            count = count_noun(len(servers), "server")
+            return (f"{count} will be written to {safe(path)}:", *_split_lines(diff), *map(safe, notes))
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:

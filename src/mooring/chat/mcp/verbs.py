@@ -38,9 +38,13 @@ VERBS: Mapping[str, Verb] = {
     "disable": Verb("switch:disable", "/mcp disable NAME [--save]", "off for this session, or for good"),
     "test": Verb("test:test", "/mcp test NAME", "connect step by step"),
     "reload": Verb("reload:reload", "/mcp reload [NAME]", "restart it, or read all files again", False),
+    "import": Verb(
+        "copying:import_servers", "/mcp import [NAME…] [--from TOOL|FILE]", "copy servers of other tools", False
+    ),
     "approve": Verb("approval:approve", "/mcp approve [NAME]", "decide what the project may start", False),
     "reject": Verb("approval:reject", "/mcp reject NAME", "refuse a server of the project"),
     "pins": Verb("approval:pins", "/mcp pins [NAME]", "decide about tools that changed", False),
+    "doctor": Verb("doctor:doctor", "/mcp doctor [NAME]", "what to fix, and how", False),
     "help": Verb("run:show_help", "/mcp help", "this list", False, False),
 }
 ALIASES = {"ls": "list", "rm": "remove", "reconnect": "reload"}

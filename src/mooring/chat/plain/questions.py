@@ -13,6 +13,7 @@ from mooring.core.question import (
     AnswerScope,
     Approval,
     ChangedTools,
+    ChangeFile,
     Form,
     KeepServer,
     MissingValue,
@@ -103,6 +104,8 @@ class Questions:
                 return await self._ask_unless_declined("Add it?")
             case RemoveServer():
                 return await self._ask_approval("Remove it?")
+            case ChangeFile():
+                return await self._ask_unless_declined("Write it?")
 
     async def _ask_unless_declined(self, prompt: str) -> Answer:
         return Yes() if await self._confirm(f"{prompt} [Y/n]: ") else No()

@@ -1,12 +1,13 @@
 """`mooring mcp doctor`: prints what to fix, and how; with names or `--check`, after trying the servers."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mooring.actions.doctor.diagnose import diagnose
-from mooring.actions.doctor.report import Finding, Repair, Report, ServerDiagnosis, StageResult
+from mooring.actions.doctor.lines import LineKind, list_lines
+from mooring.actions.doctor.report import Repair, Report
 from mooring.cli.base import (
     OK,
     UNHEALTHY,
@@ -17,16 +18,21 @@ from mooring.cli.base import (
     print_json,
     say,
 )
-from mooring.core.failure import CheckStage
-from mooring.core.where import Where
-from mooring.display.text import count_noun, safe, short_path
+from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
     from mooring.actions.doctor.trial import TriedServer
     from mooring.inventory.load import Inventory
 
-_LONGEST_STAGE = max(map(len, get_args(CheckStage)))
+_STYLES: Mapping[LineKind, dict[str, Any]] = {
+    "plain": {},
+    "title": {"bold": True},
+    "good": {"fg": "green"},
+    "bad": {"fg": "red"},
+    "doubtful": {"fg": "yellow"},
+    "evidence": {"dim": True},
+}
 VERSION = 1
 """Of the data that `--json` prints."""
 
@@ -65,7 +71,7 @@ def command(
     if options.json:
         print_json(_make_data(report, repairs))
     else:
-        _ReportPrinter(options, where).print(report, repairs, is_named=chosen is not None)
+        _print_report(options, report, repairs, is_named=chosen is not None)
     ctx.exit(OK if report.healthy else UNHEALTHY)
 
 
@@ -120,84 +126,22 @@ def _make_data(report: Report, repairs: Sequence[Repair]) -> dict[str, Any]:
     }
 
 
-class _ReportPrinter:
-    """Prints a report for a person."""
-
-    def __init__(self, options: Globals, where: Where) -> None:
-        self._options = options
-        self._home = where.home
-
-    def print(self, report: Report, repairs: Sequence[Repair], *, is_named: bool) -> None:
-        for repair in repairs:
-            self._print_repair(repair)
-        shows_stages = is_named or self._options.verbose
-        if not is_named:
-            self._print_summary(report)
-        if shows_stages:
-            for server in report.servers:
-                self._print_stages(server)
-        for finding in report.findings:
-            # What stops a server is shown at its stage already.
-            if not shows_stages or finding.stage is None or finding.server is None:
-                self._print_finding(finding)
-        if self._options.verbose and not report.processes_known:
-            say("Nothing tells on this system which servers are running already.", dim=True)
-
-    def _print_summary(self, report: Report) -> None:
-        files = count_noun(len(report.files), "file")
-        servers = count_noun(len(report.servers), "server")
-        summary = f"Read {files}; {servers} configured."
-        if report.findings:
-            say(summary)
+def _print_report(options: Globals, report: Report, repairs: Sequence[Repair], *, is_named: bool) -> None:
+    home = options.request().where.home
+    for repair in repairs:
+        _print_repair(repair, home)
+    for line in list_lines(report, home, is_named=is_named, verbose=options.verbose):
+        style = _STYLES[line.kind]
+        if line.more:
+            say(click.style(line.text, **style) + line.more)
         else:
-            say(f"{summary} Nothing to fix.", fg="green")
-        if self._options.verbose:
-            for path in report.files:
-                say(f"  {short_path(path, self._home)}")
+            say(line.text, **style)
 
-    def _print_stages(self, server: ServerDiagnosis) -> None:
-        say(safe(server.name), bold=True)
-        for stage in server.stages:
-            self._print_stage(stage)
 
-    def _print_stage(self, stage: StageResult) -> None:
-        mark, color = ("✓", "green") if stage.ok else ("✗", "red")
-        what = f"{'':{_LONGEST_STAGE - len(stage.stage)}}  {safe(stage.what)}" if stage.what else ""
-        say(click.style(f"  {mark} {stage.stage}", fg=color) + what)
-        self._print_evidence(stage.evidence)
-        self._print_fix(stage.fix)
-
-    def _print_finding(self, finding: Finding) -> None:
-        color = "red" if finding.unhealthy else "yellow"
-        say(self._make_headline(finding), fg=color)
-        self._print_evidence(finding.evidence)
-        self._print_fix(finding.fix)
-
-    def _print_evidence(self, evidence: Sequence[str]) -> None:
-        for line in evidence:
-            say(f"    {safe(line)}", dim=True)
-
-    def _print_fix(self, fix: str) -> None:
-        if fix:
-            # Some say it themselves.
-            label = "" if fix.startswith("fix ") else "fix: "
-            say(f"    {label}{safe(fix)}")
-
-    def _make_headline(self, finding: Finding) -> str:
-        mark = "✗" if finding.unhealthy else "?"
-        server = f"{safe(finding.server)}: " if finding.server else ""
-        return f"{mark} {server}{safe(finding.what)}{self._make_place(finding)}"
-
-    def _make_place(self, finding: Finding) -> str:
-        if not finding.path:
-            return ""
-        line = f":{finding.line}" if finding.line else ""
-        return f"  ({short_path(finding.path, self._home)}{line})"
-
-    def _print_repair(self, repair: Repair) -> None:
-        place = short_path(repair.path, self._home)
-        if repair.error is not None:
-            say(f"! {place}: could not be fixed: {safe(repair.error)}", fg="red")
-        else:
-            done = "Fixed" if repair.done else "Would fix"
-            say(f"{done} {place}: {safe(repair.what)}")
+def _print_repair(repair: Repair, home: str) -> None:
+    place = short_path(repair.path, home)
+    if repair.error is not None:
+        say(f"! {place}: could not be fixed: {safe(repair.error)}", fg="red")
+    else:
+        done = "Fixed" if repair.done else "Would fix"
+        say(f"{done} {place}: {safe(repair.what)}")

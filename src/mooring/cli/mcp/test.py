@@ -88,7 +88,7 @@ def try_configured(options: Globals, name: str) -> Trial:
 def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerError) -> None:
     tell(describe_failed_connection(name, error))
     explain(error)
-    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, name, error)
+    advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, setup, name, error)
     if advice:
         tell(advice)
 
@@ -108,10 +108,10 @@ def _make_data(name: str, steps: list[Step], found: Found | None, error: Mooring
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
-def _advise(options: Globals, name: str, error: ServerError) -> str:
+def _advise(options: Globals, setup: Setup, name: str, error: ServerError) -> str:
     """What a person may do about a configured server that failed; empty if nothing comes to mind."""
     config = options.inventory().find(name).definition.config
-    advice = advise_on_failure(config, error, options.request().where)
+    advice = advise_on_failure(config, error, setup.request.where)
     if isinstance(error, TimedOut):
         return f"{advice.removesuffix('.')}, or try with --timeout."
     return advice

@@ -1,0 +1,41 @@
+"""`/mcp import`: copy servers of other tools into Mooring's own file, after a look at the change, and connect them."""
+
+from mooring.actions.copy_servers import CopyOptions, describe_copied
+from mooring.actions.import_servers import STDIN, ImportSource
+from mooring.actions.import_servers import import_servers as copy_servers
+from mooring.chat.command import CommandFace
+from mooring.chat.mcp.connecting import connect
+from mooring.chat.mcp.verbs import spell_for_chat
+from mooring.chat.mcp.words import SCOPE, VerbWords, parse_words
+from mooring.display.text import safe_text
+from mooring.errors import ConfigError
+
+_FROM, _REPLACE, _DRY_RUN = "--from", "--replace", "--dry-run"
+
+
+async def import_servers(chat: CommandFace, text: str) -> None:
+    """Copy the servers that are named, or all that Mooring's own files lack. Raises: MooringError."""
+    words = parse_words(text, valued=(_FROM, *SCOPE), flags=(_REPLACE, _DRY_RUN))
+    options = CopyOptions(words.scope or "user", _REPLACE in words.options, _DRY_RUN in words.options)
+    conversation = chat.conversation
+    copying = copy_servers(conversation.viewpoint, _find_source(words), words.names, options, chat.ask)
+    copied = await conversation.change_files(copying)
+    if options.dry_run and copied.diff:
+        chat.say(safe_text(copied.diff))
+    chat.say(*map(spell_for_chat, describe_copied(copied, conversation.viewpoint.where.home)))
+    for name in copied.written:
+        if _is_waiting(chat, name):
+            await connect(chat, name)
+
+
+def _find_source(words: VerbWords) -> ImportSource:
+    source = words.options.get(_FROM, "")
+    if source == STDIN:
+        raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
+    return ImportSource(source)
+
+
+def _is_waiting(chat: CommandFace, server: str) -> bool:
+    """Whether a server may be started and is not connected: one that was known before goes on as it was."""
+    found = chat.conversation.host.servers.get(server)
+    return found is not None and not found.is_connected
