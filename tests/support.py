@@ -137,6 +137,8 @@ class Cli:
             monkeypatch.delenv(name)
         for name, value in home.env.items():
             monkeypatch.setenv(name, value)
+        # Nothing that a test stores goes into the keyring of whoever runs it.
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         monkeypatch.chdir(home.cwd)
 
     def __call__(self, *args: str) -> Result:

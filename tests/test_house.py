@@ -21,7 +21,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted", "NotApproved", "Origin", "Other", "Outcome",
         "ParseError", "Part", "Permission", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
         "Reading", "Registry", "RejectedServer", "Reloaded", "Resource", "ResourceContents", "ResourceLink",
-        "ResourceTemplate", "Result", "Root", "RpcError", "Rule", "Sampling", "Server", "ServerConfig", "ServerDied",
+        "ResourceTemplate", "Result", "Root", "RpcError", "Rule", "Sampling", "SecretMissing", "Server", "ServerConfig", "ServerDied",
         "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError", "Stale", "Status", "StatusChanged",
         "Stdio", "Suspended", "Text", "TimedOut", "Timeout", "TooLarge", "Tool", "ToolsChanged", "Troubled",
         "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict", "Viewpoint", "Visit",

@@ -17,7 +17,8 @@ MooringError
 │   └── HeldBack         a tool that differs from what the user approved
 └── ServerError          a server, or the connection to it, failed
     ├── Unresolved       its definition leads to nothing that could be started
-    │   └── InputMissing  it needs a value that only the person can give
+    │   ├── InputMissing  it needs a value that only the person can give
+    │   └── SecretMissing  it needs a secret that the person has not stored
     ├── Suspended        it kept failing and is not tried again for now
     ├── SpawnError       its program could not be started
     ├── GuardLost        the process that keeps the servers' processes is gone, and so are they
@@ -275,6 +276,16 @@ class InputMissing(Unresolved):
         self.args = (f"{server} needs a value for {input!r}, which only you can give. {self.hint}",)
         self.input = input
         self.variables = tuple(variables)
+
+
+class SecretMissing(Unresolved):
+    """The definition names a secret that is not in the store; `secret` is its name, `where` the key that names it."""
+
+    def __init__(self, server: str, where: str, secret: str) -> None:
+        super().__init__(server, where, f"needs the secret {secret}, which is not stored")
+        self.hint = f"To store it: mooring secret set {secret}"
+        self.args = (f"{server} needs the secret {secret} for {where}, which is not stored. {self.hint}",)
+        self.secret = secret
 
 
 class Suspended(ServerError):

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
+from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, Secrets, prepare
@@ -45,7 +46,7 @@ def found(home: Home, *, own: bool = True) -> Approved:
 
 def context(home: Home, env: Mapping[str, str] | None = None, /, **changes: Any) -> LaunchContext:
     where = replace(home.where, env={**home.env, **(env or {})})
-    return replace(LaunchContext(where, NoGuard(), Secrets()), **changes)
+    return replace(LaunchContext(where, NoGuard(), Secrets(), SecretStore(where)), **changes)
 
 
 async def started(approved: Approved, given: LaunchContext) -> Launch:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
+from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
@@ -566,5 +567,5 @@ async def test_each_line_of_a_servers_standard_error_is_handed_on_without_its_se
 
 
 def test_a_host_begins_without_any_secret(home: Home) -> None:
-    given = LaunchContext(home.where, context(home).guard, Secrets())
+    given = LaunchContext(home.where, context(home).guard, Secrets(), SecretStore(home.where))
     assert (dict(given.env), given.seconds) == ({}, 10.0)

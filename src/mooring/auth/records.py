@@ -20,7 +20,7 @@ class StoredSecret(Struct, frozen=True):
     at: str
     """When it was stored last."""
     why: str = ""
-    """Why it is in that store."""
+    """Why it is in the file, if it is."""
 
 
 class SecretIndex(Struct, frozen=True):

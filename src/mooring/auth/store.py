@@ -10,8 +10,6 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
-from hashlib import sha256
 from threading import Lock
 from typing import Literal, TypeAlias, TypeVar
 
@@ -48,8 +46,10 @@ class StoreInfo(Struct, frozen=True):
 
     kind: StoreKind
     name: str
-    """The keyring's own name, or the path of the file."""
+    """What the keyring calls itself."""
     why: str
+    path: str | None = None
+    """The file, if it is one."""
 
 
 class SecretStore:
@@ -62,7 +62,7 @@ class SecretStore:
     def __init__(self, where: Where) -> None:
         self._folder = f"{where.state}/secrets"
         self._index_path = f"{self._folder}/index.json"
-        self._values_path = f"{self._folder}/values.json"
+        self._values_path = values_path(where)
         self._keyring: SystemKeyring | NoKeyring | None = None
         self._looked_at = 0.0
         self._looking = Lock()
@@ -101,6 +101,8 @@ class SecretStore:
         Raises:
             FileError: others hold it for longer than `seconds`, or it cannot be made.
         """
+        from hashlib import sha256  # only for a login
+
         path = f"{self._folder}/locks/{sha256(f'{kind} {name}'.encode()).hexdigest()[:32]}"
         deadline = time.monotonic() + seconds
         while True:
@@ -156,11 +158,13 @@ class SecretStore:
             return True
 
     def _make_entry(self, kind: SecretKind, name: str, recorded: StoredSecret | None) -> StoredSecret:
+        from datetime import UTC, datetime  # not for servers that start
+
         now = datetime.now(UTC).isoformat(timespec="seconds")
         if recorded is not None:
             return replace(recorded, at=now)
         store = self._choose_store()
-        return StoredSecret(kind, name, store.kind, now, store.why)
+        return StoredSecret(kind, name, store.kind, now, store.why if store.kind == "file" else "")
 
     # --- values -------------------------------------------------------------------------------------------------------
 
@@ -218,9 +222,9 @@ class SecretStore:
     def _choose_store(self) -> StoreInfo:
         match self._find_keyring():
             case SystemKeyring() as keyring:
-                return StoreInfo("keyring", keyring.name, "it answers")
+                return StoreInfo("keyring", keyring.name, "it answered a read")
             case NoKeyring(why):
-                return StoreInfo("file", self._values_path, why)
+                return StoreInfo("file", "file", why, self._values_path)
 
     def _require_keyring(self) -> SystemKeyring:
         """The keyring that has a value. Raises: StoreUnavailable."""
@@ -237,6 +241,11 @@ class SecretStore:
                 self._keyring = find_keyring()
                 self._looked_at = time.monotonic()
             return self._keyring
+
+
+def values_path(where: Where) -> str:
+    """The file with the values that no keyring has."""
+    return f"{where.state}/secrets/values.json"
 
 
 def _name_service(index: SecretIndex, entry: StoredSecret) -> str:

@@ -23,6 +23,7 @@ TABLE: Table = {
     "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
     "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
+    "secret": ("mooring.cli.secret.group:group", "Keep secrets out of configuration files."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),
     "completion": ("mooring.cli.completion:command", "Print completion for bash, zsh or fish."),
 }

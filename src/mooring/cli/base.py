@@ -231,7 +231,8 @@ class LazyGroup(Command, click.Group):
             aliased = group.aliases.get(typed, typed)
             if aliased in group.table:
                 return [f"{group.name} {aliased}"]
-            commands |= {verb: f"{group.name} {verb}" for verb in group.table}
+            # The first group wins: most people who type `list` mean the servers.
+            commands = {verb: f"{group.name} {verb}" for verb in group.table} | commands
         commands |= {name: name for name in self.table}
         slip = find_slip(typed, commands)
         candidates = [slip] if slip else nearest(typed, commands)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
 from mooring.core.near import nearest
 from mooring.display.text import safe
-from mooring.errors import Denied, InputMissing, MooringError, NeedsLogin, ServerError, TimedOut
+from mooring.errors import Denied, InputMissing, MooringError, NeedsLogin, SecretMissing, ServerError, TimedOut
 
 
 class CommandFailure(Struct, frozen=True):
@@ -72,7 +72,7 @@ def exit_code(error: MooringError) -> int:
             return TIMEOUT
         case NeedsLogin():
             return LOGIN
-        case InputMissing():
+        case InputMissing() | SecretMissing():
             return DENIED
         case ServerError():
             return UNHEALTHY

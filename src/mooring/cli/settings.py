@@ -16,7 +16,12 @@ from mooring.errors import ConfigError
 from mooring.settings import SETTINGS, Settings, SettingValue, load
 
 if TYPE_CHECKING:
+    from mooring.auth.store import StoreInfo
     from mooring.permissions.policy import Policy
+
+
+STORE = "secretStore"
+"""Shown beside the settings, though nobody sets it: the system decides."""
 
 
 def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -27,7 +32,10 @@ def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 @click.argument("key", required=False, shell_complete=_complete_key)
 @click.pass_context
 def command(ctx: click.Context, key: str | None) -> None:
-    """Show each setting with its value and the file that set it. Values of env are not shown, only their names."""
+    """Show each setting with its value and the file that set it. Values of env are not shown, only their names.
+
+    Without a key, it also shows where your secrets are stored, and why there.
+    """
     options = get_globals(ctx)
     request = options.request()
     root = _find_root(request)
@@ -38,12 +46,15 @@ def command(ctx: click.Context, key: str | None) -> None:
         raise ConfigError(f"{key} is not a setting. {guess}")
     values = settings.values if key is None else {key: settings.values[key]}
     policy = _load_policy(settings, request, root)
+    store = _find_store(request) if key is None else None
     if options.json:
-        print_json({name: _make_data(name, value, policy) for name, value in values.items()})
+        data = {name: _make_data(name, value, policy) for name, value in values.items()}
+        print_json({**data, STORE: _make_store_data(store)} if store else data)
     elif key == "permissions":
         _print_rules(policy, request)
     else:
-        print_columns([row for name in values for row in _make_rows(name, settings, request.where.home)])
+        rows = [row for name in values for row in _make_rows(name, settings, request.where.home)]
+        print_columns([*rows, _make_store_cells(store, request.where.home)] if store else rows)
     for problem in settings.problems:
         say(f"  {problem_line(problem, request.where.home)}", err=True)
 
@@ -66,6 +77,23 @@ def _print_rules(policy: "Policy", request: Viewpoint) -> None:
 
     for line in describe_rules(policy, request.where):
         say(line)
+
+
+def _find_store(request: Viewpoint) -> "StoreInfo":
+    import asyncio  # the other rows need neither
+
+    from mooring.actions.secrets import describe_store
+
+    return asyncio.run(describe_store(request.where))
+
+
+def _make_store_data(store: "StoreInfo") -> Mapping[str, object]:
+    return {"value": store.kind, "origin": "system", "path": store.path, "why": store.why}
+
+
+def _make_store_cells(store: "StoreInfo", home: str) -> tuple[str, str, str]:
+    place = short_path(store.path, home) if store.path else store.name
+    return STORE, json.dumps(store.kind), f"{place}: {store.why}"
 
 
 def _make_data(name: str, value: SettingValue, policy: "Policy") -> Mapping[str, object]:

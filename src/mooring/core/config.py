@@ -140,6 +140,8 @@ class OAuth(Struct, frozen=True):
     metadata_url: str | None = None
     resource: str | None = None
     grant: str | None = None
+    credential_id: str | None = None
+    """The entry of Mooring's store whose token the server is given, whatever else is said about a login."""
 
     def __repr__(self) -> str:
         return "OAuth(…)"

@@ -8,6 +8,9 @@ from msgspec import Struct
 Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
 """What an unset variable does: stays as written, becomes empty, drops its env entry or header, stops the start."""
 
+OWN_KEEPER = "mooring"
+"""Whose secrets `${keyring:NAME}` names."""
+
 # An approval is bound to a digest over these parts, tags and field names included: renaming one of them would make
 # every person approve their project's servers again.
 
@@ -88,17 +91,17 @@ class KnownPart(Struct, frozen=True, tag="KnownPart"):
 
 # Defaults are left out, so that fields added later do not change the digest of an approval given before.
 class SecretPart(Struct, frozen=True, tag="SecretPart", omit_defaults=True):
-    """A secret that a tool keeps under a name of its own, as in `${{ secrets.TOKEN }}`."""
+    """A secret under a name: in a tool's store (`${{ secrets.TOKEN }}`), or in Mooring's (`${keyring:TOKEN}`)."""
 
     name: str
     keeper: str = ""
-    """Whose store holds it: a tool's, or that of one of its plugins."""
+    """Whose store holds it: a tool's, that of one of its plugins, or Mooring's."""
     variable: bool = False
     """An environment variable of that name wins over the store."""
 
     @property
     def written(self) -> str:
-        return f"${{{{ secrets.{self.name} }}}}"
+        return f"${{keyring:{self.name}}}" if self.keeper == OWN_KEEPER else f"${{{{ secrets.{self.name} }}}}"
 
 
 class ForeignPart(Struct, frozen=True, tag="ForeignPart"):

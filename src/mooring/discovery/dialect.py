@@ -2,7 +2,8 @@
 
 The named groups of a pattern say what a match means: `name` and `default` are a variable (as are `bare` and `percent`,
 its other spellings), `file` is a file's contents, `input` a question to the person, `secret` one of the tool's secrets,
-`command` a command's output, `known` a place, and `foreign` something only that tool can fill in.
+`keyring` one in Mooring's store, `command` a command's output, `known` a place, and `foreign` something only that tool
+can fill in.
 
 The same text means different things to different tools: `${HOME}` is a variable to Claude Code and plain text to Codex.
 So every format names its dialect, and there is no pattern for all of them.
@@ -63,10 +64,18 @@ _SHARED_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True)
 SHARED = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _SHARED_VALUE, "headers": _SHARED_VALUE})
 """`CLAUDE`, and `!command` in env and headers. Files that several tools share."""
 
-_MOORING_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True, bare_names=True)
+_OH_MY_PI_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True, bare_names=True)
 
-MOORING = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _MOORING_VALUE, "headers": _MOORING_VALUE})
-"""`SHARED`, and bare variable names in env and headers. Mooring's own files and oh-my-pi's."""
+OH_MY_PI = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _OH_MY_PI_VALUE, "headers": _OH_MY_PI_VALUE})
+"""`SHARED`, and bare variable names in env and headers."""
+
+SECRET_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}+"
+"""What a secret in Mooring's store may be called."""
+_MOORING = rf"{_VARIABLE_OR_DEFAULT}|\$\{{keyring:(?P<keyring>{SECRET_NAME})\}}"
+_MOORING_VALUE = Dialect(_MOORING, commands=True, bare_names=True)
+
+MOORING = Dialect(_MOORING, slots={"env": _MOORING_VALUE, "headers": _MOORING_VALUE})
+"""`OH_MY_PI`, and `${keyring:NAME}` for a secret in Mooring's store. Mooring's own files."""
 
 _COPILOT_VALUE = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}")
 

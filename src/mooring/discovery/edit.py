@@ -286,6 +286,8 @@ class _EntryWriter:
         self._set("env_file", self._spell(program.env_file, "env_file"))
         self._set("cwd", self._spell(program.cwd, "cwd"))
         self._write_env(program)
+        if self.config.oauth:
+            self._write_oauth(self.config.oauth)
 
     def _write_env(self, program: Stdio) -> None:
         env: dict[str, str] = {}

@@ -138,7 +138,7 @@ class _EntryReader:
             tools_allow=self._allowed_tools(),
             tools_deny=self._lenient("tools_deny", values.read_names, _NO_TEXTS)
             + _tools_under(policies, "always_deny"),
-            oauth=self._oauth() if isinstance(written, Http) else None,
+            oauth=self._oauth() if isinstance(written, Http) else self._credential(),
             always_load=self._lenient("always_load", values.read_boolean, False),
             lifecycle=self._lenient("lifecycle", values.read_lifecycle, "lazy"),
             auto_approve=self._lenient("auto_approve", values.read_approvals, _NO_TEXTS)
@@ -467,6 +467,12 @@ class _EntryReader:
             return None
         return self._make_oauth({**untyped.as_mapping(block), **loose})
 
+    def _credential(self) -> OAuth | None:
+        """What a program's entry says about a login: at most whose token it is given."""
+        block = untyped.as_mapping(self._lenient("oauth", values.read_oauth, None))
+        credential_id = untyped.text_or_none(block.get("credentialid"))
+        return OAuth(credential_id=credential_id) if credential_id else None
+
     def _loose_oauth_keys(self) -> dict[str, Any]:
         """What the entry says about a login in keys of its own rather than in one block."""
         loose = {
@@ -496,6 +502,7 @@ class _EntryReader:
             metadata_url=untyped.text_or_none(settings.get("authservermetadataurl")),
             resource=untyped.text_or_none(settings.get("resource")),
             grant=untyped.text_or_none(settings.get("granttype")),
+            credential_id=untyped.text_or_none(settings.get("credentialid")),
         )
 
 

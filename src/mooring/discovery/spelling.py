@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from mooring.core.template import (
+    OWN_KEEPER,
     CommandPart,
     FilePart,
     ForeignPart,
@@ -57,7 +58,7 @@ def _without_habits(part: Part) -> Part:
             return replace(part, unset="literal")
         case SecretPart(name, variable=True):
             return VariablePart(name)
-        case SecretPart(name):
+        case SecretPart(name, keeper) if keeper != OWN_KEEPER:
             return SecretPart(name)
         case CommandPart(line):
             return CommandPart(tuple(map(_without_habits, line)))

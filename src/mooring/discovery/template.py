@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from mooring.core.template import (
+    OWN_KEEPER,
     CommandPart,
     FilePart,
     ForeignPart,
@@ -114,6 +115,8 @@ def _make_part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
             return _make_input(id, inputs.get(id, {}))
         case "secret":
             return SecretPart(found["secret"])
+        case "keyring":
+            return SecretPart(found["keyring"], OWN_KEEPER)
         case "command":
             return CommandPart((TextPart(found["command"]),))
         case "known":
@@ -156,6 +159,8 @@ def _fill_in(parts: tuple[Part, ...], known_values: Mapping[str, str | SecretPar
 
 def _fill_in_part(part: Part, known_values: Mapping[str, str | SecretPart], keeper: str) -> Part:
     if not isinstance(part, VariablePart | SecretPart):
+        return part
+    if isinstance(part, SecretPart) and part.keeper:
         return part
     value = known_values.get(part.name)
     if isinstance(value, str):

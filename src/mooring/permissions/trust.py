@@ -135,7 +135,11 @@ def digest(config: ServerConfig) -> str:
     """
     from hashlib import sha256  # only where a project defines servers
 
-    meaning = {"tool": config.origin.tool, "connection": config.written or config.connection, "oauth": config.oauth}
+    login = msgspec.to_builtins(config.oauth)
+    # Without it if nothing is said, as before there was such a key: approvals given then still hold.
+    if login and login["credential_id"] is None:
+        del login["credential_id"]
+    meaning = {"tool": config.origin.tool, "connection": config.written or config.connection, "oauth": login}
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 

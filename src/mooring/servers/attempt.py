@@ -135,6 +135,7 @@ def make_launch_context(shared: Shared) -> LaunchContext:
         where=shared.defaults.where,
         guard=shared.guard,
         secrets=shared.secrets,
+        store=shared.store,
         env=shared.defaults.env,
     )
 

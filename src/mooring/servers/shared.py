@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Logged
 from mooring.core.failure import Failure
@@ -86,6 +87,7 @@ class Shared:
         self.ask = ask
         self.on_unanswered = on_unanswered
         self.secrets = Secrets()
+        self.store = SecretStore(defaults.where)
         self._guard = guard
         self._network: Network | None = None
         self._starts = asyncio.Semaphore(STARTS)

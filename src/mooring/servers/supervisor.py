@@ -38,6 +38,7 @@ from mooring.errors import (
     MooringError,
     NeedsLogin,
     NotApproved,
+    SecretMissing,
     ServerDied,
     ServerError,
     Suspended,
@@ -242,7 +243,7 @@ class Supervisor:
             if not connected:
                 self._server.on_failed(error)
             # Neither is a failure of the server: nothing of it was started, or nothing of it ended it.
-            is_ours = isinstance(error, GuardLost | InputMissing)
+            is_ours = isinstance(error, GuardLost | InputMissing | SecretMissing)
             if not is_ours and not self._may_retry(connected):
                 self._suspend()
                 return
@@ -479,6 +480,8 @@ def _status_after(error: MooringError) -> Status:
             return Unapproved("changed")
         case InputMissing():
             return NeedsInput((error.input,))
+        case SecretMissing(secret=secret):
+            return NeedsInput((secret,))
         case _:
             return Failed(str(error))
 

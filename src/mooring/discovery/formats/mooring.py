@@ -12,6 +12,7 @@ LOGIN_KEYS = {
     "metadata_url": "authServerMetadataUrl",
     "resource": "resource",
     "grant": "grantType",
+    "credential_id": "credentialId",
 }
 """The fields of a login and Mooring's keys for them."""
 

@@ -1,6 +1,6 @@
 """oh-my-pi: the common shape; the person's own file may switch servers off by name."""
 
-from mooring.discovery.dialect import MOORING
+from mooring.discovery.dialect import OH_MY_PI
 from mooring.discovery.format import BASIC, Format, Switch, Writes, project_file, user_file
 
 _USER = (
@@ -17,7 +17,7 @@ FORMAT = Format(
     places=(project_file(".omp/mcp.json"), project_file(".omp/.mcp.json"), *_USER),
     name_pattern=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
     untyped_url="http",
-    dialect=MOORING,
+    dialect=OH_MY_PI,
     # Both lists apply only in the person's own files.
     off=tuple(Switch(place, ("disabledServers",)) for place in _USER),
     on=tuple(Switch(place, ("enabledServers",)) for place in _USER),

@@ -27,6 +27,8 @@ class Gap(Struct, frozen=True):
     reason: str
     stops: bool = False
     """The server cannot be started without it, wherever it occurs."""
+    secret: str = ""
+    """The secret that is missing because the person has not stored it."""
 
 
 class KeptPlaceholder(Struct, frozen=True):

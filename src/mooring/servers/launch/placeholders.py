@@ -2,16 +2,18 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NoReturn
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
 from mooring import files
+from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
 from mooring.core.secret import is_secret
 from mooring.core.template import (
+    OWN_KEEPER,
     CommandPart,
     FilePart,
     ForeignPart,
@@ -27,7 +29,7 @@ from mooring.core.template import (
 )
 from mooring.core.where import Where
 from mooring.display.text import safe
-from mooring.errors import FileError, Unresolved
+from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolved
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
 from mooring.servers.launch.inputs import find_input
@@ -52,26 +54,53 @@ class Placeholders:
         where: Where,
         *,
         secrets: Secrets,
+        store: SecretStore,
         run: Callable[[str], Awaitable[str | CommandFailed]],
     ) -> None:
         self._approved = approved
         self._where = where
         self._shared_secrets = secrets
+        self._store = store
         self._run = run
         self._fetched: dict[Part, PartValue] = {}
         self.secrets: list[str] = []
         self.omitted: list[OmittedEntry] = []
 
     async def fetch(self, templates: Iterable[Template]) -> None:
-        """Run the commands that these templates need, all at the same time."""
-        wanted: dict[CommandPart, Template] = {}
+        """Run the commands and read the stored secrets that these templates need, all at the same time."""
+        wanted: dict[Part, Coroutine[Any, Any, Expanded | Gap]] = {}
         for template in templates:
             for part in template.parts:
-                if isinstance(part, CommandPart) and part not in self._fetched:
-                    wanted[part] = Template(template.text.removeprefix("!"), part.line)
+                if part in self._fetched or part in wanted:
+                    continue
+                if isinstance(part, CommandPart):
+                    wanted[part] = self._fetch_output(Template(template.text.removeprefix("!"), part.line))
+                elif isinstance(part, SecretPart) and part.keeper == OWN_KEEPER:
+                    wanted[part] = self._fetch_own_secret(part.name)
         if wanted:
-            values = await asyncio.gather(*map(self._fetch_output, wanted.values()))
+            values = await asyncio.gather(*wanted.values())
             self._fetched.update(zip(wanted, values, strict=True))
+
+    async def fetch_token(self, url: str | None) -> str | None:
+        """The token of the credential that the definition names; `None` and a record in `omitted` if there is none.
+
+        `url` is the server's address, `None` for a program.
+        """
+        oauth = self._approved.config.oauth
+        if oauth is None or oauth.credential_id is None:
+            return None
+        from mooring.auth.credential import find_access_token  # few definitions name one
+
+        try:
+            token = await find_access_token(self._store, oauth.credential_id, url)
+            reason = "no token of that name is stored for it"
+        except (StoreUnavailable, FileError) as error:
+            token, reason = None, str(error)
+        if token is None:
+            self.omit("auth.credentialId", f"names {safe(oauth.credential_id)}, but {reason.removesuffix('.')}")
+            return None
+        self.secrets.append(token)
+        return token
 
     async def fill(self, key: str, template: Template) -> str:
         """The text of a template that the server needs.
@@ -117,6 +146,8 @@ class Placeholders:
         return resolve_path(path, folder, self._where.home)
 
     def _stop(self, key: str, gap: Gap) -> NoReturn:
+        if gap.secret:
+            raise SecretMissing(self._approved.name, key, gap.secret)
         raise Unresolved(self._approved.name, key, gap.reason)
 
     def _collect_secrets(self, filled: Expanded) -> str:
@@ -126,6 +157,9 @@ class Placeholders:
     async def _expand(self, template: Template, key: str) -> Expanded | Gap:
         if (plain := template.plain) is not None:
             return Expanded(plain)
+        if (secret := _find_exposed_secret(key, template)) is not None:
+            reason = f"would put the secret {secret} on a command line, where other users can read it; pass it in env"
+            return Gap(reason, stops=True)
         template = _apply_slot(key, template)
         await self.fetch([template])
         filled = expand(template, self._look_up)
@@ -146,6 +180,8 @@ class Placeholders:
                 return self._read_file(path)
             case KnownPart():
                 return Expanded(_look_up_place(part, self._where, self._approved.folder))
+            case SecretPart(keeper=keeper) if keeper == OWN_KEEPER:
+                return self._fetched[part]
             case SecretPart():
                 return self._look_up_secret(part)
             case ForeignPart(text):
@@ -196,11 +232,33 @@ class Placeholders:
             return value
         return Expanded(value, (value,))
 
+    async def _fetch_own_secret(self, name: str) -> Expanded | Gap:
+        # Read at each start: once the person has stored another value, a restart is enough.
+        try:
+            value = await self._store.get("secret", name)
+        except (StoreUnavailable, FileError) as error:
+            return Gap(f"needs the secret {name}, but {str(error).removesuffix('.')}", stops=True)
+        if value is None:
+            return Gap(f"needs the secret {name}, which is not stored", stops=True, secret=name)
+        return Expanded(value, (value,))
+
     async def _run_command(self, line: str) -> str | Gap:
         output = await self._run(line)
         if isinstance(output, CommandFailed):
             return Gap(f"comes from a command that {output.how}")
         return output
+
+
+_SECRET_SLOTS = ("env", "headers", "url", "oauth")
+"""Where a stored secret may go. Everything else ends up in the arguments of a process, which all users can list."""
+
+
+def _find_exposed_secret(key: str, template: Template) -> str | None:
+    """The stored secret that would be shown to other users in this slot."""
+    if key.partition(".")[0] in _SECRET_SLOTS:
+        return None
+    stored = (part.name for part in template.parts if isinstance(part, SecretPart) and part.keeper == OWN_KEEPER)
+    return next(stored, None)
 
 
 def _apply_slot(key: str, template: Template) -> Template:

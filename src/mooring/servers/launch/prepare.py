@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import Http, InProcess, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
@@ -40,6 +41,7 @@ class LaunchContext(Struct, frozen=True):
     where: Where
     guard: Spawner
     secrets: Secrets
+    store: SecretStore
     env: Mapping[str, str] = {}
     """What the person's settings add to the environment of everything that is started."""
     seconds: float = shell.COMMAND_TIMEOUT
@@ -80,6 +82,7 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
     Raises:
         NotApproved: its command is another program now, or its URL leads elsewhere.
         InputMissing: it needs a value that only the person can give, and did not.
+        SecretMissing: it names a secret that is not stored.
         Unresolved: another placeholder in its definition has no value.
         GuardLost: the guard died, or was closed.
     """
@@ -88,6 +91,7 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
         approved,
         context.where,
         secrets=context.secrets,
+        store=context.store,
         run=lambda line: _run_command(line, context, folder),
     )
     # First of all: no secret is fetched for a program that nobody approved.
@@ -126,6 +130,9 @@ async def _prepare_program(
     await placeholders.fetch((*stdio.args, *stdio.env.values()))
     args = [await placeholders.fill("args", arg) for arg in stdio.args]
     env = await placeholders.fill_entries("env", stdio.env)
+    token = await placeholders.fetch_token(None)
+    if token is not None:
+        env["OAUTH_ACCESS_TOKEN"] = token
     file_env = await _read_env_file(approved, stdio.env_file, context.where, placeholders) if stdio.env_file else {}
     launch = make_launch(
         (command, *args),
@@ -182,6 +189,9 @@ async def _prepare_endpoint(
         if variable.unset == "literal":
             placeholders.omit(f"{variable.name} in url", "is not set")
     headers = await placeholders.fill_entries("headers", http.headers)
+    token = await placeholders.fetch_token(url)
+    if token is not None:
+        headers = _merge_headers(headers, {"Authorization": f"Bearer {token}"})
     if http.headers_helper:
         newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
         headers = _merge_headers(headers, newer)

@@ -1,0 +1,54 @@
+"""The verbs for a person's secrets: store, list and remove them, and say which store takes them."""
+
+import re
+
+from mooring.auth.records import StoredSecret
+from mooring.auth.store import SecretStore, StoreInfo
+from mooring.core.near import nearest
+from mooring.core.where import Where
+from mooring.discovery.dialect import SECRET_NAME
+from mooring.errors import ConfigError
+
+
+async def store_secret(where: Where, name: str, value: str) -> StoredSecret:
+    """Store a secret under a name, in the store that takes new secrets today; where it is now.
+
+    Raises:
+        ConfigError: the name or the value cannot be one.
+        StoreUnavailable, FileError: the store cannot be used.
+    """
+    check_secret_name(name)
+    return await SecretStore(where).set("secret", name, value, "preferred")
+
+
+async def list_stored_secrets(where: Where) -> tuple[StoredSecret, ...]:
+    """The person's secrets by name, without their values. Raises: FileError."""
+    return await SecretStore(where).list("secret")
+
+
+async def remove_secret(where: Where, name: str) -> None:
+    """Remove a secret.
+
+    Raises:
+        ConfigError: there is none of that name.
+        StoreUnavailable, FileError: the store cannot be used.
+    """
+    check_secret_name(name)
+    store = SecretStore(where)
+    if await store.delete("secret", name):
+        return
+    near = nearest(name, [secret.name for secret in await store.list("secret")], 1)
+    hint = f"Did you mean {near[0]}?" if near else "`mooring secret list` shows those that are stored."
+    raise ConfigError(f"There is no secret {name}. {hint}")
+
+
+async def describe_store(where: Where) -> StoreInfo:
+    """The store that takes new secrets, and why that one. Raises: nothing."""
+    return await SecretStore(where).which()
+
+
+def check_secret_name(name: str) -> None:
+    """Refuse what cannot be a secret's name. Raises: ConfigError."""
+    # The text is not repeated: who types NAME=VALUE has put the secret into it.
+    if not re.fullmatch(SECRET_NAME, name):
+        raise ConfigError("A secret's name may have letters, digits, `_`, `.` and `-` only, at most 128 of them.")

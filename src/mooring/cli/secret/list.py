@@ -1,0 +1,28 @@
+"""`mooring secret list`: prints the names of secrets and where each is stored, never a value."""
+
+import asyncio
+
+import click
+
+from mooring.actions.secrets import list_stored_secrets
+from mooring.auth.records import StoredSecret
+from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.display.text import safe
+
+
+@click.command("list", cls=Command)
+@click.pass_context
+def command(ctx: click.Context, /) -> None:
+    """The names of your secrets, where each one is stored and since when. Values are never shown."""
+    options = get_globals(ctx)
+    stored = asyncio.run(list_stored_secrets(options.request().where))
+    if options.json:
+        print_json({"secrets": stored})
+    elif stored:
+        print_columns([("NAME", "STORE", "STORED", "WHY THERE"), *map(_make_cells, stored)])
+    elif not options.quiet:
+        say("No secrets are stored. To store one: mooring secret set NAME", err=True)
+
+
+def _make_cells(secret: StoredSecret) -> tuple[str, ...]:
+    return safe(secret.name), secret.store, safe(secret.at[: len("2026-01-31")]), safe(secret.why)

@@ -1,0 +1,22 @@
+"""`mooring secret rm NAME`: removes a secret."""
+
+import asyncio
+
+import click
+
+from mooring.actions.secrets import remove_secret
+from mooring.cli.base import Command, get_globals, print_json, say
+from mooring.cli.secret.names import complete_secret
+
+
+@click.command("rm", cls=Command)
+@click.argument("name", shell_complete=complete_secret)
+@click.pass_context
+def command(ctx: click.Context, /, name: str) -> None:
+    """Remove a secret. Servers whose definition names it can't be started any more."""
+    options = get_globals(ctx)
+    asyncio.run(remove_secret(options.request().where, name))
+    if options.json:
+        print_json({"removed": name})
+    else:
+        say(f"Removed {name}.")

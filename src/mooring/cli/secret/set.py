@@ -1,0 +1,85 @@
+"""`mooring secret set NAME`: stores a value that is typed unseen, or read from stdin."""
+
+import asyncio
+import sys
+
+import click
+
+from mooring.actions.secrets import check_secret_name, store_secret
+from mooring.auth.records import StoredSecret
+from mooring.auth.store import MAX_VALUE, values_path
+from mooring.cli.base import Command, are_terminals, get_globals, print_json, say
+from mooring.cli.secret.names import complete_secret
+from mooring.core.where import Where
+from mooring.display.text import safe, short_path
+from mooring.errors import ConfigError
+
+_LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
+"""How many bytes of one line a terminal passes on; it drops the rest without a word."""
+
+
+@click.command("set", cls=Command)
+@click.argument("name", shell_complete=complete_secret)
+@click.argument("more", nargs=-1, metavar="")
+@click.pass_context
+def command(ctx: click.Context, /, name: str, more: tuple[str, ...]) -> None:
+    """Store a secret in your system's keyring, or in a file that only you can read if there is none.
+
+    You are asked for the value, and what you type is not shown. In a pipe, the value is what comes from stdin, without
+    the end of its last line. In Mooring's own files, ${keyring:NAME} stands for it.
+
+    \b
+    mooring secret set github
+    op read op://work/github/token | mooring secret set github
+    """
+    if more:
+        # Other users see the arguments of every process, and the shell keeps them in its history.
+        raise ConfigError(
+            "A secret's value is never an argument. Leave it out and you are asked for it, or pipe it in."
+        )
+    check_secret_name(name)
+    options = get_globals(ctx)
+    where = options.request().where
+    stored = asyncio.run(_read_and_store(where, name))
+    if options.json:
+        print_json({"stored": stored})
+    else:
+        say(describe_stored(stored, where))
+
+
+def describe_stored(stored: StoredSecret, where: Where) -> str:
+    """Where a secret is now, and why there if it is in the file."""
+    match stored.store:
+        case "keyring":
+            return f"Stored {stored.name} in the system keyring."
+        case "file":
+            path = safe(short_path(values_path(where), where.home))
+            return f"Stored {stored.name} in {path}, which only you can read, because {safe(stored.why)}."
+
+
+async def _read_and_store(where: Where, name: str) -> StoredSecret:
+    value = await _ask_for_value(name) if are_terminals(sys.stdin) else _read_piped_value()
+    return await store_secret(where, name, value)
+
+
+async def _ask_for_value(name: str) -> str:
+    from mooring.chat.plain.dialog import Ended
+    from mooring.cli.question import CommandTerminal
+
+    if not are_terminals(sys.stderr):
+        raise ConfigError("Nobody would see the question for the value: pipe it in, or let stderr be the terminal.")
+    try:
+        value = await CommandTerminal().read_line(f"Value of {name} (not shown): ", secret=True)
+    except Ended:
+        raise ConfigError("No value was given, so nothing was stored.") from None
+    if len(value.encode()) >= _LONGEST_LINE:
+        raise ConfigError(f"A terminal takes only {_LONGEST_LINE:,} bytes of a line. Pipe the value in instead.")
+    return value
+
+
+def _read_piped_value() -> str:
+    data = sys.stdin.buffer.read(MAX_VALUE * 4 + 1)
+    try:
+        return data.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ConfigError("The value is not text in UTF-8, so nothing was stored.") from None
