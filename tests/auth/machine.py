@@ -1,0 +1,73 @@
+"""Runs `mooring` as a person's process, on a machine with one of the keyrings of `keyrings.py`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from chat.terminal import MOORING
+from support import Home, Result
+
+NO_KEYRING = "keyring.backends.fail.Keyring"
+
+
+class Machine:
+    """A person's home, and the keyring that their system has."""
+
+    def __init__(self, home: Home, keyring: str = NO_KEYRING, *, shared: "Machine | None" = None) -> None:
+        self.home = home
+        self.keyring = keyring
+        self._kept: Path = shared._kept if shared else home.folder / "keyring.json"
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            **self.home.env,
+            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHON_KEYRING_BACKEND": self.keyring if "." in self.keyring else f"keyrings.{self.keyring}",
+            "TEST_KEYRING": str(self._kept),
+        }
+
+    @property
+    def secrets(self) -> Path:
+        return self.home.home / ".local/state/mooring/secrets"
+
+    @property
+    def kept(self) -> list[str]:
+        """The values in the keyring."""
+        return list(json.loads(self._kept.read_text()).values()) if self._kept.exists() else []
+
+    def files_with(self, text: str) -> list[str]:
+        """The files of the home that hold a text."""
+        found = [path for path in self.home.home.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+        return sorted(path.name for path in found)
+
+    def start(self, *words: str, **more: Any) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [MOORING, *words],
+            cwd=self.home.cwd,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        )
+
+    def run(self, *words: str, given: str = "", **more: Any) -> Result:
+        process = self.start(*words, **more)
+        out, err = process.communicate(given, timeout=60)
+        return Result(process.returncode, out, err)
+
+    def python(self, code: str, *words: str) -> "subprocess.Popen[str]":
+        """A program that uses the store directly, as a login does."""
+        return subprocess.Popen(
+            [sys.executable, "-c", code, str(self.home.home), *words],
+            env={**os.environ, **self.env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
