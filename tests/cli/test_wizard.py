@@ -10,6 +10,7 @@ import pytest
 from chat.terminal import Person
 from mooring.actions.describe import ServerDescription
 from mooring.actions.wizard import NewServer, ask_for_server
+from mooring.auth.store import SecretStore
 from mooring.core.question import Answer, No, Question, ServerDetail, WriteServer, Yes
 from mooring.errors import ConfigError
 from mooring.testing.site import Site
@@ -96,9 +97,9 @@ async def test_a_token_is_typed_unseen_and_only_a_reference_to_it_is_written(hom
 def test_a_secret_that_is_written_all_the_same_is_not_shown_once_more(home: Home) -> None:
     with Person(home, "mcp", "add", "demo", "--no-test") as person:
         person.answers(("Program or address [program]: ", f"API_KEY={TOKEN} {DEMO_LINE}"))
-        shown = person.sees("Write it as [${API_KEY}]: ")
+        shown = person.sees("Write it as [${keyring:demo.API_KEY}]: ")
         assert "API_KEY is not set here. Before you use the server: export API_KEY=…" in shown
-        person.types("2")
+        person.types("3")
         person.answers(("(Enter to go on): ", ""), ("Scope [user]: ", ""), ("Tool [mooring]: ", ""))
         assert '"API_KEY": "•••"' in person.sees("Add it? [Y/n]: ")
         person.types("")
@@ -286,7 +287,11 @@ async def test_secrets_that_were_pasted_become_references_too(home: Home) -> Non
     answers = Answers(Name=[json.dumps({"mcpServers": {"my-docs": entry}})])
     new = await describe(home, answers)
     assert new is not None
-    assert new.raw["headers"] == {"Authorization": "Bearer ${MY_DOCS_TOKEN}", "X-Api-Key": "${MY_DOCS_X_API_KEY}"}
+    assert new.raw["headers"] == {
+        "Authorization": "Bearer ${keyring:my-docs.Authorization}",
+        "X-Api-Key": "${keyring:my-docs.X-Api-Key}",
+    }
+    assert await SecretStore(home.where).get("secret", "my-docs.Authorization") == TOKEN
 
 
 async def test_a_reference_is_left_as_it_is(home: Home) -> None:

@@ -1,20 +1,21 @@
 """The wizard of `add`: asks about a server piece by piece, and checks each answer at once. Nothing is written."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.add import Preview, check_files_are_read, check_name, find_destination, preview, understand
+from mooring.actions.asking import GivenUp, ask_until, pick
 from mooring.actions.describe import SCOPES, ServerDescription, parse_header, parse_variable
 from mooring.actions.pasted import Pasted, parse_command_line, parse_pasted
-from mooring.core.question import Answer, Ask, ServerDetail, WriteServer, Yes
+from mooring.actions.references import NAMELESS, SecretToStore, ask_for_references, store_secrets
+from mooring.auth.records import StoredSecret
+from mooring.core.question import Ask, WriteServer, Yes
 from mooring.core.where import Viewpoint
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.literals import LiteralSecret, find_literal_secrets
 from mooring.discovery.targets import WriteScope, list_writers
-from mooring.discovery.untyped import as_mapping
 from mooring.display.text import short_path
 from mooring.errors import ConfigError
 
@@ -26,9 +27,6 @@ _START = (
 )
 _KINDS = ("program", "address")
 _TRANSPORTS = ("auto", "http", "sse")
-_AS_TYPED = "as typed"
-# A stand-in while there is no name: an entry is checked before it has one.
-_NAMELESS = "server"
 
 
 class NewServer(Struct, frozen=True):
@@ -38,6 +36,8 @@ class NewServer(Struct, frozen=True):
     raw: Mapping[str, Any]
     scope: WriteScope
     tool: str
+    stored: tuple[StoredSecret, ...] = ()
+    """What the wizard stored, so that the entry can refer to it."""
 
 
 async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescription) -> NewServer | None:
@@ -45,16 +45,29 @@ async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescript
 
     Raises:
         ConfigError: the name that was given cannot be one, or nothing can be added.
+        StoreUnavailable, FileError: a secret that they want stored cannot be.
     """
     check_files_are_read(request)
     try:
         return await _Wizard(ask, request, described).run()
-    except _GivenUp:
+    except GivenUp:
         return None
 
 
-class _GivenUp(Exception):
-    """There was no answer."""
+async def offer_references(ask: Ask, request: Viewpoint, new: NewServer) -> NewServer | None:
+    """Offer to keep the secrets of a typed entry out of the file; `None` if the person gave up.
+
+    Raises: StoreUnavailable, FileError.
+    """
+    # No other tool reads what is stored here.
+    if new.tool != OWN.tool:
+        return new
+    try:
+        referring = await ask_for_references(ask, request.where, new.name, new.tool, new.raw)
+    except GivenUp:
+        return None
+    stored = await store_secrets(request.where, referring.secrets)
+    return replace(new, raw=referring.raw, stored=stored)
 
 
 class _Wizard:
@@ -67,6 +80,7 @@ class _Wizard:
         self._raw: dict[str, Any] = {}
         self._scope = described.scope
         self._tool = described.tool
+        self._secrets: tuple[SecretToStore, ...] = ()
 
     async def run(self) -> NewServer | None:
         await self._ask_start()
@@ -76,7 +90,8 @@ class _Wizard:
         answer = await self._ask(self._describe_writing())
         if not isinstance(answer, Yes):
             return None
-        return NewServer(self._name, self._raw, self._scope, self._tool)
+        stored = await store_secrets(self._request.where, self._secrets)
+        return NewServer(self._name, self._raw, self._scope, self._tool, stored)
 
     # --- which server ---------------------------------------------------------------------------------------
 
@@ -97,7 +112,7 @@ class _Wizard:
         pasted = parse_pasted(text)
         if pasted is None:
             return self._check_name(text)
-        understand(pasted.name if pasted.is_named else _NAMELESS, pasted.raw)
+        understand(pasted.name if pasted.is_named else NAMELESS, pasted.raw)
         return pasted
 
     async def _ask_name(self, suggested: str, *problem: str) -> str:
@@ -159,25 +174,10 @@ class _Wizard:
 
     async def _refer_to_secrets(self, only: str | None = None) -> None:
         """Offer a reference for each value that looks like a secret, or for the one of that name."""
-        config, _ = understand(_NAMELESS, self._raw)
-        for secret in find_literal_secrets(config.written or config.connection):
-            values = as_mapping(self._raw.get(secret.slot))
-            # A pasted entry may have its variables under another key, which stays as it is.
-            if only in (None, secret.name) and secret.name in values:
-                self._raw[secret.slot] = {**values, secret.name: await self._ask_reference(secret)}
-
-    async def _ask_reference(self, secret: LiteralSecret) -> str:
-        """The value to write: a reference, unless the person wants the secret itself in the file."""
-        variable = _name_variable(secret, self._name)
-        reference = f"{_find_scheme(secret.value)}${{{variable}}}"
-        notes = [
-            f"{secret.name} looks like a secret. A reference keeps it out of the file: {variable} has the value then."
-        ]
-        if variable not in self._request.where.env:
-            notes.append(f"{variable} is not set here. Before you use the server: export {variable}=…")
-        options = (reference, _AS_TYPED)
-        chosen = await self._ask_until("Write it as", _pick(options), tuple(notes), reference, options)
-        return secret.value if chosen == _AS_TYPED else reference
+        where = self._request.where
+        referring = await ask_for_references(self._ask, where, self._name, self._tool, self._raw, only)
+        self._raw = dict(referring.raw)
+        self._secrets += referring.secrets
 
     # --- where it is written --------------------------------------------------------------------------------
 
@@ -195,11 +195,13 @@ class _Wizard:
             self._name = await self._ask_name("", str(error))
 
     def _parse_scope(self, text: str) -> WriteScope:
-        scope = _pick(SCOPES)(text)
+        scope = pick(SCOPES)(text)
         find_destination(self._request, self._tool, scope, self._name)
         return scope
 
     def _parse_tool(self, text: str) -> str:
+        if self._secrets and text != OWN.tool:
+            raise ConfigError(f"{text} cannot read ${{keyring:{self._secrets[0].name}}}; only Mooring's own file can.")
         preview(self._request, self._name, self._raw, self._scope, text)
         return text
 
@@ -227,19 +229,7 @@ class _Wizard:
         secret: bool = False,
         block: bool = False,
     ) -> T:
-        """What `check` makes of the answer; asked again, with what was wrong, until it accepts one."""
-        while True:
-            answer = await self._ask(ServerDetail(self._name, label, notes, default, options, secret, block))
-            try:
-                return check(_read_text(answer))
-            except ConfigError as error:
-                notes = (str(error),)
-
-
-def _read_text(answer: Answer) -> str:
-    if not isinstance(answer, Yes):
-        raise _GivenUp
-    return str(answer.content or "").strip()
+        return await ask_until(self._ask, self._name, label, check, notes, default, options, secret=secret, block=block)
 
 
 # --- answers ------------------------------------------------------------------------------------------------
@@ -260,37 +250,9 @@ def _parse_url(text: str) -> dict[str, Any]:
 
 
 def _check_entry(raw: dict[str, Any]) -> dict[str, Any]:
-    understand(_NAMELESS, raw)
+    understand(NAMELESS, raw)
     return raw
 
 
 def _parse_transport(text: str) -> str:
-    return _pick(_TRANSPORTS)(text)
-
-
-def _pick(options: tuple[T, ...]) -> Callable[[str], T]:
-    """A check that accepts one of these, or the beginning of one."""
-
-    def check(text: str) -> T:
-        fitting = [option for option in options if text and str(option).startswith(text.lower())]
-        exact = [option for option in options if option == text]
-        for option in (*exact, *fitting):
-            return option
-        raise ConfigError(f"Type one of these: {', '.join(map(str, options))}.")
-
-    return check
-
-
-def _name_variable(secret: LiteralSecret, server: str) -> str:
-    """The variable that a reference names: for a header, one that says which server it belongs to."""
-    if secret.slot == "env":
-        return secret.name
-    what = "TOKEN" if secret.name.lower() == "authorization" else secret.name
-    name = re.sub(r"[^A-Z0-9]+", "_", f"{server}_{what}".upper()).strip("_")
-    return f"_{name}" if name[:1].isdigit() else name
-
-
-def _find_scheme(value: str) -> str:
-    """The word before the token in a header such as `Bearer abc`, with its space."""
-    found = re.match(r"(?i)(?:bearer|basic|token)\s+", value)
-    return found[0] if found else ""
+    return pick(_TRANSPORTS)(text)

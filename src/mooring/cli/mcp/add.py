@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import click
 
-from mooring.actions.add import Addition, add, describe_addition, undo
+from mooring.actions.add import Addition, add, describe_addition, preview, undo
 from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
-from mooring.actions.wizard import NewServer, ask_for_server
+from mooring.actions.references import suggest_references
+from mooring.actions.secrets import remove_secret
+from mooring.actions.wizard import NewServer, ask_for_server, offer_references
+from mooring.auth.records import StoredSecret
 from mooring.cli.base import (
     OK,
     Command,
@@ -23,7 +27,9 @@ from mooring.cli.failure import tell
 from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
-from mooring.core.question import Ask, KeepServer, No
+from mooring.cli.secret.set import describe_stored
+from mooring.core.question import KeepServer, No
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
 
@@ -65,12 +71,7 @@ def add_command(ctx: click.Context, /, **typed: Any) -> None:
     are asked for everything.
     """
     described = ServerDescription(**typed)
-    new = _find_server(ctx, described)
-    if new is None:
-        tell(_NOTHING_ADDED)
-        return
-    addition = add(get_globals(ctx).request(), new.name, new.raw, new.scope, new.tool)
-    _finish(ctx, addition, described.no_test)
+    _add(ctx, _find_server(ctx, described), described.no_test)
 
 
 def _find_server(ctx: click.Context, described: ServerDescription) -> NewServer | None:
@@ -78,15 +79,26 @@ def _find_server(ctx: click.Context, described: ServerDescription) -> NewServer 
     options = get_globals(ctx)
     ask = _find_asker(options) if described.is_bare else None
     if ask is not None:
-        return _run_wizard(options, described, ask)
+        return _run_dialog(ask_for_server(ask, options.request(), described))
     if described.is_bare and not described.name:
         raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}", ctx)
-    return NewServer(described.name, describe_entry(described), described.scope, described.tool)
+    typed = NewServer(described.name, describe_entry(described), described.scope, described.tool)
+    return _offer_references(options, typed)
 
 
-def _run_wizard(options: Globals, described: ServerDescription, ask: Ask) -> NewServer | None:
+def _offer_references(options: Globals, new: NewServer) -> NewServer | None:
+    """Ask a person at a terminal what becomes of the secrets in an entry; otherwise, they stay as they are."""
+    ask = _find_asker(options)
+    if ask is None:
+        return new
+    # An entry that cannot be written is refused before anybody is asked, and before anything is stored.
+    preview(options.request(), new.name, new.raw, new.scope, new.tool)
+    return _run_dialog(offer_references(ask, options.request(), new))
+
+
+def _run_dialog(dialog: Coroutine[Any, Any, NewServer | None]) -> NewServer | None:
     try:
-        return asyncio.run(ask_for_server(ask, options.request(), described))
+        return asyncio.run(dialog)
     except KeyboardInterrupt:
         tell(f"\n{_NOTHING_ADDED}")
         raise
@@ -113,20 +125,34 @@ def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, to
         raise ConfigError("Invalid server config: it is not valid JSON.") from None
     if not isinstance(raw, dict):
         raise ConfigError("Invalid server config: it should be a JSON object.")
-    addition = add(get_globals(ctx).request(), name, raw, scope, tool)
-    _finish(ctx, addition, no_test)
+    _add(ctx, _offer_references(get_globals(ctx), NewServer(name, raw, scope, tool)), no_test)
 
 
 # --- what follows -------------------------------------------------------------------------------------------
 
 
-def _finish(ctx: click.Context, addition: Addition, no_test: bool) -> None:
+def _add(ctx: click.Context, new: NewServer | None, no_test: bool) -> None:
+    if new is None:
+        tell(_NOTHING_ADDED)
+        return
     options = get_globals(ctx)
+    addition = add(options.request(), new.name, new.raw, new.scope, new.tool)
     if not options.json:
+        for stored in new.stored:
+            say(describe_stored(stored, options.request().where))
         _report(options, addition)
+    # Who could be asked has decided.
+    if new.tool == OWN.tool and _find_asker(options) is None:
+        for advice in suggest_references(new.name, new.raw):
+            tell(safe(advice))
+    _finish(ctx, addition, new.stored, no_test)
+
+
+def _finish(ctx: click.Context, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> None:
+    options = get_globals(ctx)
     # Another tool's file is not tried if another definition of that name would be the one that answers.
     trial = None if no_test or addition.behind else try_configured(options, addition.name)
-    kept = trial is None or not _is_undone(options, addition, trial)
+    kept = trial is None or not _is_undone(options, addition, stored, trial)
     if options.json:
         print_json({"added": addition, "kept": kept, "test": trial and trial.data})
     ctx.exit(trial.code if trial and kept else OK)
@@ -139,7 +165,7 @@ def _report(options: Globals, addition: Addition) -> None:
         tell(note)
 
 
-def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:
+def _is_undone(options: Globals, addition: Addition, stored: Sequence[StoredSecret], trial: Trial) -> bool:
     """Ask whether to keep what was added; without a terminal, it is kept."""
     ask = _find_asker(options)
     if ask is None:
@@ -150,5 +176,7 @@ def _is_undone(options: Globals, addition: Addition, trial: Trial) -> bool:
     if not isinstance(answer, No) or answer.how == "cancel":
         return False
     undo(options.request(), addition)
+    for secret in stored:
+        asyncio.run(remove_secret(options.request().where, secret.name))
     tell(f"Removed {quote_argument(addition.name)} from {safe(path)}.")
     return True
