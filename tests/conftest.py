@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import HOMES, Cli, Home, Swift
+from support import HOMES, NO_KEYRING, Cli, Home, Swift
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +18,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 ASYNC_SECONDS = 20.0
+
+# Nothing that a test stores goes into the keyring of whoever runs it.
+os.environ["PYTHON_KEYRING_BACKEND"] = NO_KEYRING
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -27,6 +27,8 @@ MOORING = str(Path(sys.executable).parent / "mooring")
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
+NO_KEYRING = "keyring.backends.fail.Keyring"
+"""What the package `keyring` has where a system has none."""
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
 
 
@@ -137,8 +139,7 @@ class Cli:
             monkeypatch.delenv(name)
         for name, value in home.env.items():
             monkeypatch.setenv(name, value)
-        # Nothing that a test stores goes into the keyring of whoever runs it.
-        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", NO_KEYRING)
         monkeypatch.chdir(home.cwd)
 
     def __call__(self, *args: str) -> Result:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chat.terminal import MOORING
-from support import Home, Result
-
-NO_KEYRING = "keyring.backends.fail.Keyring"
+from support import NO_KEYRING, Home, Result
 
 
 class Machine:

@@ -32,7 +32,10 @@ async def test_a_token_typed_into_the_wizard_goes_to_the_store_and_from_there_to
                 ("Write it as [Bearer ${keyring:docs.Authorization}]: ", ""),
                 ("Scope [user]: ", ""),
                 ("Tool [mooring]: ", "claude-code"),
-                ("claude-code cannot read ${keyring:docs.Authorization}; only Mooring's own file can.\nTool [mooring]: ", ""),
+                (
+                    "claude-code cannot read ${keyring:docs.Authorization}; only Mooring's own file can.\nTool [mooring]: ",
+                    "",
+                ),
                 ("Add it? [Y/n]: ", ""),
             )
             person.sees("Stored docs.Authorization in the system keyring.")

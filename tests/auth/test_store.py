@@ -32,7 +32,7 @@ def test_a_secret_goes_into_the_keyring_that_answers_and_into_no_file(home: Home
         ("keyring.backends.fail.Keyring", "because this system has no keyring that is running."),
         ("keyring.backends.null.Keyring", "because the system keyring is turned off for Python programs."),
         ("Plain", "because keyrings Plain does not protect what it keeps."),
-        ("Locked", "because the system keyring failed: Failed to unlock the collection!."),
+        ("Locked", "because the system keyring failed: Failed to unlock the collection."),
         ("Breaking", "because keyrings Breaking failed (RuntimeError)."),
         ("Missing", "because the system keyring failed:"),
     ],
@@ -99,7 +99,7 @@ def test_a_keyring_that_is_away_loses_nothing_and_the_error_says_so(home: Home) 
     removed = machine.run("secret", "rm", "github")
     assert removed.code == 2
     assert removed.err == (
-        "mooring: The store of your secrets cannot be used: the system keyring failed: Failed to unlock the collection!.\n"
+        "mooring: The store of your secrets cannot be used: the system keyring failed: Failed to unlock the collection.\n"
     )
     machine.keyring = "Working"
     assert machine.kept == [CANARY]

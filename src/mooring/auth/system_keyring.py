@@ -93,7 +93,7 @@ def find_keyring(seconds: float = PROBE_SECONDS) -> SystemKeyring | NoKeyring:
     except TimeoutError:
         return NoKeyring(f"the system keyring did not answer within {seconds:g} s; it may be locked")
     except Exception as error:  # noqa: BLE001 - a backend raises whatever it likes
-        reason = safe(str(error))[:LONGEST_REASON] or type(error).__name__
+        reason = safe(str(error))[:LONGEST_REASON].rstrip(".! ") or type(error).__name__
         return NoKeyring(f"the system keyring failed: {reason}")
 
 

@@ -93,11 +93,11 @@ class Placeholders:
 
         try:
             token = await find_access_token(self._store, oauth.credential_id, url)
-            reason = "no token of that name is stored for it"
+            reason = "of which no token is stored for it"
         except (StoreUnavailable, FileError) as error:
-            token, reason = None, str(error)
+            token, reason = None, f"which cannot be read: {_describe_store(error)}"
         if token is None:
-            self.omit("auth.credentialId", f"names {safe(oauth.credential_id)}, but {reason.removesuffix('.')}")
+            self.omit("auth.credentialId", f"names {safe(oauth.credential_id)}, {reason}")
             return None
         self.secrets.append(token)
         return token
@@ -237,7 +237,7 @@ class Placeholders:
         try:
             value = await self._store.get("secret", name)
         except (StoreUnavailable, FileError) as error:
-            return Gap(f"needs the secret {name}, but {str(error).removesuffix('.')}", stops=True)
+            return Gap(f"needs the secret {name}, which cannot be read: {_describe_store(error)}", stops=True)
         if value is None:
             return Gap(f"needs the secret {name}, which is not stored", stops=True, secret=name)
         return Expanded(value, (value,))
@@ -247,6 +247,10 @@ class Placeholders:
         if isinstance(output, CommandFailed):
             return Gap(f"comes from a command that {output.how}")
         return output
+
+
+def _describe_store(error: StoreUnavailable | FileError) -> str:
+    return error.reason if isinstance(error, StoreUnavailable) else str(error)
 
 
 _SECRET_SLOTS = ("env", "headers", "url", "oauth")
