@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from chat.terminal import MOORING
 from support import NO_KEYRING, Home, Result
@@ -42,21 +42,21 @@ class Machine:
         found = [path for path in self.home.home.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
         return sorted(path.name for path in found)
 
-    def start(self, *words: str, **more: Any) -> "subprocess.Popen[str]":
+    def start(self, *words: str, more: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [MOORING, *words],
             cwd=self.home.cwd,
-            env=self.env,
+            env={**self.env, **(more or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **more,
         )
 
-    def run(self, *words: str, given: str = "", **more: Any) -> Result:
-        process = self.start(*words, **more)
-        out, err = process.communicate(given, timeout=60)
+    def run(self, *words: str, given: str = "", more: Mapping[str, str] | None = None) -> Result:
+        """Run a command with this on its stdin, and with more in its environment."""
+        process = self.start(*words, more=more)
+        out, err = process.communicate(given, timeout=120)
         return Result(process.returncode, out, err)
 
     def python(self, code: str, *words: str) -> "subprocess.Popen[str]":

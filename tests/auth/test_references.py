@@ -90,10 +90,7 @@ def test_a_keyring_that_does_not_answer_fails_that_server_alone(home: Home) -> N
     assert {tool["server"] for tool in listed.data["tools"]} == {"other"}
     failed = machine.run("call", "x.token")
     assert failed.code == 1
-    assert (
-        "env.TOKEN needs the secret github, but The store of your secrets cannot be used: the system keyring"
-        in failed.err
-    )
+    assert "env.TOKEN needs the secret github, which cannot be read: the system keyring did not answer" in failed.err
 
 
 @pytest.mark.parametrize(

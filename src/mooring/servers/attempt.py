@@ -1,17 +1,18 @@
 """One attempt to connect: an approved definition goes in, a session comes out."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import isinf
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import InProcess, ServerConfig, Stdio
-from mooring.core.hello import EraName
+from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
-from mooring.core.secret import redact_error
+from mooring.core.secret import redact_data, redact_error
 from mooring.errors import HttpError, NeedsLogin, ServerError
 from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
@@ -82,15 +83,27 @@ async def open_prepared(
                     on_line=log_stderr,
                 )
                 async with dialed as session:
+                    _redact_hello(session, ready.secrets)
                     yield session
             case Endpoint():
                 async with await _open_endpoint(ready, name, shared, client, limits, known_era) as session:
+                    _redact_hello(session, ready.secrets)
                     yield session
     except ServerError as error:
         redact_error(error, ready.secrets)
         if isinstance(ready, Endpoint):
             _name_unset(error, ready.unset)
         raise
+
+
+def _redact_hello(session: Session, secrets: Sequence[str]) -> None:
+    """Remove secrets from what a server says about itself: it is listed, printed as data, and remembered."""
+    if not secrets:
+        return
+    hello = msgspec.to_builtins(session.hello)
+    clean = redact_data(hello, secrets)
+    if clean != hello:
+        session.hello = msgspec.convert(clean, Hello)
 
 
 def _name_unset(error: ServerError, unset: tuple[str, ...]) -> None:
