@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -18,7 +19,9 @@ from chat.terminal import Person
 from support import Home
 
 LEAKER = str(Path(__file__).parents[1] / "flow" / "leaker.py")
-CANARIES = [f"canary-{number:02d}-aZ3kQ9vT7m" for number in range(20)]
+# Others may run the same at the same time.
+RUN = uuid4().hex[:12]
+CANARIES = [f"canary-{number:02d}-{RUN}" for number in range(20)]
 NAMES = [f"stored.{number}" for number in range(20)]
 DIES = "import os, sys; sys.stderr.write(repr(dict(os.environ))); sys.exit(3)"
 RAISES = "import os; raise SystemExit('cannot log in with ' + os.environ['TOKEN'])"
@@ -63,7 +66,7 @@ def watching_arguments() -> Iterator[set[bytes]]:
         nonlocal looks
         while not is_over.wait(0.01):
             looks += 1
-            found.update(filter(lambda line: b"canary" in line, _list_arguments()))
+            found.update(filter(lambda line: RUN.encode() in line, _list_arguments()))
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -4,7 +4,10 @@ Whether there is one is found out by reading from it. A backend that can be cons
 Secret Service does over SSH and in containers, or wait for a dialog that nobody sees.
 """
 
+import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -25,6 +28,9 @@ LEAST_PRIORITY = 1.0
 """The package `keyring` recommends no backend below this: those keep nothing, keep plain text, or ask for a password in
 the terminal."""
 LONGEST_REASON = 200
+_NONE_RUNNING = "this system has no keyring that is running"
+_ON_LINUX = ("keyring.backends.SecretService.Keyring", "keyring.backends.kwallet.DBusKeyring")
+_BACKENDS = {"darwin": ("keyring.backends.macOS.Keyring",), "win32": ("keyring.backends.Windows.WinVaultKeyring",)}
 
 
 class NoKeyring(Struct, frozen=True):
@@ -106,26 +112,36 @@ def _probe() -> SystemKeyring | NoKeyring:
 
 
 def _choose_backend() -> "KeyringBackend | NoKeyring":
-    # Lazy: it loads every backend that is installed, and takes longer than a whole listing.
-    import keyring
+    from keyring import core  # takes longer to load than a whole listing
+
+    chosen = core.load_env() or _load_configured()
+    if chosen is not None:
+        return _check_recommended(chosen)
+    # By name: to look at all backends, as the package does, loads every plugin, and starts compilers on Linux to find a
+    # library of macOS.
+    for name in _BACKENDS.get(sys.platform, _ON_LINUX):
+        with suppress(RuntimeError, ImportError):  # how a backend says that it cannot be used here
+            return core.load_keyring(name)
+    return NoKeyring(_NONE_RUNNING)
+
+
+def _load_configured() -> "KeyringBackend | None":
+    """The backend that the person chose in a file of the package, as `keyring --disable` does."""
+    from keyring import core
+
+    # A relative folder would let the working folder, a repository perhaps, name the code that is loaded.
+    if not os.path.isabs(os.environ.get("XDG_CONFIG_HOME") or "/"):
+        return None
+    return core.load_config()
+
+
+def _check_recommended(backend: "KeyringBackend") -> "KeyringBackend | NoKeyring":
     from keyring.backends import fail, null
-    from keyring.backends.chainer import ChainerBackend
 
-    found = keyring.get_keyring()
-    # A chain goes on to the next backend if one fails, and the last of them may keep plain text.
-    candidates = found.backends if isinstance(found, ChainerBackend) else (found,)
-    for backend in candidates:
-        if _is_recommended(backend):
-            return backend
-    if isinstance(found, null.Keyring):
+    if isinstance(backend, null.Keyring):
         return NoKeyring("the system keyring is turned off for Python programs")
-    if isinstance(found, fail.Keyring):
-        return NoKeyring("this system has no keyring that is running")
-    return NoKeyring(f"{safe(found.name)} does not protect what it keeps")
-
-
-def _is_recommended(backend: "KeyringBackend") -> bool:
-    try:
-        return float(backend.priority) >= LEAST_PRIORITY
-    except RuntimeError:  # how a backend says that it cannot be used here
-        return False
+    if isinstance(backend, fail.Keyring):
+        return NoKeyring(_NONE_RUNNING)
+    if float(backend.priority) < LEAST_PRIORITY:
+        return NoKeyring(f"{safe(backend.name)} does not protect what it keeps")
+    return backend
