@@ -153,6 +153,7 @@ SAMPLES = {
     "${userHome}": KnownPart,
     "${{ secrets.X }}": SecretPart,
     "${user_config.X}": SecretPart,
+    "${keyring:X}": SecretPart,
     "%VAR%": VariablePart,
     "$(command)": CommandPart,
     "!command": CommandPart,
@@ -167,6 +168,7 @@ _LOGIN = OAuth(
     metadata_url="https://m",
     resource="https://r",
     grant="g",
+    credential_id="c",
 )
 _ORIGIN = Origin("mooring", "user", None)
 
