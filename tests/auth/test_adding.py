@@ -94,3 +94,14 @@ def test_without_a_terminal_the_commands_that_keep_it_out_are_said(home: Home) -
     assert machine.kept == []
     # No other tool could read such a reference.
     assert machine.run("mcp", "add-json", "other", entry, "--no-test", "--to", "cursor").err == ""
+
+
+def test_a_name_that_is_taken_is_refused_before_anybody_is_asked_and_its_secret_stays(home: Home) -> None:
+    machine = Machine(home, "Working")
+    machine.run("secret", "set", "demo.API_KEY", given="the first")
+    words = ("mcp", "add", "demo", "--no-test", "-e")
+    machine.run(*words, "API_KEY=${keyring:demo.API_KEY}", "--", *DEMO)
+    with Person(home, *words, f"API_KEY={TOKEN}", "--", *DEMO, **machine.env) as person:
+        assert person.ended() == 2
+        assert "Write it as" not in person.shown
+    assert machine.kept == ["the first"]

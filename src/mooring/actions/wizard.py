@@ -57,11 +57,16 @@ async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescript
 async def offer_references(ask: Ask, request: Viewpoint, new: NewServer) -> NewServer | None:
     """Offer to keep the secrets of a typed entry out of the file; `None` if the person gave up.
 
-    Raises: StoreUnavailable, FileError.
+    Raises:
+        ConfigError: the entry cannot be written; nobody was asked, and nothing stored.
+        StoreUnavailable, FileError: what they want stored cannot be.
     """
     # No other tool reads what is stored here.
     if new.tool != OWN.tool:
         return new
+    preview(request, new.name, new.raw, new.scope, new.tool)
+    # The secrets of a server that has the name already must not be replaced.
+    find_destination(request, new.tool, new.scope, new.name).check_free(new.name)
     try:
         referring = await ask_for_references(ask, request.where, new.name, new.tool, new.raw)
     except GivenUp:

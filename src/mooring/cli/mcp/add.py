@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mooring.actions.add import Addition, add, describe_addition, preview, undo
+from mooring.actions.add import Addition, add, describe_addition, undo
 from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
 from mooring.actions.references import suggest_references
 from mooring.actions.secrets import remove_secret
@@ -91,8 +91,6 @@ def _offer_references(options: Globals, new: NewServer) -> NewServer | None:
     ask = _find_asker(options)
     if ask is None:
         return new
-    # An entry that cannot be written is refused before anybody is asked, and before anything is stored.
-    preview(options.request(), new.name, new.raw, new.scope, new.tool)
     return _run_dialog(offer_references(ask, options.request(), new))
 
 
