@@ -148,7 +148,7 @@ def test_it_is_shown_as_written_and_never_as_its_value(cli: Cli) -> None:
 
 async def test_a_credential_goes_to_a_program_as_a_variable_and_to_an_address_as_a_header(home: Home) -> None:
     store = SecretStore(home.where)
-    await store.set("oauth", "work", json.dumps({"access_token": CANARY, "refresh_token": "r"}))
+    await store.set("oauth", "work", json.dumps({"access": CANARY, "refresh": "r"}))
     await store.set("secret", "mine", CANARY)
     for name in ("work", "mine"):
         auth = {"type": "oauth", "credentialId": name}
@@ -170,13 +170,19 @@ def test_without_the_credential_it_connects_and_a_warning_names_the_id(cli: Cli)
 
 async def test_a_logins_token_goes_only_to_the_origin_that_it_was_issued_for(home: Home) -> None:
     store = SecretStore(home.where)
-    login = {"access_token": CANARY, "resource": "https://elsewhere.example/mcp"}
+    login = {"access": CANARY, "resource": "https://elsewhere.example/mcp"}
     await store.set("oauth", "work", json.dumps(login))
     assert await site_headers(home, auth={"type": "oauth", "credentialId": "work"}) == [None]
 
 
+async def test_a_token_that_has_expired_or_needs_a_proof_is_not_sent(home: Home) -> None:
+    for more in ({"expires_at": 1.0}, {"type": "DPoP"}):
+        await SecretStore(home.where).set("oauth", "work", json.dumps({"access": CANARY, **more}))
+        assert await site_headers(home, auth={"type": "oauth", "credentialId": "work"}) == [None]
+
+
 async def test_what_is_damaged_in_the_store_is_not_sent(home: Home) -> None:
-    for text in ("{", "[]", '{"access_token": 3}', '"x"'):
+    for text in ("{", "[]", '{"access": 3}', '"x"'):
         await SecretStore(home.where).set("oauth", "work", text)
         assert await site_headers(home, auth={"type": "oauth", "credentialId": "work"}) == [None]
 

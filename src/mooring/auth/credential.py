@@ -1,5 +1,6 @@
 """The token of a credential that a definition names: `auth: {type: "oauth", credentialId: …}`."""
 
+from time import time
 from urllib.parse import urlsplit
 
 import msgspec
@@ -11,8 +12,20 @@ from mooring.auth.store import SecretStore
 class _StoredLogin(Struct, frozen=True):
     """What a login left in the store, as far as it matters here."""
 
-    access_token: str
-    resource: str | None = None
+    access: str
+    type: str = "Bearer"
+    resource: str = ""
+    expires_at: float | None = None
+
+    def may_go_to(self, url: str | None) -> bool:
+        """Whether it was issued for that address, and still holds."""
+        # A token of another type is worth nothing without a proof for each request.
+        if self.type != "Bearer" or (self.expires_at is not None and time() >= self.expires_at):
+            return False
+        return not self.resource or url is None or _origin(self.resource) == _origin(url)
+
+    def __repr__(self) -> str:
+        return "_StoredLogin(…)"
 
 
 async def find_access_token(store: SecretStore, credential_id: str, url: str | None) -> str | None:
@@ -30,9 +43,7 @@ async def find_access_token(store: SecretStore, credential_id: str, url: str | N
         login = msgspec.json.decode(stored, type=_StoredLogin)
     except msgspec.DecodeError:
         return None
-    if login.resource and url is not None and _origin(login.resource) != _origin(url):
-        return None
-    return login.access_token
+    return login.access if login.may_go_to(url) else None
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -123,8 +123,8 @@ class SecretStore:
             if value is not None:
                 return value
             # Another process may have moved or removed it since the index was read.
-            before, index = index, self._read_index()
-            if index == before:
+            index = self._read_index()
+            if index.find(kind, name) == entry:
                 raise StoreUnavailable(f"the {entry.store} has lost the value of {name}; store it again")
         return None
 
