@@ -105,3 +105,19 @@ def test_a_name_that_is_taken_is_refused_before_anybody_is_asked_and_its_secret_
         assert person.ended() == 2
         assert "Write it as" not in person.shown
     assert machine.kept == ["the first"]
+
+
+def test_the_chat_asks_too_and_takes_what_it_stored_with_the_server(home: Home) -> None:
+    machine = Machine(home, "Working")
+    line = f"/mcp add demo -e API_KEY={TOKEN} -- {' '.join(DEMO)}"
+    with Person(home, "chat", **machine.env) as person:
+        person.answers(("> ", line), ("Write it as [${keyring:demo.API_KEY}]: ", ""))
+        person.sees("Stored demo.API_KEY in the system keyring.")
+        person.sees("Keep it? [Y/n]: ")
+        assert machine.kept == [TOKEN]
+        person.types("n")
+        person.sees("Removed demo from")
+        person.answers(("> ", "/quit"))
+        person.ended()
+    assert servers(home) == {}
+    assert machine.kept == []

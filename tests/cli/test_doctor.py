@@ -1,11 +1,13 @@
 """`mooring mcp doctor`: what it knows without starting anything."""
 
+import asyncio
 import os
 import sys
 import time
 from typing import Any
 
 from mooring.actions.doctor.diagnose import diagnose
+from mooring.auth.store import SecretStore
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.unasked import UNASKED
 from support import DEMO, Cli, Home, run_beside
@@ -39,7 +41,7 @@ def test_the_data_says_everything_that_the_text_says(cli: Cli) -> None:
     cli.home.configure(a=SHELL, gone={"command": "no-such-program"})
     done = cli("mcp", "doctor", "--json")
     assert done.code == 1
-    assert list(done.data) == ["version", "healthy", "files", "servers", "findings", "repairs"]
+    assert list(done.data) == ["version", "healthy", "files", "servers", "findings", "repairs", "secretStore"]
     assert (done.data["version"], done.data["healthy"], done.data["repairs"]) == (1, False, [])
     servers = {server["name"]: server for server in done.data["servers"]}
     assert list(servers["gone"]["stages"][-1]) == ["stage", "ok", "what", "evidence", "fix"]
@@ -142,15 +144,35 @@ def test_an_entry_that_is_off_and_hides_one_that_is_on_is_told_and_the_command_h
     assert findings(cli) == []
 
 
-def test_a_credential_that_no_store_has_is_told_once_there_is_a_store(home: Home) -> None:
+def test_a_credential_that_is_not_stored_is_told(cli: Cli) -> None:
     entry = {"type": "http", "url": "https://example.com/mcp", "auth": {"type": "oauth", "credentialId": "cred-1"}}
-    home.write("home/.omp/agent/mcp.json", {"mcpServers": {"a": entry}})
-    inventory = home.inventory()
-    assert diagnose(inventory, home.where).healthy
-    assert diagnose(inventory, home.where, knows_credential=lambda name: name == "cred-1").healthy
-    [finding] = diagnose(inventory, home.where, knows_credential=lambda _: False).findings
-    assert (finding.server, finding.stage) == ("a", "auth")
-    assert "cred-1" in finding.what
+    cli.home.write("home/.omp/agent/mcp.json", {"mcpServers": {"a": entry}})
+    finding = find(cli, "names the credential cred-1, which is not stored")
+    assert (finding["server"], finding["unhealthy"]) == ("a", False)
+    asyncio.run(SecretStore(cli.home.where).set("oauth", "cred-1", "{}"))
+    assert findings(cli) == []
+
+
+def test_a_secret_that_is_not_stored_is_told_with_the_command_that_stores_it(cli: Cli) -> None:
+    entry = {**SHELL, "env": {"TOKEN": "${keyring:github}"}}
+    cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"a": entry}})
+    finding = find(cli, "It needs the secret github for env.TOKEN, which is not stored")
+    assert (finding["stage"], finding["fix"]) == ("variables", "mooring secret set github")
+    asyncio.run(SecretStore(cli.home.where).set("secret", "github", "x"))
+    assert findings(cli) == []
+    index = cli.home.home / ".local/state/mooring/secrets/index.json"
+    index.write_text("{")
+    assert find(cli, "Your secrets cannot be found: the file is damaged")["path"] == str(index)
+
+
+def test_where_secrets_are_stored_and_why_is_told(cli: Cli) -> None:
+    cli.home.configure(a=SHELL)
+    path = cli.home.home / ".local/state/mooring/secrets/values.json"
+    why = "this system has no keyring that is running"
+    store = cli("mcp", "doctor", "--json").data["secretStore"]
+    assert (store["kind"], store["path"], store["why"]) == ("file", str(path), why)
+    shown = cli("mcp", "doctor", "-v").out
+    assert f"Secrets are stored in ~/.local/state/mooring/secrets/values.json, because {why}.\n" in shown
 
 
 # --- other tools ----------------------------------------------------------------------------------------------------

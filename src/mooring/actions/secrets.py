@@ -3,10 +3,11 @@
 import re
 
 from mooring.auth.records import StoredSecret
-from mooring.auth.store import SecretStore, StoreInfo
+from mooring.auth.store import SecretStore, StoreInfo, values_path
 from mooring.core.near import nearest
 from mooring.core.where import Where
 from mooring.discovery.dialect import SECRET_NAME
+from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 
 
@@ -45,6 +46,16 @@ async def remove_secret(where: Where, name: str) -> None:
 async def describe_store(where: Where) -> StoreInfo:
     """The store that takes new secrets, and why that one. Raises: nothing."""
     return await SecretStore(where).which()
+
+
+def describe_stored(stored: StoredSecret, where: Where) -> str:
+    """Where a secret is now, and why there if it is in the file."""
+    match stored.store:
+        case "keyring":
+            return f"Stored {stored.name} in the system keyring."
+        case "file":
+            path = safe(short_path(values_path(where), where.home))
+            return f"Stored {stored.name} in {path}, which only you can read, because {safe(stored.why)}."
 
 
 def check_secret_name(name: str) -> None:

@@ -61,7 +61,7 @@ class SecretStore:
 
     def __init__(self, where: Where) -> None:
         self._folder = f"{where.state}/secrets"
-        self._index_path = f"{self._folder}/index.json"
+        self._index_path = _find_index(where)
         self._values_path = values_path(where)
         self._keyring: SystemKeyring | NoKeyring | None = None
         self._looked_at = 0.0
@@ -214,7 +214,7 @@ class SecretStore:
     # --- files and keyring --------------------------------------------------------------------------------------------
 
     def _read_index(self) -> SecretIndex:
-        return _read(self._index_path, SecretIndex) or SecretIndex()
+        return _read_index(self._index_path)
 
     def _read_values(self) -> SecretValues:
         return _read(self._values_path, SecretValues) or SecretValues()
@@ -243,9 +243,18 @@ class SecretStore:
             return self._keyring
 
 
+def read_stored(where: Where) -> tuple[StoredSecret, ...]:
+    """What is stored, without values: neither a keyring nor the file with values is asked. Raises: FileError."""
+    return _read_index(_find_index(where)).entries
+
+
 def values_path(where: Where) -> str:
     """The file with the values that no keyring has."""
     return f"{where.state}/secrets/values.json"
+
+
+def _find_index(where: Where) -> str:
+    return f"{where.state}/secrets/index.json"
 
 
 def _name_service(index: SecretIndex, entry: StoredSecret) -> str:
@@ -262,6 +271,10 @@ def _check_value(name: str, value: str) -> None:
         value.encode()
     except UnicodeEncodeError:
         raise ConfigError(f"The value of {name} is not text.") from None
+
+
+def _read_index(path: str) -> SecretIndex:
+    return _read(path, SecretIndex) or SecretIndex()
 
 
 def _read(path: str, kind: type[R]) -> R | None:

@@ -160,6 +160,12 @@ class Template(Struct, frozen=True):
         """The variables in it, in order, including those inside a command."""
         return tuple(part for part in self.all_parts if isinstance(part, VariablePart))
 
+    @property
+    def own_secrets(self) -> tuple[str, ...]:
+        """The names of the secrets of Mooring's own store in it, in order, including those inside a command."""
+        parts = (part for part in self.all_parts if isinstance(part, SecretPart))
+        return tuple(part.name for part in parts if part.keeper == OWN_KEEPER)
+
 
 def is_bare_name(template: Template) -> bool:
     """Whether the whole value is a variable's name, or a secret that looks like one: it must not be shown."""

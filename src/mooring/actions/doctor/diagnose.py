@@ -1,6 +1,6 @@
 """`doctor`: puts together which files were read, how far each server comes, and what to fix."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mooring.actions.doctor.definitions import check_approvals, check_files, check_isolation, check_starts
@@ -9,8 +9,10 @@ from mooring.actions.doctor.pitfalls import check_pitfalls
 from mooring.actions.doctor.remembered import check_failures, check_held_tools
 from mooring.actions.doctor.report import Finding, Report, ServerDiagnosis
 from mooring.actions.doctor.running import check_running
+from mooring.actions.doctor.secrets import check_secrets
 from mooring.actions.doctor.stages import describe_stages
 from mooring.actions.doctor.storage import check_storage
+from mooring.auth.store import StoreInfo
 from mooring.core.where import Where
 from mooring.inventory.admit import Admitted, admit
 from mooring.inventory.load import Inventory
@@ -28,12 +30,12 @@ def diagnose(
     names: Collection[str] | None = None,
     processes: Iterable[RunningProcess] | None = (),
     tried: "Mapping[str, TriedServer] | None" = None,
-    knows_credential: Callable[[str], bool] | None = None,
+    store: StoreInfo | None = None,
 ) -> Report:
     """Examine everything that is configured, or the servers of these names, without starting anything.
 
     `processes` are those that run at this moment, `None` if nobody can tell; `tried` is what became of servers that
-    were started before. `knows_credential` says whether a store has a credential.
+    were started before; `store` takes the person's secrets.
     """
     tried = tried or {}
     admitted = admit(inventory)
@@ -46,14 +48,15 @@ def diagnose(
         *check_failures(admitted, remembered, where, tried),
         *_check_tried(admitted, tried, where),
         *check_approvals(inventory),
-        *check_pitfalls(inventory, where, knows_credential),
+        *_drop_outdated(check_secrets(inventory, where), tried),
+        *check_pitfalls(inventory, where),
         *check_other_tools(inventory, where),
         *check_held_tools(admitted, where),
         *check_running(inventory, processes or ()),
     )
     findings = _group(found, names)
     servers = tuple(_describe_servers(inventory, where, admitted, remembered, findings, tried, names))
-    return Report(inventory.files, servers, findings, processes is not None)
+    return Report(inventory.files, servers, findings, processes is not None, store)
 
 
 def _drop_outdated(findings: Iterable[Finding], tried: "Mapping[str, TriedServer]") -> Iterator[Finding]:

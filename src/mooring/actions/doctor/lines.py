@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from mooring.actions.doctor.report import Finding, Report, ServerDiagnosis, StageResult
+from mooring.auth.store import StoreInfo
 from mooring.core.failure import CheckStage
 from mooring.display.text import count_noun, safe, short_path
 
@@ -34,6 +35,8 @@ def list_lines(report: Report, home: str, *, is_named: bool, verbose: bool = Fal
         # What stops a server is shown at its stage already.
         if not shows_stages or finding.stage is None or finding.server is None:
             yield from _describe_finding(finding, home)
+    if verbose and report.store is not None:
+        yield ReportLine("evidence", _describe_store(report.store, home))
     if verbose and not report.processes_known:
         yield ReportLine("evidence", "Nothing tells on this system which servers are running already.")
 
@@ -45,6 +48,12 @@ def _describe_summary(report: Report, home: str, verbose: bool) -> Iterator[Repo
     yield ReportLine("plain", summary) if report.findings else ReportLine("good", f"{summary} Nothing to fix.")
     if verbose:
         yield from (ReportLine("plain", f"  {short_path(path, home)}") for path in report.files)
+
+
+def _describe_store(store: StoreInfo, home: str) -> str:
+    if store.path is None:
+        return f"Secrets are stored in the system keyring ({safe(store.name)})."
+    return f"Secrets are stored in {safe(short_path(store.path, home))}, because {safe(store.why)}."
 
 
 def _describe_server(server: ServerDiagnosis) -> Iterator[ReportLine]:

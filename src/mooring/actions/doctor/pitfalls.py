@@ -1,7 +1,7 @@
 """Definitions that work, but hardly as their author meant: rivals, names that become one, switches that hide others."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from mooring.actions.doctor.report import Finding
 from mooring.actions.list import describe_winner
@@ -11,25 +11,17 @@ from mooring.core.where import Where
 from mooring.discovery.choose import Choice, explain
 from mooring.discovery.entry import IN_ENTRY
 from mooring.discovery.scan import RankedDefinition
-from mooring.discovery.untyped import as_mapping, text_or_none
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.permissions.rule import find_idle_denies
 
 
-def check_pitfalls(
-    inventory: Inventory, where: Where, knows_credential: Callable[[str], bool] | None = None
-) -> Iterator[Finding]:
-    """What a person should know about definitions that can be used.
-
-    `knows_credential` says whether a store has a credential; without it, none is looked for.
-    """
+def check_pitfalls(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """What a person should know about definitions that can be used."""
     yield from _check_names(inventory)
     for choice in inventory.choices:
         yield from _check_rivals(inventory, choice, where.home)
         yield from _check_hidden(choice, where.home)
-        if knows_credential is not None:
-            yield from _check_credential(choice, knows_credential)
     yield from _check_denies(inventory)
 
 
@@ -78,17 +70,6 @@ def _check_names(inventory: Inventory) -> Iterator[Finding]:
             what = f"Its name becomes {folded} in the names of tools, as that of {safe(first)} does"
             fix = f"rename one of them (edit {choice.definition.origin.path or 'its definition'})"
             yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
-
-
-def _check_credential(choice: Choice, knows_credential: Callable[[str], bool]) -> Iterator[Finding]:
-    config = choice.definition.config
-    if not isinstance(config, ServerConfig) or not config.enabled:
-        return
-    credential = text_or_none(as_mapping(config.raw.get("auth")).get("credentialId"))
-    if credential is not None and not knows_credential(credential):
-        what = f"Its `auth` names the credential {safe(credential)}, which is in no store"
-        fix = "log in with the tool that stores it, or remove `credentialId`"
-        yield Finding(choice.name, what, config.origin.path, None, fix, True, "auth")
 
 
 def _check_denies(inventory: Inventory) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from mooring.auth.store import StoreInfo
 from mooring.core.config import Broken, Http, ServerConfig
 from mooring.core.failure import CheckStage
 
@@ -64,6 +65,8 @@ class Report(Struct, frozen=True):
     findings: tuple[Finding, ...]
     processes_known: bool = True
     """False where nobody can tell which programs are running."""
+    store: StoreInfo | None = None
+    """Where secrets are stored, and why there."""
 
     @property
     def healthy(self) -> bool:

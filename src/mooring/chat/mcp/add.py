@@ -1,11 +1,14 @@
 """`/mcp add`: write a server into a file, connect it, and keep it or undo."""
 
 import asyncio
+from collections.abc import Sequence
 
 from mooring.actions.add import Addition, describe_addition, undo
 from mooring.actions.add import add as write_server
 from mooring.actions.describe import ServerDescription, describe_entry, parse_description
-from mooring.actions.wizard import NewServer, ask_for_server
+from mooring.actions.secrets import describe_stored, remove_secret
+from mooring.actions.wizard import NewServer, ask_for_server, offer_references
+from mooring.auth.records import StoredSecret
 from mooring.chat.command import CommandFace, split_words
 from mooring.chat.mcp.connecting import wait_for_server
 from mooring.chat.mcp.show import show_server
@@ -26,20 +29,22 @@ async def add(chat: CommandFace, text: str) -> None:
         conversation.forget_switch(new.name)
     write = asyncio.to_thread(write_server, conversation.viewpoint, new.name, new.raw, new.scope, new.tool)
     addition = await conversation.change_files(write)
-    chat.say(*describe_addition(addition, _find_home(chat)))
+    where = conversation.viewpoint.where
+    chat.say(*(describe_stored(secret, where) for secret in new.stored), *describe_addition(addition, where.home))
     # A server that another definition displaces would not be the one that is connected.
     if not description.no_test and addition.behind is None:
-        await _try(chat, addition)
+        await _try(chat, addition, new.stored)
 
 
 async def _find_server(chat: CommandFace, description: ServerDescription) -> NewServer | None:
     """The server that was typed, or that the person describes now; `None` if they give up."""
     if description.is_bare:
         return await ask_for_server(chat.ask, chat.conversation.viewpoint, description)
-    return NewServer(description.name, describe_entry(description), description.scope, description.tool)
+    typed = NewServer(description.name, describe_entry(description), description.scope, description.tool)
+    return await offer_references(chat.ask, chat.conversation.viewpoint, typed)
 
 
-async def _try(chat: CommandFace, addition: Addition) -> None:
+async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSecret]) -> None:
     """Connect what was added, show what it offers, and ask whether to keep it."""
     try:
         is_connected = await wait_for_server(chat, addition.name, chat.conversation.connect(addition.name))
@@ -57,6 +62,8 @@ async def _try(chat: CommandFace, addition: Addition) -> None:
         chat.say(_describe_kept(chat, addition))
         return
     await chat.conversation.change_files(asyncio.to_thread(undo, chat.conversation.viewpoint, addition))
+    for secret in stored:
+        await remove_secret(chat.conversation.viewpoint.where, secret.name)
     chat.say(f"Removed {safe(addition.name)} from {path}.")
 
 

@@ -10,7 +10,7 @@ import click
 from mooring.actions.add import Addition, add, describe_addition, undo
 from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
 from mooring.actions.references import suggest_references
-from mooring.actions.secrets import remove_secret
+from mooring.actions.secrets import describe_stored, remove_secret
 from mooring.actions.wizard import NewServer, ask_for_server, offer_references
 from mooring.auth.records import StoredSecret
 from mooring.cli.base import (
@@ -27,7 +27,6 @@ from mooring.cli.failure import tell
 from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
-from mooring.cli.secret.set import describe_stored
 from mooring.core.question import KeepServer, No
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe, short_path

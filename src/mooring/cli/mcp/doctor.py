@@ -18,11 +18,13 @@ from mooring.cli.base import (
     print_json,
     say,
 )
+from mooring.core.where import Where
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
     from mooring.actions.doctor.trial import TriedServer
+    from mooring.auth.store import StoreInfo
     from mooring.inventory.load import Inventory
 
 _STYLES: Mapping[LineKind, dict[str, Any]] = {
@@ -67,7 +69,8 @@ def command(
     repairs = _repair(options, inventory, tried, only_show=dry_run) if fix or dry_run else ()
     if any(repair.done for repair in repairs):
         inventory = options.inventory()
-    report = diagnose(inventory, where, names=chosen, processes=processes, tried=tried)
+    store = _find_store(where) if options.json or options.verbose else None
+    report = diagnose(inventory, where, names=chosen, processes=processes, tried=tried, store=store)
     if options.json:
         print_json(_make_data(report, repairs))
     else:
@@ -104,6 +107,14 @@ def _try(
         )
 
 
+def _find_store(where: Where) -> "StoreInfo":
+    import asyncio  # a quick look asks no keyring
+
+    from mooring.actions.secrets import describe_store
+
+    return asyncio.run(describe_store(where))
+
+
 def _repair(
     options: Globals, inventory: "Inventory", tried: "Mapping[str, TriedServer]", *, only_show: bool
 ) -> tuple[Repair, ...]:
@@ -123,6 +134,7 @@ def _make_data(report: Report, repairs: Sequence[Repair]) -> dict[str, Any]:
         "servers": report.servers,
         "findings": report.findings,
         "repairs": repairs,
+        "secretStore": report.store,
     }
 
 

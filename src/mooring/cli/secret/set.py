@@ -5,13 +5,12 @@ import sys
 
 import click
 
-from mooring.actions.secrets import check_secret_name, store_secret
+from mooring.actions.secrets import check_secret_name, describe_stored, store_secret
 from mooring.auth.records import StoredSecret
-from mooring.auth.store import MAX_VALUE, values_path
+from mooring.auth.store import MAX_VALUE
 from mooring.cli.base import Command, are_terminals, get_globals, print_json, say
 from mooring.cli.secret.names import complete_secret
 from mooring.core.where import Where
-from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 
 _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
@@ -45,16 +44,6 @@ def command(ctx: click.Context, /, name: str, more: tuple[str, ...]) -> None:
         print_json({"stored": stored})
     else:
         say(describe_stored(stored, where))
-
-
-def describe_stored(stored: StoredSecret, where: Where) -> str:
-    """Where a secret is now, and why there if it is in the file."""
-    match stored.store:
-        case "keyring":
-            return f"Stored {stored.name} in the system keyring."
-        case "file":
-            path = safe(short_path(values_path(where), where.home))
-            return f"Stored {stored.name} in {path}, which only you can read, because {safe(stored.why)}."
 
 
 async def _read_and_store(where: Where, name: str) -> StoredSecret:

@@ -261,8 +261,7 @@ def _find_exposed_secret(key: str, template: Template) -> str | None:
     """The stored secret that would be shown to other users in this slot."""
     if key.partition(".")[0] in _SECRET_SLOTS:
         return None
-    stored = (part.name for part in template.parts if isinstance(part, SecretPart) and part.keeper == OWN_KEEPER)
-    return next(stored, None)
+    return next(iter(template.own_secrets), None)
 
 
 def _apply_slot(key: str, template: Template) -> Template:

@@ -1,0 +1,45 @@
+"""Secrets and credentials that definitions name and that are not in the person's store."""
+
+from collections.abc import Iterator
+
+from mooring.actions.doctor.report import Finding
+from mooring.auth.store import read_stored
+from mooring.core.config import ServerConfig, list_templates
+from mooring.core.where import Where
+from mooring.display.text import safe
+from mooring.errors import FileError
+from mooring.inventory.load import Inventory
+
+
+def check_secrets(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """What servers that could be started need, and nobody has stored. No value is read, and no keyring asked."""
+    try:
+        stored = read_stored(where)
+    except FileError as error:
+        yield Finding(None, f"Your secrets cannot be found: the file {error.reason}", error.path, None, error.fix, True)
+        return
+    secrets = {entry.name for entry in stored if entry.kind == "secret"}
+    credentials = {entry.name for entry in stored}
+    for choice in inventory.choices:
+        config = choice.definition.config
+        if isinstance(config, ServerConfig) and config.enabled and choice.approved:
+            yield from _check_secrets_of(config, secrets)
+            yield from _check_credential(config, credentials)
+
+
+def _check_secrets_of(config: ServerConfig, stored: set[str]) -> Iterator[Finding]:
+    for key, template in list_templates(config.connection, config.oauth):
+        for name in template.own_secrets:
+            if name not in stored:
+                what = f"It needs the secret {name} for {safe(key)}, which is not stored"
+                fix = f"mooring secret set {name}"
+                yield Finding(config.name, what, config.origin.path, None, fix, True, "variables")
+
+
+def _check_credential(config: ServerConfig, stored: set[str]) -> Iterator[Finding]:
+    credential = config.oauth.credential_id if config.oauth else None
+    if credential is not None and credential not in stored:
+        what = f"Its `auth` names the credential {safe(credential)}, which is not stored"
+        fix = "store a token under that name with mooring secret set, or remove `credentialId`"
+        # It is connected without the token, and may still be used by logging in.
+        yield Finding(config.name, what, config.origin.path, None, fix, False)
