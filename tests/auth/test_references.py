@@ -168,6 +168,14 @@ def test_without_the_credential_it_connects_and_a_warning_names_the_id(cli: Cli)
     assert "auth.credentialId was left out: it names gone, of which no token is stored for it." in called.err
 
 
+def test_a_token_that_was_pasted_as_the_id_is_not_shown(cli: Cli) -> None:
+    token = "ghp_canaryCanaryCanary0123456789abcdefAB"
+    configure(cli.home, x=asker(auth={"type": "oauth", "credentialId": token}))
+    called = cli("call", "x.token")
+    assert "auth.credentialId was left out: it names •••" in called.err
+    assert token not in called.err
+
+
 async def test_a_logins_token_goes_only_to_the_origin_that_it_was_issued_for(home: Home) -> None:
     store = SecretStore(home.where)
     login = {"access": CANARY, "resource": "https://elsewhere.example/mcp"}

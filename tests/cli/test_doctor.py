@@ -147,7 +147,7 @@ def test_an_entry_that_is_off_and_hides_one_that_is_on_is_told_and_the_command_h
 def test_a_credential_that_is_not_stored_is_told(cli: Cli) -> None:
     entry = {"type": "http", "url": "https://example.com/mcp", "auth": {"type": "oauth", "credentialId": "cred-1"}}
     cli.home.write("home/.omp/agent/mcp.json", {"mcpServers": {"a": entry}})
-    finding = find(cli, "names the credential cred-1, which is not stored")
+    finding = find(cli, "The credential that `auth.credentialId` names is not stored")
     assert (finding["server"], finding["unhealthy"]) == ("a", False)
     asyncio.run(SecretStore(cli.home.where).set("oauth", "cred-1", "{}"))
     assert findings(cli) == []

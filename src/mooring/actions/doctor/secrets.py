@@ -39,7 +39,7 @@ def _check_secrets_of(config: ServerConfig, stored: set[str]) -> Iterator[Findin
 def _check_credential(config: ServerConfig, stored: set[str]) -> Iterator[Finding]:
     credential = config.oauth.credential_id if config.oauth else None
     if credential is not None and credential not in stored:
-        what = f"Its `auth` names the credential {safe(credential)}, which is not stored"
+        # Without its name: no value of a login is shown by what only reads, and the file has it.
+        what = "The credential that `auth.credentialId` names is not stored, so it is connected without"
         fix = "store a token under that name with mooring secret set, or remove `credentialId`"
-        # It is connected without the token, and may still be used by logging in.
         yield Finding(config.name, what, config.origin.path, None, fix, False)

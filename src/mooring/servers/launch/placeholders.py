@@ -11,7 +11,7 @@ from mooring import files
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.core.secret import is_secret
+from mooring.core.secret import HIDDEN, is_secret, is_secret_value
 from mooring.core.template import (
     OWN_KEEPER,
     CommandPart,
@@ -97,7 +97,9 @@ class Placeholders:
         except (StoreUnavailable, FileError) as error:
             token, reason = None, f"which cannot be read: {_describe_store(error)}"
         if token is None:
-            self.omit("auth.credentialId", f"names {safe(oauth.credential_id)}, {reason}")
+            # Somebody may have pasted the token itself.
+            shown = HIDDEN if is_secret_value(oauth.credential_id) else safe(oauth.credential_id)
+            self.omit("auth.credentialId", f"names {shown}, {reason}")
             return None
         self.secrets.append(token)
         return token
