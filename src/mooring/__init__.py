@@ -1,9 +1,11 @@
 """Mooring: every MCP server you have configured, in any coding tool, from one place."""
 
-from typing import TYPE_CHECKING, Any
-
-# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used.
+# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used. Nothing at all is
+# imported here: under `python -m mooring`, the current folder's modules would still come first.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mooring.core.approved import Approved
     from mooring.core.call import (
         CallChanged,
@@ -402,7 +404,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 _OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Tool": "CatalogEntry"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module

@@ -605,3 +605,13 @@ def test_json_is_plain_ascii(home: Home) -> None:
     out = real(home, "mcp", "list", "--json").stdout
     assert out.isascii()
     assert json.loads(out)["servers"][0]["name"] == "ü"
+
+
+def test_a_clones_modules_do_not_run_in_place_of_ours(home: Home) -> None:
+    for name in ("click", "msgspec", "json", "typing", "shlex", "aiohttp", "keyring", "yaml"):
+        home.write(f"project/{name}.py", f"open({str(home.folder / 'ran')!r}, 'a').write({name!r})\n")
+    words = [sys.executable, "-m", "mooring", "--demo", "tools", "--refresh"]
+    done = subprocess.run(words, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "demo" in done.stdout
+    assert not (home.folder / "ran").exists()
