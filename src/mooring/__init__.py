@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mooring.auth.login import LoginResult
+    from mooring.auth.logins import LogoutResult
     from mooring.core.approved import Approved
     from mooring.core.call import (
         CallChanged,
@@ -68,9 +70,11 @@ if TYPE_CHECKING:
         Answer,
         Approval,
         Ask,
+        ChangedIssuer,
         ChangedTool,
         ChangedTools,
         Form,
+        Login,
         MissingValue,
         No,
         Permission,
@@ -131,6 +135,8 @@ if TYPE_CHECKING:
         HeldBack,
         HttpError,
         InputMissing,
+        LoginFailed,
+        LoginTimedOut,
         MooringError,
         NeedsLogin,
         NotApproved,
@@ -229,6 +235,7 @@ __all__ = [
     "CallPolicy",
     "CallProcessing",
     "CallState",
+    "ChangedIssuer",
     "ChangedTool",
     "ChangedTools",
     "Client",
@@ -276,6 +283,11 @@ __all__ = [
     "Loaded",
     "LogMessage",
     "Logged",
+    "Login",
+    "LoginFailed",
+    "LoginResult",
+    "LoginTimedOut",
+    "LogoutResult",
     "Media",
     "Message",
     "MissingValue",
@@ -357,6 +369,8 @@ __all__ = [
 # The names of each module; names that are not listed are in `errors`. Loaded on first use: the guard and the demo
 # server run this file, too, and must start in an instant.
 _NAMES = {
+    "auth.login": "LoginResult",
+    "auth.logins": "LogoutResult",
     "core.call": (
         "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent Definition Invocation "
         "WatchNews WatchUpdate"
@@ -369,7 +383,8 @@ _NAMES = {
     "core.outcome": "Excerpt Outcome Part",
     "core.problem": "Problem",
     "core.question": (
-        "Allow Answer Approval Ask ChangedTool ChangedTools Form MissingValue No Permission Question Sampling Visit Yes"
+        "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools Form Login MissingValue No Permission "
+        "Question Sampling Visit Yes"
     ),
     "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",

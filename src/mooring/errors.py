@@ -12,6 +12,9 @@ MooringError
 │   └── Stale            the tool belongs to a server that has been replaced since
 ├── BadArguments         the arguments do not fit the tool
 ├── ServerDisabled       the server is disabled
+├── LoginFailed          a login could not be completed
+│   ├── NoLoginFound     the server does not say where to log in
+│   └── LoginTimedOut    nobody completed the login in time
 ├── Denied               it is not allowed
 │   ├── NotApproved      a project's server that the user has not approved
 │   └── HeldBack         a tool that differs from what the user approved
@@ -173,6 +176,32 @@ class ServerDisabled(MooringError):
         super().__init__(f'Server "{server}" is disabled ({by}). Run `mooring mcp enable {server}` first.')
         self.server = server
         self.by = by
+
+
+class LoginFailed(MooringError):
+    """A login could not be completed; nothing was stored."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"OAuth authentication failed: {reason}.")
+        self.reason = reason
+
+
+class NoLoginFound(LoginFailed):
+    """The server requires a login, but does not say where, or says it in a way that cannot be used."""
+
+    def __init__(self, server: str) -> None:
+        reason = f"Authentication required for {server}, but its OAuth endpoints could not be discovered"
+        super().__init__(reason)
+        self.hint = "If it takes a token, send it as a header: mooring mcp add --token."
+        self.args = (f"{reason}. {self.hint}",)
+
+
+class LoginTimedOut(LoginFailed):
+    """Nobody completed the login in time."""
+
+    def __init__(self) -> None:
+        super().__init__("it took too long")
+        self.args = ("OAuth flow timed out. Please try again.",)
 
 
 class Denied(MooringError):

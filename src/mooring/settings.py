@@ -84,6 +84,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_https(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("https://")
+
+
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -209,6 +213,10 @@ SETTINGS: Mapping[str, Setting] = {
     "network": Setting(
         {}, "an object of " + ", ".join(NETWORK), _is_network, False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
+    ),
+    "clientMetadataUrl": Setting(
+        None, "an https:// address", _is_https, False,
+        "where the document is that describes Mooring as an OAuth client, for issuers that take its address as the id",
     ),
     "mcpRemote": Setting(
         "native", "native or keep", lambda value: value in ("native", "keep"), False,

@@ -98,8 +98,8 @@ def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iter
                 yield "headersHelper", remote.headers_helper
         case InProcess():
             pass
-    if oauth and oauth.client_secret:
-        yield "oauth.clientSecret", oauth.client_secret
+    if oauth:
+        yield from ((f"oauth.{LOGIN_SECRETS[field]}", template) for field, template in oauth.templates.items())
 
 
 def list_inputs(connection: Connection, oauth: "OAuth | None" = None) -> tuple[InputPart, ...]:
@@ -128,6 +128,15 @@ def _takes_input(template: Template, input: str) -> bool:
     return any(isinstance(part, InputPart) and part.id == input for part in template.all_parts)
 
 
+LOGIN_SECRETS = {
+    "client_secret": "clientSecret",
+    "private_key": "privateKey",
+    "assertion": "assertion",
+    "id_token": "idToken",
+}
+"""The fields of a login that may hold placeholders, and Mooring's keys for them."""
+
+
 class OAuth(Struct, frozen=True):
     """How to log in, where the configuration says so; `enabled=False` forbids trying."""
 
@@ -142,6 +151,22 @@ class OAuth(Struct, frozen=True):
     grant: str | None = None
     credential_id: str | None = None
     """The entry of Mooring's store whose token the server is given, whatever else is said about a login."""
+    private_key: Template | None = None
+    """The client signs with it instead of showing a secret."""
+    assertion: Template | None = None
+    """A statement about this workload, which the issuer turns into a token."""
+    id_token: Template | None = None
+    """The login at a company's identity provider, which is exchanged at its token endpoint."""
+    idp_token_endpoint: str | None = None
+    idp_client_id: str | None = None
+    pkce: str | None = None
+    """`assume` uses PKCE with an issuer that does not say that it checks it."""
+
+    @property
+    def templates(self) -> dict[str, Template]:
+        """The fields that may hold placeholders, as far as they are set."""
+        values = {field: getattr(self, field) for field in LOGIN_SECRETS}
+        return {field: template for field, template in values.items() if template is not None}
 
     def __repr__(self) -> str:
         return "OAuth(…)"

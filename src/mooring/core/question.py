@@ -164,6 +164,33 @@ class ChangeFile(Struct, frozen=True, tag=True):
         """Nobody but Mooring asks."""
 
 
+class Login(Struct, frozen=True, tag=True):
+    """The person is to log in to a server, in a browser: show them `url`, or open it.
+
+    `Yes` waits until the browser comes back, or until `code` was entered. Where the browser cannot come back, because
+    it is on another machine, `Yes(content=…)` holds the address that it ended at. `No` ends the login.
+    """
+
+    server: str
+    issuer: str
+    """Who asks for the password, and gives the tokens: name it, so that the person knows whom they trust."""
+    url: str
+    """The server's words: http or https, nothing else about it is checked."""
+    code: str = ""
+    """What to enter on that page, on any device; empty if the browser comes back by itself."""
+    redirect_uri: str = ""
+    """How the address begins that the browser comes back to; empty if there is a code."""
+    scopes: tuple[str, ...] = ()
+
+
+class ChangedIssuer(Struct, frozen=True, tag=True):
+    """A server that was logged in to at one issuer names another one now. `Yes` goes on with the login there."""
+
+    server: str
+    issuer: str
+    former: str
+
+
 Question: TypeAlias = (
     Sampling
     | Form
@@ -177,6 +204,8 @@ Question: TypeAlias = (
     | WriteServer
     | RemoveServer
     | ChangeFile
+    | Login
+    | ChangedIssuer
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from mooring.core.config import (
+    LOGIN_SECRETS,
     Connection,
     Http,
     InProcess,
@@ -347,13 +348,11 @@ class _EntryWriter:
         self._set("oauth_port", oauth.callback_port)
 
     def _spell_login(self, field: str, oauth: OAuth) -> Any:
-        match field:
-            case "client_secret":
-                return self._spell(oauth.client_secret, "oauth")
-            case "scopes":
-                return " ".join(oauth.scopes) if self.writes.joined_scopes else list(oauth.scopes)
-            case _:
-                return getattr(oauth, field)
+        if field in LOGIN_SECRETS:
+            return self._spell(oauth.templates.get(field), "oauth")
+        if field == "scopes":
+            return " ".join(oauth.scopes) if self.writes.joined_scopes else list(oauth.scopes)
+        return getattr(oauth, field)
 
     # --- how it is used -------------------------------------------------------------------------------------
 
@@ -496,6 +495,5 @@ def _list_meanings(connection: Connection) -> Iterator[tuple[str, tuple[Part, ..
 def _list_login(oauth: OAuth) -> dict[str, Any]:
     if not oauth.enabled:
         return {"oauth": ("off",)}
-    secret = oauth.client_secret and meaning_of(oauth.client_secret)
-    fields = {f"oauth.{key}": getattr(oauth, field) for field, key in LOGIN_KEYS.items()}
-    return {**fields, "oauth.clientSecret": secret}
+    meanings = {field: meaning_of(template) for field, template in oauth.templates.items()}
+    return {f"oauth.{key}": meanings.get(field, getattr(oauth, field)) for field, key in LOGIN_KEYS.items()}

@@ -486,7 +486,6 @@ class _EntryReader:
         return {key: value for key, value in loose.items() if value is not None}
 
     def _make_oauth(self, settings: Mapping[str, Any]) -> OAuth:
-        secret = settings.get("clientsecret")
         redirect_uri = untyped.text_or_none(settings.get("redirecturi"))
         port = settings.get("callbackport", settings.get("redirectport"))
         # Amazon Q and Kiro write host:port where others write a URI.
@@ -495,7 +494,7 @@ class _EntryReader:
         return OAuth(
             enabled=settings.get("enabled") is not False,
             client_id=untyped.text_or_none(settings.get("clientid")),
-            client_secret=self._template(secret, "oauth") if isinstance(secret, str) else None,
+            client_secret=self._read_login_secret(settings, "clientsecret"),
             callback_port=untyped.int_or_none(port),
             redirect_uri=redirect_uri,
             scopes=values.read_scopes(settings.get("scopes", settings.get("scope"))),
@@ -503,7 +502,17 @@ class _EntryReader:
             resource=untyped.text_or_none(settings.get("resource")),
             grant=untyped.text_or_none(settings.get("granttype")),
             credential_id=untyped.text_or_none(settings.get("credentialid")),
+            private_key=self._read_login_secret(settings, "privatekey"),
+            assertion=self._read_login_secret(settings, "assertion"),
+            id_token=self._read_login_secret(settings, "idtoken"),
+            idp_token_endpoint=untyped.text_or_none(settings.get("idptokenendpoint")),
+            idp_client_id=untyped.text_or_none(settings.get("idpclientid")),
+            pkce=untyped.text_or_none(settings.get("pkce")),
         )
+
+    def _read_login_secret(self, settings: Mapping[str, Any], key: str) -> Template | None:
+        text = settings.get(key)
+        return self._template(text, "oauth") if isinstance(text, str) else None
 
 
 def _is_plain_name(name: str) -> bool:

@@ -23,10 +23,12 @@ from mooring.core.outcome import Excerpt, Outcome, Part
 from mooring.core.problem import Problem
 from mooring.core.question import (
     Approval,
+    ChangedIssuer,
     ChangedTools,
     ChangeFile,
     Form,
     KeepServer,
+    Login,
     MissingValue,
     Permission,
     Question,
@@ -283,6 +285,23 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case ChangeFile(path, servers, diff, notes):
             count = count_noun(len(servers), "server")
             return (f"{count} will be written to {safe(path)}:", *_split_lines(diff), *map(safe, notes))
+        case Login():
+            return _describe_login(question)
+        case ChangedIssuer(server, issuer, former):
+            return (f"{safe(server)} wants you to log in somewhere else now:", f"  {safe(issuer)}", _was_at(former))
+
+
+def _was_at(former: str) -> str:
+    return f"So far its logins were at {safe(former)}. If you did not expect this, ask its maker before you agree."
+
+
+def _describe_login(question: Login) -> tuple[str, ...]:
+    lines = [f"Log in to {safe(question.server)} at {safe(question.issuer)}:", f"  {safe(question.url)}"]
+    if question.scopes:
+        lines.append(f"It asks for: {safe(', '.join(question.scopes))}")
+    if question.code:
+        lines.append(f"Enter this code there, on any device: {safe(question.code)}")
+    return tuple(lines)
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:

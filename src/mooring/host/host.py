@@ -36,6 +36,8 @@ from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry as Tool
 
 if TYPE_CHECKING:
+    from mooring.auth.login import LoginResult
+    from mooring.auth.logins import LogoutResult
     from mooring.core.call import ConversationEvent
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
@@ -59,6 +61,7 @@ class Host:
         for a model        registry(): the tools of one conversation, with permissions of its own
         watching           subscribe(), poll(), unsubscribe(), watches
         changing it        reload(), apply(), forget()
+        logging in         login(), logout()
         approving          held(), approve(), ask_about_server(), ask_about_tools()
 
     Methods may be called from any task of the loop that opened the host, any number of them at a time. `timeout` is a
@@ -522,6 +525,36 @@ class Host:
         else:
             self._parts.shared.secrets.forget()
             await self.server(server).restart()
+
+    async def login(
+        self, server: str, *, scopes: Iterable[str] = (), browser: bool = True, timeout: float = 300.0
+    ) -> LoginResult:
+        """Log in to a server: `ask` gets a `Login` question with the page to show. The token is stored for next time.
+
+        `scopes` are asked for beside those that the login has; `NeedsLogin.scope` names what a refused call needs.
+        Without a `browser` that can come back to this machine, a code for another device is preferred.
+
+        Raises:
+            as `server`; ConfigError if it is not behind a URL, or its login cannot be stored.
+            LoginFailed: it could not be completed; LoginTimedOut if that took longer than `timeout` seconds.
+            Denied: the person said no, or there is no `ask`.
+        """
+        from mooring.host.logins import log_in  # lazy: few programs log in
+
+        return await log_in(
+            await self.admit(server),
+            self._parts.shared,
+            scopes=tuple(scopes),
+            client_metadata_url=self.settings["clientMetadataUrl"] or "",
+            browser=browser,
+            seconds=timeout,
+        )
+
+    async def logout(self, server: str) -> LogoutResult:
+        """Revoke the login of a server, and remove it. Raises: as `server`; ConfigError."""
+        from mooring.host.logins import log_out
+
+        return await log_out(await self.admit(server), self._parts.shared)
 
     def forget(self, server: str) -> None:
         """Forget what a server offered: it lists it again, if it is connected now, else when it is.

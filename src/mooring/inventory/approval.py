@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import UNDECIDED, Standing
-from mooring.core.config import Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
+from mooring.core.config import LOGIN_SECRETS, Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
 from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.core.template import Template, written_text
@@ -320,8 +320,8 @@ def _describe_login(oauth: OAuth | None, own: _OwnValues) -> dict[str, str]:
     if oauth is None:
         return {}
     said = {name: getattr(oauth, name) for name in oauth.__struct_fields__}
-    if oauth.client_secret:
-        said["client_secret"] = _describe_value("oauth.clientSecret", oauth.client_secret, own)
+    for field, template in oauth.templates.items():
+        said[field] = _describe_value(f"oauth.{LOGIN_SECRETS[field]}", template, own)
     return {name: str(value) for name, value in said.items() if value not in (None, (), True)}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import isinf
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,12 +14,16 @@ from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact_data, redact_error
-from mooring.errors import HttpError, NeedsLogin, ServerError
+from mooring.errors import ConfigError, HttpError, NeedsLogin, ServerError
 from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
 from mooring.servers.shared import Shared
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
+
+if TYPE_CHECKING:
+    from mooring.auth.authorizer import LoginAuthorizer
+    from mooring.auth.login import LoginTarget
 
 
 @asynccontextmanager
@@ -90,7 +95,7 @@ async def open_prepared(
                     _redact_hello(session, ready.secrets)
                     yield session
     except ServerError as error:
-        redact_error(error, ready.secrets)
+        redact_error(error, (*ready.secrets, *shared.login_secrets.get(name, ())))
         if isinstance(ready, Endpoint):
             _name_unset(error, ready.unset)
         raise
@@ -129,6 +134,7 @@ async def _open_endpoint(
     from mooring.wire.http.network import Options
     from mooring.wire.session.remote import open_url
 
+    authorizer = await load_login(endpoint, name, shared)
     return await open_url(
         endpoint.url,
         headers=endpoint.headers,
@@ -139,7 +145,38 @@ async def _open_endpoint(
         options=Options(**shared.defaults.network),
         network=shared.network,
         known=known_era,
+        authorizer=authorizer,
     )
+
+
+async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAuthorizer | None":
+    """What adds the stored login to requests; `None` for a server that is sent a token by its definition."""
+    sends_token = any(header.lower() == "authorization" for header in endpoint.headers)
+    is_off = endpoint.login is not None and not endpoint.login.enabled
+    if sends_token or is_off or endpoint.url.startswith("unix:"):
+        return None
+    from mooring.auth.authorizer import LoginAuthorizer
+
+    def note_secrets(secrets: tuple[str, ...]) -> None:
+        shared.login_secrets[name] = secrets
+
+    target = make_login_target(endpoint, name, shared)
+    authorizer = LoginAuthorizer(target, shared.logins, shared.network, note_secrets)
+    try:
+        await authorizer.load()
+    except ConfigError as error:
+        # The server may do without; if it does not, it says so, and this says why it was not given.
+        shared.note_lack(name, f"its stored login cannot be read: {error}")
+    return authorizer
+
+
+def make_login_target(endpoint: Endpoint, name: str, shared: Shared) -> "LoginTarget":
+    """Where and how somebody logs in at a server."""
+    from mooring.auth.login import LoginTarget
+    from mooring.auth.oauth.plan import LoginOptions
+    from mooring.wire.http.network import Options
+
+    return LoginTarget(name, endpoint.url, endpoint.login or LoginOptions(), Options(**shared.defaults.network))
 
 
 def make_launch_context(shared: Shared) -> LaunchContext:

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import inf
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import json
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig
+from mooring.core.config import Http, ServerConfig
 from mooring.core.event import StatusChanged
 from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.failure import Failure, find_failed_stage, find_http_status
@@ -26,6 +26,7 @@ from mooring.core.status import Idle, NeedsInput, Status, status_word
 from mooring.core.tool import Tool
 from mooring.errors import (
     Closed,
+    ConfigError,
     ConnectError,
     GuardLost,
     HandshakeError,
@@ -39,7 +40,14 @@ from mooring.errors import (
     Unresolved,
 )
 from mooring.servers.asking import find_roots, make_client
-from mooring.servers.attempt import make_launch_context, may_install, open_prepared, open_session, resolve_limits
+from mooring.servers.attempt import (
+    make_launch_context,
+    make_login_target,
+    may_install,
+    open_prepared,
+    open_session,
+    resolve_limits,
+)
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
@@ -51,6 +59,9 @@ from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.session.answers import redact_result
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
+
+if TYPE_CHECKING:
+    from mooring.auth.login import LoginTarget
 
 T = TypeVar("T")
 
@@ -80,8 +91,7 @@ class Server:
             on_unclear=lambda: self.on_log(LogMessage("warning", UNCLEAR)),
         )
         self._update_listeners: set[Callable[[str], None]] = set()
-        self._secrets: tuple[str, ...] = ()
-        """The values it was given that must not be shown if it repeats them."""
+        self._given_secrets: tuple[str, ...] = ()
 
     def _take(self, approved: Approved) -> None:
         """Take a definition, and what follows from it."""
@@ -213,6 +223,18 @@ class Server:
                 self._supervisor.release_hold()
 
         return release
+
+    async def find_login(self) -> "LoginTarget":
+        """Where and how somebody logs in at this server.
+
+        Raises: ConfigError if it is no server behind a URL; NotApproved, ServerError as for a start.
+        """
+        await self.ask_inputs()
+        if not isinstance(self.config.connection, Http):
+            raise ConfigError(f"{self.name} is not behind a URL, so there is nothing to log in to.")
+        ready = await prepare(self.approved, make_launch_context(self._shared))
+        assert isinstance(ready, Endpoint), "what has a URL becomes an endpoint"
+        return make_login_target(ready, self.name, self._shared)
 
     async def restart(self) -> None:
         """Start over, whatever the status: a person asked for it."""
@@ -491,7 +513,13 @@ class Server:
         )
 
     def _remember_secrets(self, ready: Launch | Endpoint) -> None:
-        self._secrets = ready.secrets
+        self._given_secrets = ready.secrets
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """The values it was given, by its definition or by a login, that must not be shown if it repeats them."""
+        login = self._shared.login_secrets.get(self.name)
+        return (*self._given_secrets, *login) if login else self._given_secrets
 
     def _keep_offer(self, offer: Offer) -> None:
         # An offer that repeats a secret, in a description or the server's own name, must not get onto the disk.

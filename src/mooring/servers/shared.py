@@ -21,6 +21,7 @@ from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets
 
 if TYPE_CHECKING:
+    from mooring.auth.logins import Logins
     from mooring.wire.http.network import Network
 
 STARTS, INSTALLS = 64, 8
@@ -88,8 +89,11 @@ class Shared:
         self.on_unanswered = on_unanswered
         self.secrets = Secrets()
         self.store = SecretStore(defaults.where)
+        self.login_secrets: dict[str, tuple[str, ...]] = {}
+        """The tokens that each server is sent now."""
         self._guard = guard
         self._network: Network | None = None
+        self._logins: Logins | None = None
         self._starts = asyncio.Semaphore(STARTS)
         self._installs = asyncio.Semaphore(INSTALLS)
 
@@ -108,6 +112,16 @@ class Shared:
 
             self._network = Network()
         return self._network
+
+    @property
+    def logins(self) -> "Logins":
+        """The stored logins of the person, loaded with the first server behind an address."""
+        if self._logins is None:
+            from mooring.auth.logins import Logins
+            from mooring.auth.store import SecretStore
+
+            self._logins = Logins(SecretStore(self.defaults.where))
+        return self._logins
 
     def slot(self, installing: bool) -> asyncio.Semaphore:
         """The turn to start: not too many at a time."""

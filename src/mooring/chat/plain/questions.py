@@ -1,5 +1,6 @@
 """Questions put to the person at the terminal, and their answers."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,10 +13,12 @@ from mooring.core.question import (
     Answer,
     AnswerScope,
     Approval,
+    ChangedIssuer,
     ChangedTools,
     ChangeFile,
     Form,
     KeepServer,
+    Login,
     MissingValue,
     No,
     Permission,
@@ -106,6 +109,24 @@ class Questions:
                 return await self._ask_approval("Remove it?")
             case ChangeFile():
                 return await self._ask_unless_declined("Write it?")
+            case Login():
+                return await self._wait_for_login(question)
+            case ChangedIssuer():
+                return await self._ask_approval("Log in there?")
+
+    async def _wait_for_login(self, question: Login) -> Answer:
+        """Open the page and wait; whoever waits for the browser ends this when it has come back."""
+        from mooring.auth.browser import has_browser, open_page  # lazy: few people log in
+
+        is_open = not question.code and has_browser(os.environ) and open_page(question.url, os.environ)
+        self._say("Your browser shows this page." if is_open else "Open this page in a browser.")
+        if question.code:
+            await self._read("Waiting until you have; Ctrl+C cancels. ")
+            return Yes()
+        self._say("If the browser is on another machine, paste the address that it ends at here.")
+        while not (pasted := await self._read("Waiting for the login; Ctrl+C cancels: ")):
+            pass
+        return Yes(pasted)
 
     async def _ask_unless_declined(self, prompt: str) -> Answer:
         return Yes() if await self._confirm(f"{prompt} [Y/n]: ") else No()

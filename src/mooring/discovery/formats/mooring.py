@@ -13,6 +13,12 @@ LOGIN_KEYS = {
     "resource": "resource",
     "grant": "grantType",
     "credential_id": "credentialId",
+    "private_key": "privateKey",
+    "assertion": "assertion",
+    "id_token": "idToken",
+    "idp_token_endpoint": "idpTokenEndpoint",
+    "idp_client_id": "idpClientId",
+    "pkce": "pkce",
 }
 """The fields of a login and Mooring's keys for them."""
 

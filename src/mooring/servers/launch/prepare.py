@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
-from mooring.core.config import Http, InProcess, Stdio, find_input_variables
+from mooring.core.config import Http, InProcess, OAuth, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
@@ -30,6 +30,7 @@ from mooring.servers.launch.shell import CommandFailed, Spawner
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
 if TYPE_CHECKING:
+    from mooring.auth.oauth.plan import LoginOptions
     from mooring.wire.session.remote import TransportKind
 
 __all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Spawner", "prepare"]
@@ -65,6 +66,8 @@ class Endpoint(Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     """Values it was given that must not be shown, whoever repeats them."""
     omitted: tuple[OmittedEntry, ...] = ()
+    login: "LoginOptions | None" = None
+    """What its definition says about logging in."""
     unset: tuple[str, ...] = ()
     """The variables in its address and headers that have no value: the likeliest reason if it refuses the request."""
 
@@ -195,11 +198,36 @@ async def _prepare_endpoint(
     if http.headers_helper:
         newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
         headers = _merge_headers(headers, newer)
+    login = await _fill_login(approved.config.oauth, placeholders) if approved.config.oauth else None
     in_headers = (value for name, value in headers.items() if is_secret(name, value))
     secrets = list_secrets((*placeholders.secrets, *in_headers, *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
     unset = _list_unset((http.url, *http.headers.values()), context.where.env)
-    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted), unset)
+    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted), login, unset)
+
+
+async def _fill_login(oauth: OAuth, placeholders: Placeholders) -> "LoginOptions":
+    from mooring.auth.oauth.plan import LoginOptions  # lazy: few definitions say anything about it
+
+    filled = await placeholders.fill_entries("oauth", oauth.templates)
+    placeholders.secrets += filled.values()
+    return LoginOptions(
+        enabled=oauth.enabled,
+        client_id=oauth.client_id or "",
+        client_secret=filled.get("client_secret", ""),
+        private_key=filled.get("private_key", ""),
+        scopes=oauth.scopes,
+        callback_port=oauth.callback_port,
+        redirect_uri=oauth.redirect_uri or "",
+        metadata_url=oauth.metadata_url or "",
+        resource=oauth.resource or "",
+        grant=oauth.grant or "",
+        assertion=filled.get("assertion", ""),
+        id_token=filled.get("id_token", ""),
+        idp_token_endpoint=oauth.idp_token_endpoint or "",
+        idp_client_id=oauth.idp_client_id or "",
+        assumes_pkce=oauth.pkce == "assume",
+    )
 
 
 def _list_unset(templates: Iterable[Template], env: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from mooring.core.header import check_headers
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TlsError, TooLarge
 from mooring.wire.http.address import Address
+from mooring.wire.http.authorizer import Authorizer
 from mooring.wire.http.body import Body, release
+from mooring.wire.http.challenge import parse_challenge
 from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
 from mooring.wire.http.cookies import Cookies
 from mooring.wire.http.refusal import describe_error, first_line
@@ -21,6 +23,8 @@ from mooring.wire.http.refusal import describe_error, first_line
 _REDIRECTS = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
 _HOPS = 5
+_REFUSED = (401, 403)
+"""With these, a server says that a request needs a login, or another one."""
 _WORDS = 64 * 1024
 """So much of a refusal is read: enough for any reason it gives."""
 _ENCODINGS = "gzip, deflate"
@@ -41,6 +45,7 @@ class Web:
         tls: ssl.SSLContext | None = None,
         proxy: str | None = None,
         program: str = "mooring",
+        authorizer: Authorizer | None = None,
     ) -> None:
         self.url = URL(address.url)
         self.limits = limits
@@ -49,6 +54,7 @@ class Web:
         self._cookies = Cookies(defaults.get("Cookie", ""))
         self._connections = Connections(address, defaults, limits=limits, tls=tls, proxy=proxy, program=program)
         self._keep_alive = ""
+        self._authorizer = authorizer
 
     async def request(
         self,
@@ -68,7 +74,11 @@ class Web:
         """
         url = url or self.url
         for _ in range(_HOPS):
-            response = await self._request_once(method, url, headers, body, private)
+            # Most servers need no login: their requests go straight on.
+            if self._authorizer is None:
+                response = await self._request_once(method, url, headers, body, private)
+            else:
+                response = await self._request_authorized(self._authorizer, method, url, headers, body, private)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
@@ -114,6 +124,30 @@ class Web:
 
     async def close(self) -> None:
         await self._connections.close()
+
+    async def _request_authorized(
+        self,
+        authorizer: Authorizer,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        private: bool,
+    ) -> HttpAnswer:
+        """Send a request with the login in it; once more if it was refused and the login could be renewed."""
+        target = str(url)
+        sent = await authorizer.authorize(method, target) if authorizer.in_use else {}
+        response = await self._request_once(method, url, {**headers, **sent} if sent else headers, body, private)
+        if authorizer.in_use:
+            authorizer.note(target, response.headers)
+        if response.status not in _REFUSED:
+            return response
+        challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
+        if not await authorizer.renew(sent, challenge):
+            return response
+        response.close()
+        renewed = await authorizer.authorize(method, target)
+        return await self._request_once(method, url, {**headers, **renewed}, body, private)
 
     async def _request_once(
         self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None, private: bool

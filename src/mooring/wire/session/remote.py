@@ -17,6 +17,7 @@ from mooring.wire.session.negotiate import negotiate
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
+    from mooring.wire.http.authorizer import Authorizer
     from mooring.wire.http.web import Web
 
 TransportKind: TypeAlias = Literal["auto", "http", "sse"]
@@ -40,16 +41,19 @@ async def open_url(
     options: Options | None = None,
     network: Network | None = None,
     known: EraName | None = None,
+    authorizer: "Authorizer | None" = None,
 ) -> Session:
     """Connect to a server behind a URL and list its tools, all within `Limits.connect`.
 
-    `server` is its name in errors; `known` is the era that was detected before. Pass the same `network` for many
-    servers: they then share its TLS contexts.
+    `server` is its name in errors; `known` is the era that was detected before; `authorizer` adds a login. Pass the
+    same `network` for many servers: they then share its TLS contexts.
 
     Raises: ConfigError, ServerError.
     """
     to = parse_address(url)
-    attempt = _Attempt(to, check_headers(headers or {}), client or Client(), limits or Limits(), server or to.name)
+    attempt = _Attempt(
+        to, check_headers(headers or {}), client or Client(), limits or Limits(), server or to.name, authorizer
+    )
     await attempt.prepare(network or Network(), options or Options())
     try:
         match transport:
@@ -97,8 +101,17 @@ _USUAL_PATHS = ("/mcp", "/sse", "/")
 class _Attempt:
     """One attempt to reach one server, within one deadline."""
 
-    def __init__(self, to: Address, headers: dict[str, str], client: Client, limits: Limits, server: str) -> None:
+    def __init__(
+        self,
+        to: Address,
+        headers: dict[str, str],
+        client: Client,
+        limits: Limits,
+        server: str,
+        authorizer: "Authorizer | None",
+    ) -> None:
         self._to = to
+        self._authorizer = authorizer
         self._headers = headers
         self._client = client
         self._limits = limits
@@ -187,6 +200,7 @@ class _Attempt:
             tls=self._tls,
             proxy=self._proxy,
             program=program,
+            authorizer=self._authorizer,
         )
 
 

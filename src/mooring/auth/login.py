@@ -1,0 +1,102 @@
+"""`log in` and `log out` at one server: the flow, the person, and the store put together."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.auth.drive import LOGIN_SECONDS, drive_login, drive_unattended
+from mooring.auth.fetch import Fetcher
+from mooring.auth.logins import Logins, LogoutResult
+from mooring.auth.oauth.flow import log_in
+from mooring.auth.oauth.plan import LoginOptions, LoginPlan
+from mooring.auth.oauth.token import Token
+from mooring.core.question import Ask
+from mooring.wire.http.network import Network, Options
+
+
+class LoginTarget(Struct, frozen=True):
+    """Where somebody logs in: a server and what its definition says about it."""
+
+    server: str
+    url: str
+    options: LoginOptions = LoginOptions()
+    network: Options = Options()
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether its tokens need no person: they are had again whenever they end."""
+        options = self.options
+        return bool(options.assertion or options.id_token) or options.grant == "client_credentials"
+
+    def __repr__(self) -> str:
+        return f"<LoginTarget {self.server!r}>"
+
+
+class LoginResult(Struct, frozen=True):
+    """What a login came to. Nothing in it is secret."""
+
+    server: str
+    issuer: str
+    scopes: tuple[str, ...] = ()
+    expires_at: float | None = None
+    refreshes: bool = False
+    """Whether it is renewed by itself."""
+    notes: tuple[str, ...] = ()
+
+
+async def log_in_at(
+    target: LoginTarget,
+    logins: Logins,
+    ask: Ask,
+    network: Network,
+    *,
+    scopes: Sequence[str] = (),
+    client_metadata_url: str = "",
+    without_browser: bool = False,
+    seconds: float = LOGIN_SECONDS,
+) -> LoginResult:
+    """Log in at a server and store its token. What was stored before stays in place until the new one is there.
+
+    `scopes` are asked for beside those of the login so far.
+
+    Raises: LoginFailed; LoginTimedOut; Denied if the person says no; FileError, StoreUnavailable.
+    """
+    plan = await _make_plan(target, logins, tuple(scopes))
+    plan = replace(plan, client_metadata_url=client_metadata_url, without_browser=without_browser)
+    notes: list[str] = []
+    async with Fetcher(target.url, network, target.network) as fetcher:
+        token = await drive_login(log_in(plan), plan, fetcher, logins, ask, notes, seconds)
+    await logins.keep(target.url, target.options.client_id, token)
+    refreshes = bool(token.refresh) or target.is_unattended
+    return LoginResult(target.server, token.issuer, token.scopes, token.expires_at, refreshes, tuple(notes))
+
+
+async def log_in_unattended(target: LoginTarget, logins: Logins, fetcher: Fetcher) -> Token:
+    """A new token for a login that needs no person, from the same issuer as before. Raises: LoginFailed."""
+    plan = await _make_plan(target, logins, ())
+    token = await drive_unattended(log_in(plan), fetcher)
+    await logins.keep(target.url, target.options.client_id, token)
+    return token
+
+
+async def log_out_at(target: LoginTarget, logins: Logins, network: Network) -> LogoutResult:
+    """Revoke a server's token and remove it. Raises: FileError, StoreUnavailable."""
+    options = target.options
+    async with Fetcher(target.url, network, target.network) as fetcher:
+        return await logins.remove(target.url, options.client_id, fetcher, options.private_key)
+
+
+async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...]) -> LoginPlan:
+    record = await logins.find_record(target.url, target.options.client_id)
+    token = await logins.find_token(record) if record else None
+    return LoginPlan(
+        target.server,
+        target.url,
+        target.options,
+        scopes=scopes,
+        # More rights keep the old ones; a plain login asks for what the server wants now.
+        held=token.scopes if token and scopes else (),
+        former_issuer=record.issuer if record else "",
+        clock=logins.clock,
+    )

@@ -1,0 +1,240 @@
+"""A whole login without I/O: find out where, become a client, get a token in the way that fits."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from mooring.auth.oauth.authorization import check_callback, make_authorization, make_authorization_url
+from mooring.auth.oauth.client import (
+    DEVICE_GRANT,
+    OAuthClient,
+    authenticate,
+    make_known_client,
+    make_registration,
+    read_registration,
+)
+from mooring.auth.oauth.discovery import Discovery, discover
+from mooring.auth.oauth.dpop import NONCE_HEADER, PROOF_HEADER, Prover
+from mooring.auth.oauth.exchange import LoginReply, post_form, read_refusal
+from mooring.auth.oauth.grants import (
+    assertion_fields,
+    client_credentials_fields,
+    code_fields,
+    device_fields,
+    exchange_fields,
+    make_device_request,
+    read_device_code,
+    refresh_fields,
+    revocation_fields,
+)
+from mooring.auth.oauth.jwt import SigningKey, make_key
+from mooring.auth.oauth.metadata import check_endpoint, check_pkce, check_url, choose_scopes
+from mooring.auth.oauth.plan import Credentials, LoginPlan
+from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Pause, ShowCode
+from mooring.auth.oauth.token import GrantRefused, Token, TokenReply, make_token, read_token_reply
+from mooring.errors import LoginFailed, LoginTimedOut
+
+_SLOWER = 5.0
+"""How many seconds `slow_down` adds to the pause between two looks (RFC 8628, section 3.5)."""
+_SHORTEST_PAUSE = 1.0
+_NONCES = 3
+"""How often a token endpoint is asked that wants another nonce each time."""
+
+
+def log_in(plan: LoginPlan) -> Flow[Token]:
+    """Everything from the server's URL to a token. Raises: LoginFailed."""
+    if not plan.options.enabled:
+        raise LoginFailed(f"the definition of {plan.server} says `oauth: false`, so nothing was tried")
+    found = yield from discover(plan)
+    if plan.former_issuer and found.issuer.issuer != plan.former_issuer:
+        yield Confirm(found.issuer.issuer, plan.former_issuer)
+    return (yield from _Login(plan, found).run())
+
+
+def refresh(token: Token, private_key: str, clock: Callable[[], float]) -> Flow[Token]:
+    """A new token for a stale one, by one request. Raises: GrantRefused, LoginFailed."""
+    credentials = Credentials(token.client, private_key, token.key)
+    made = yield from _request_token(token.endpoint, refresh_fields(token), credentials, clock)
+    fresh = make_token(
+        made,
+        token.client,
+        resource=token.resource,
+        endpoint=token.endpoint,
+        scopes=token.scopes,
+        now=clock(),
+        revocation=token.revocation,
+        key=token.key,
+    )
+    # A server that does not rotate sends no new one: the old one still holds.
+    return fresh if fresh.refresh else replace(fresh, refresh=token.refresh)
+
+
+def revoke(token: Token, private_key: str, clock: Callable[[], float]) -> Flow[bool]:
+    """Give a token back; whether the server took it. The refresh token first: with it go the others."""
+    if not token.revocation:
+        return False
+    key = SigningKey(private_key) if private_key else None
+    taken = True
+    for text, hint in ((token.refresh, "refresh_token"), (token.access, "access_token")):
+        if text:
+            headers, fields = authenticate(token.client, revocation_fields(text, hint), key, clock())
+            reply: LoginReply = yield post_form(token.revocation, fields, headers)
+            taken = taken and reply.status < 300
+    return taken
+
+
+class _Login:
+    """One login, once it is known where."""
+
+    def __init__(self, plan: LoginPlan, found: Discovery) -> None:
+        self._plan = plan
+        self._found = found
+        self._metadata = found.issuer
+        options = plan.options
+        challenged = (*found.challenge["scope"].split(), *plan.scopes)
+        self._scopes = choose_scopes(options.scopes, challenged, found.resource_metadata, self._metadata, plan.held)
+        self._endpoint = self._check(self._metadata.token_endpoint, "token")
+
+    def run(self) -> Flow[Token]:
+        """A token in the way that the definition asks for, or that the issuer offers."""
+        options = self._plan.options
+        if options.id_token:
+            return (yield from self._with_identity_provider())
+        if options.assertion:
+            return (yield from self._with_assertion(options.assertion))
+        if options.grant == "client_credentials":
+            return (yield from self._as_client())
+        if self._plan.without_browser and self._offers_device_codes():
+            return (yield from self._on_other_device())
+        return (yield from self._in_browser())
+
+    # --- in a browser -------------------------------------------------------------------------------------------------
+
+    def _in_browser(self) -> Flow[Token]:
+        if not self._plan.options.assumes_pkce:
+            check_pkce(self._metadata)
+        page = self._check(self._metadata.authorization_endpoint, "authorization")
+        known = None if self._plan.options.client_id else (yield FindClient(self._metadata.issuer))
+        redirect_uri: str = yield Listen(known.redirect_uri if known else "")
+        client = yield from self._become_client(known, redirect_uri)
+        resource = self._found.resource
+        authorization = make_authorization(self._metadata, client, redirect_uri, resource, self._scopes)
+        query: str = yield Browse(make_authorization_url(authorization, page), authorization)
+        code = check_callback(authorization, query)
+        return (yield from self._request(code_fields(authorization, code), client))
+
+    def _become_client(self, known: OAuthClient | None, redirect_uri: str) -> Flow[OAuthClient]:
+        """The client of the definition, of our own document, of an earlier login, or a new one, in this order."""
+        options, metadata = self._plan.options, self._metadata
+        if options.client_id:
+            return self._make_named_client()
+        document = self._plan.client_metadata_url
+        if document and metadata.client_id_metadata_document_supported:
+            return make_known_client(metadata, document)
+        if known is not None and known.is_usable(metadata.issuer, redirect_uri, self._plan.clock()):
+            return known
+        if not metadata.registration_endpoint:
+            raise LoginFailed(
+                f"{metadata.issuer} registers no clients by itself: ask it for a client id, "
+                "and write it as `oauth.clientId` in the server's definition"
+            )
+        endpoint = self._check(metadata.registration_endpoint, "registration")
+        reply: LoginReply = yield make_registration(metadata, endpoint, redirect_uri, self._scopes)
+        return read_registration(reply, metadata, endpoint, redirect_uri)
+
+    # --- on another device --------------------------------------------------------------------------------------------
+
+    def _offers_device_codes(self) -> bool:
+        grants = self._metadata.grant_types_supported
+        is_listed = grants is None or DEVICE_GRANT in grants
+        return bool(self._metadata.device_authorization_endpoint) and is_listed
+
+    def _on_other_device(self) -> Flow[Token]:
+        endpoint = self._check(self._metadata.device_authorization_endpoint, "device")
+        known = None if self._plan.options.client_id else (yield FindClient(self._metadata.issuer))
+        redirect_uri: str = yield Listen(known.redirect_uri if known else "")
+        client = yield from self._become_client(known, redirect_uri)
+        reply: LoginReply = yield make_device_request(endpoint, client, self._found.resource, self._scopes)
+        code = read_device_code(reply, endpoint)
+        check_url(code.verification_uri, self._plan.url)
+        yield ShowCode(self._metadata.issuer, code)
+        fields = device_fields(code, self._found.resource)
+        until = self._plan.clock() + code.expires_in
+        pause = max(code.interval, _SHORTEST_PAUSE)
+        while self._plan.clock() < until:
+            yield Pause(pause)
+            try:
+                return (yield from self._request(fields, client))
+            except GrantRefused as refused:
+                if refused.error not in ("authorization_pending", "slow_down"):
+                    raise
+                pause += _SLOWER if refused.error == "slow_down" else 0.0
+        raise LoginTimedOut
+
+    # --- without a person ---------------------------------------------------------------------------------------------
+
+    def _as_client(self) -> Flow[Token]:
+        fields = client_credentials_fields(self._found.resource, self._scopes)
+        return (yield from self._request(fields, self._make_named_client()))
+
+    def _with_assertion(self, assertion: str) -> Flow[Token]:
+        fields = assertion_fields(assertion, self._found.resource, self._scopes)
+        return (yield from self._request(fields, self._make_named_client()))
+
+    def _with_identity_provider(self) -> Flow[Token]:
+        options = self._plan.options
+        check_url(options.idp_token_endpoint, self._plan.url)
+        fields = exchange_fields(options.id_token, self._metadata.issuer, self._found.resource, self._scopes)
+        if options.idp_client_id:
+            fields["client_id"] = options.idp_client_id
+        reply: LoginReply = yield post_form(options.idp_token_endpoint, fields)
+        statement = read_token_reply(reply, options.idp_token_endpoint)
+        return (yield from self._with_assertion(statement.access_token))
+
+    # --- what all have in common --------------------------------------------------------------------------------------
+
+    def _make_named_client(self) -> OAuthClient:
+        options = self._plan.options
+        if not options.client_id:
+            raise LoginFailed(f"the definition of {self._plan.server} has no `oauth.clientId`, which this login needs")
+        return make_known_client(
+            self._metadata, options.client_id, options.client_secret, has_key=bool(options.private_key)
+        )
+
+    def _request(self, fields: dict[str, str], client: OAuthClient) -> Flow[Token]:
+        plan = self._plan
+        dpop_key = make_key().text if self._found.wants_dpop else ""
+        credentials = Credentials(client, plan.options.private_key, dpop_key)
+        made = yield from _request_token(self._endpoint, fields, credentials, plan.clock)
+        return make_token(
+            made,
+            client,
+            resource=self._found.resource,
+            endpoint=self._endpoint,
+            scopes=self._scopes,
+            now=plan.clock(),
+            revocation=self._metadata.revocation_endpoint or "",
+            key=dpop_key,
+        )
+
+    def _check(self, url: str | None, what: str) -> str:
+        return check_endpoint(url, what, self._metadata.issuer, self._plan.url)
+
+
+def _request_token(
+    endpoint: str, fields: dict[str, str], credentials: Credentials, clock: Callable[[], float]
+) -> Flow[TokenReply]:
+    """Ask a token endpoint, a second time only if it wants its nonce in the proof. Raises: GrantRefused, LoginFailed."""
+    key = SigningKey(credentials.private_key) if credentials.private_key else None
+    prover = Prover(SigningKey(credentials.dpop_key)) if credentials.dpop_key else None
+    headers, fields = authenticate(credentials.client, fields, key, clock())
+    for _ in range(_NONCES):
+        if prover is not None:
+            headers = {**headers, PROOF_HEADER: prover.prove("POST", endpoint, clock())}
+        reply: LoginReply = yield post_form(endpoint, fields, headers)
+        nonce = reply.headers.get(NONCE_HEADER, "")
+        wants_nonce = read_refusal(reply).error == "use_dpop_nonce"
+        # Only a nonce that was not sent yet is worth another request.
+        if prover is None or not wants_nonce or not prover.note_nonce(endpoint, nonce):
+            break
+    return read_token_reply(reply, endpoint)

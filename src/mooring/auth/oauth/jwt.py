@@ -1,0 +1,103 @@
+"""Signed statements (RFC 7519): who a client is, and that it holds a key. The key never leaves this machine."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from mooring.errors import LoginFailed
+
+if TYPE_CHECKING:
+    from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "PS256", "EdDSA")
+"""What a client may sign with, the preferred ones first. Only signatures that nobody else can make: no HS256."""
+_CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+
+
+class SigningKey:
+    """A private key that signs. Made from PEM or JWK text; the libraries for it are loaded with the first."""
+
+    def __init__(self, text: str) -> None:
+        """Raises: LoginFailed if the text is no private key."""
+        self._key = _import_key(text)
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that this key is for."""
+        match self._key.key_type:
+            case "EC":
+                return _CURVES.get(str(self._key.as_dict()["crv"]), "ES256")
+            case "RSA":
+                return "RS256"
+            case _:
+                return "EdDSA"
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The public half, as a JWK."""
+        public = self._key.as_dict(private=False)
+        return {name: value for name, value in public.items() if name != "kid"}
+
+    @property
+    def thumbprint(self) -> str:
+        """The name of the key (RFC 7638)."""
+        return self._key.thumbprint()
+
+    @property
+    def text(self) -> str:
+        """The private key as a JWK, to be stored where secrets are."""
+        from json import dumps
+
+        return dumps(self._key.as_dict(private=True))
+
+    def sign(self, claims: Mapping[str, Any], algorithm: str = "", **header: Any) -> str:
+        """A statement, signed. Raises: LoginFailed if the key cannot be used with the algorithm."""
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+
+        chosen = algorithm or self.algorithm
+        try:
+            return jwt.encode({"alg": chosen, **header}, dict(claims), self._key, algorithms=[chosen])
+        except (JoseError, ValueError) as error:
+            raise LoginFailed(f"the private key cannot sign with {chosen}: {error}") from None
+
+    def __repr__(self) -> str:
+        return "<SigningKey>"
+
+
+def make_key() -> SigningKey:
+    """A new key for one login, on the curve that every server of DPoP knows."""
+    from json import dumps
+
+    from joserfc.jwk import ECKey
+
+    return SigningKey(dumps(ECKey.generate_key("P-256").as_dict(private=True)))
+
+
+def encode_digest(text: str) -> str:
+    """The SHA-256 of a text, as it is written in proofs and challenges."""
+    return encode_bytes(sha256(text.encode()).digest())
+
+
+def encode_bytes(data: bytes) -> str:
+    """Bytes in base64 for URLs, without padding."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _import_key(text: str) -> "ECKey | RSAKey | OKPKey":
+    from json import loads
+
+    from joserfc.errors import JoseError
+    from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+    is_jwk = text.lstrip().startswith("{")
+    for kind in (ECKey, RSAKey, OKPKey):
+        try:
+            key = kind.import_key(loads(text) if is_jwk else text)
+        except (JoseError, ValueError, TypeError, KeyError):
+            continue
+        if key.is_private:
+            return key
+    # The text is not quoted: it is, or should be, a secret.
+    raise LoginFailed("the private key cannot be read; it has to be a PEM or JWK text of an EC, RSA or Ed25519 key")

@@ -1,0 +1,66 @@
+"""What is known before a login begins."""
+
+from collections.abc import Callable
+from time import time
+
+from msgspec import Struct
+
+from mooring.auth.oauth.client import OAuthClient
+
+
+class LoginOptions(Struct, frozen=True):
+    """What a server's definition says about its login, with every placeholder filled in."""
+
+    enabled: bool = True
+    client_id: str = ""
+    client_secret: str = ""
+    private_key: str = ""
+    """The client proves who it is by a signature instead of a secret."""
+    scopes: tuple[str, ...] = ()
+    callback_port: int | None = None
+    redirect_uri: str = ""
+    metadata_url: str = ""
+    """Where the issuer's metadata is, if the server does not say so itself."""
+    resource: str = ""
+    grant: str = ""
+    assertion: str = ""
+    """A statement about this workload, to be turned into a token (RFC 7523)."""
+    id_token: str = ""
+    idp_token_endpoint: str = ""
+    idp_client_id: str = ""
+    """The login at a company's identity provider, to be exchanged (enterprise-managed authorization)."""
+    assumes_pkce: bool = False
+    """The issuer is trusted to check PKCE although it does not say that it does."""
+
+    def __repr__(self) -> str:
+        return "LoginOptions(…)"
+
+
+class LoginPlan(Struct, frozen=True):
+    """One login: at which server, as whom, and what is known from earlier."""
+
+    server: str
+    url: str
+    options: LoginOptions = LoginOptions()
+    scopes: tuple[str, ...] = ()
+    """Asked for in addition: what a refused request named."""
+    held: tuple[str, ...] = ()
+    """The scopes of the login so far, which more rights must not cost."""
+    former_issuer: str = ""
+    """Who gave the tokens so far."""
+    client_metadata_url: str = ""
+    """Where the document is that describes us, from the person's settings; its address is our client id."""
+    without_browser: bool = False
+    """No browser can come back to this machine: a code for another device is preferred where it is offered."""
+    clock: Callable[[], float] = time
+
+
+class Credentials(Struct, frozen=True):
+    """Who asks a token endpoint, and with which keys."""
+
+    client: OAuthClient
+    private_key: str = ""
+    dpop_key: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Credentials of {self.client.id!r}>"

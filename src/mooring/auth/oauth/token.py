@@ -1,0 +1,135 @@
+"""An access token with everything that is needed to use it, refresh it and give it back."""
+
+from typing import TypeAlias, Literal
+
+from msgspec import Struct
+
+from mooring.auth.oauth.client import OAuthClient
+from mooring.auth.oauth.exchange import LoginReply, describe_refusal, read_refusal, read_reply
+from mooring.errors import LoginFailed
+
+TokenType: TypeAlias = Literal["Bearer", "DPoP"]
+AHEAD = 60.0
+"""Refreshed so many seconds before its end, or at half its life if that is shorter."""
+
+
+class Token(Struct, frozen=True):
+    """A token and where it is from: nothing else has to be looked up to refresh it (python-sdk#3250)."""
+
+    access: str
+    type: TokenType
+    client: OAuthClient
+    resource: str
+    endpoint: str
+    """Where tokens come from."""
+    scopes: tuple[str, ...] = ()
+    refresh: str = ""
+    obtained_at: float = 0.0
+    expires_at: float | None = None
+    revocation: str = ""
+    """Where tokens are given back; empty if nowhere."""
+    key: str = ""
+    """The private key that a DPoP token is bound to."""
+
+    @property
+    def issuer(self) -> str:
+        return self.client.issuer
+
+    def is_stale(self, now: float) -> bool:
+        """Whether it should be refreshed before it is used."""
+        if self.expires_at is None:
+            return False
+        life = self.expires_at - self.obtained_at
+        return now >= self.expires_at - min(AHEAD, max(life, 0.0) / 2)
+
+    def is_expired(self, now: float) -> bool:
+        return self.expires_at is not None and now >= self.expires_at
+
+    def __repr__(self) -> str:
+        return f"<Token of {self.issuer} for {self.resource}>"
+
+
+class TokenReply(Struct, frozen=True):
+    """What a token endpoint answers (RFC 6749, section 5.1)."""
+
+    access_token: str
+    token_type: str = "Bearer"
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+
+    def __repr__(self) -> str:
+        return "<TokenReply>"
+
+
+class GrantRefused(LoginFailed):
+    """An authorization server refused to give a token; `error` is its code, such as `invalid_grant`."""
+
+    def __init__(self, endpoint: str, reply: LoginReply) -> None:
+        super().__init__(f"{endpoint} gave no token: {describe_refusal(reply)}")
+        self.error = read_refusal(reply).error
+
+
+def read_token_reply(reply: LoginReply, endpoint: str) -> TokenReply:
+    """The answer of a token endpoint. Raises: GrantRefused, LoginFailed."""
+    if reply.status >= 300:
+        raise GrantRefused(endpoint, reply)
+    made = read_reply(reply, TokenReply, f"the token of {endpoint}")
+    # It becomes part of a header.
+    if not made.access_token or not made.access_token.isascii() or not made.access_token.isprintable():
+        raise LoginFailed(f"{endpoint} gave a token that cannot be sent")
+    return made
+
+
+def make_token(
+    made: TokenReply,
+    client: OAuthClient,
+    *,
+    resource: str,
+    endpoint: str,
+    scopes: tuple[str, ...],
+    now: float,
+    revocation: str = "",
+    key: str = "",
+) -> Token:
+    """A token from the answer of its endpoint. Raises: LoginFailed."""
+    seconds = _read_seconds(made.expires_in)
+    return Token(
+        access=made.access_token,
+        type=_read_type(made, endpoint, bool(key)),
+        client=client,
+        resource=resource,
+        endpoint=endpoint,
+        # An answer that names no scopes gave those that were asked for.
+        scopes=tuple(made.scope.split()) if made.scope else scopes,
+        refresh=made.refresh_token or "",
+        obtained_at=now,
+        expires_at=None if seconds is None else now + seconds,
+        revocation=revocation,
+        key=key if made.token_type.lower() == "dpop" else "",
+    )
+
+
+def name_token(issuer: str, resource: str, client_id: str) -> str:
+    """Under which name a token is stored: it belongs to these three, and is sent nowhere else."""
+    return f"token {issuer} {resource} {client_id}"
+
+
+def _read_type(made: TokenReply, endpoint: str, has_key: bool) -> TokenType:
+    match made.token_type.lower():
+        case "bearer":
+            return "Bearer"
+        case "dpop" if has_key:
+            return "DPoP"
+        case other:
+            raise LoginFailed(f"{endpoint} gave a token of an unknown type, {other[:40]!r}")
+
+
+def _read_seconds(value: float | str | None) -> float | None:
+    """How long a token holds. Some servers write the number as a text."""
+    try:
+        seconds = float(value) if value is not None else None
+    except ValueError:
+        return None
+    # Not a number, or none that a clock could count: as if nothing was said.
+    return seconds if seconds is not None and 0 <= seconds < 1e10 else None
