@@ -14,6 +14,7 @@ MooringError
 ├── ServerDisabled       the server is disabled
 ├── LoginFailed          a login could not be completed
 │   ├── NoLoginFound     the server does not say where to log in
+│   ├── GrantRefused     the issuer gave no token
 │   └── LoginTimedOut    nobody completed the login in time
 ├── Denied               it is not allowed
 │   ├── NotApproved      a project's server that the user has not approved
@@ -194,6 +195,14 @@ class NoLoginFound(LoginFailed):
         super().__init__(reason)
         self.hint = "If it takes a token, send it as a header: mooring mcp add --token."
         self.args = (f"{reason}. {self.hint}",)
+
+
+class GrantRefused(LoginFailed):
+    """An issuer gave no token; `error` is its code for the reason, such as `invalid_grant`."""
+
+    def __init__(self, endpoint: str, reason: str, error: str) -> None:
+        super().__init__(f"{endpoint} gave no token: {reason}")
+        self.error = error
 
 
 class LoginTimedOut(LoginFailed):

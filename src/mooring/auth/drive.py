@@ -12,7 +12,7 @@ from mooring.auth.oauth.exchange import LoginRequest
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.auth.oauth.plan import LoginOptions, LoginPlan
 from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Note, Pause, ShowCode, Step
-from mooring.core.question import Answer, Ask, ChangedIssuer, Login, No, Yes
+from mooring.core.question import Answer, Ask, ChangedIssuer, Login, Yes
 from mooring.errors import Denied, LoginFailed, LoginTimedOut
 
 R = TypeVar("R")

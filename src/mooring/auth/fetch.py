@@ -1,13 +1,13 @@
 """HTTP for logins: bounded, and never to an address that the MCP server itself could not be at.
 
-A server chooses the URLs that a login goes to. Without care it could have us ask whatever this machine can reach: its own
-services, the router, the metadata service of a cloud. So addresses are checked where a connection is made, after
-names were resolved, and every request of a login goes through here.
+A server chooses the URLs that a login goes to. Without care it could have us ask whatever this machine can reach: its
+own services, the router, the metadata service of a cloud. So every request of a login goes through here, and addresses
+are checked where a connection is made, after names were resolved.
 """
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
@@ -20,6 +20,7 @@ from mooring.wire.http.network import Network, Options
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.abc import AbstractResolver
 
 SECONDS = 30.0
 """For one request, redirects included: less than the lock of a credential is held for."""
@@ -115,6 +116,7 @@ class Fetcher:
             tls = await self._network.tls(self._options)
             connector = aiohttp.TCPConnector(
                 ssl=True if tls is None else tls,
+                resolver=_make_resolver(self._reach.resolve),
                 socket_factory=self._make_socket,
                 # One request after the other to servers of different people: nothing is kept.
                 force_close=True,
@@ -143,6 +145,7 @@ class _Reach:
         self._host = urlsplit(server_url).hostname or ""
         self._is_loopback = is_loopback(server_url)
         self._is_private: bool | None = None
+        self._addresses: dict[str, list[tuple[int, str]]] = {}
 
     async def look_up(self) -> None:
         """Find out, once for the whole login, whether the server itself is on a private network."""
@@ -152,13 +155,24 @@ class _Reach:
             self._is_private = True
             return
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(self._host, None, type=socket.SOCK_STREAM)
+            found = await self.resolve(self._host)
         except OSError:
             # A proxy may know the name; without one, the request fails by itself.
             found = []
-        addresses = [_parse(str(to[4][0])) for to in found]
+        addresses = [_parse(address) for _, address in found]
         # All of them: with one public address among private ones, somebody is playing with names.
         self._is_private = bool(addresses) and all(_is_private(address) for address in addresses)
+
+    async def resolve(self, host: str) -> list[tuple[int, str]]:
+        """The addresses of a name: the same for the whole login, so that nobody can change them in between.
+
+        Raises: OSError.
+        """
+        if host not in self._addresses:
+            loop = asyncio.get_running_loop()
+            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            self._addresses[host] = [(int(family), str(address[0])) for family, _, _, _, address in found]
+        return self._addresses[host]
 
     def check(self, address: str | int) -> None:
         """Raises: OSError if the address is out of bounds."""
@@ -185,6 +199,26 @@ class _Reach:
         except ValueError:
             if is_loopback(url) and not self._is_loopback:
                 raise _Unreachable(f"the login leads to {host}, which is this machine") from None
+
+
+def _make_resolver(resolve: Callable[[str], Awaitable[list[tuple[int, str]]]]) -> "AbstractResolver":
+    """aiohttp's view of a function that knows the addresses of names."""
+    from aiohttp.abc import AbstractResolver, ResolveResult
+
+    class Resolver(AbstractResolver):
+        async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[ResolveResult]:
+            found = [entry for entry in await resolve(host) if family in (socket.AF_UNSPEC, entry[0])]
+            if not found:
+                raise OSError(f"{host} has no address")
+            return [
+                ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
+                for kind, address in found
+            ]
+
+        async def close(self) -> None:
+            return
+
+    return Resolver()
 
 
 def _parse(address: str) -> IpAddress:

@@ -12,6 +12,7 @@ from mooring.auth.oauth.flow import log_in
 from mooring.auth.oauth.plan import LoginOptions, LoginPlan
 from mooring.auth.oauth.token import Token
 from mooring.core.question import Ask
+from mooring.wire.http.challenge import Challenge
 from mooring.wire.http.network import Network, Options
 
 
@@ -51,6 +52,7 @@ async def log_in_at(
     ask: Ask,
     network: Network,
     *,
+    challenge: Challenge | None = None,
     scopes: Sequence[str] = (),
     client_metadata_url: str = "",
     without_browser: bool = False,
@@ -58,12 +60,13 @@ async def log_in_at(
 ) -> LoginResult:
     """Log in at a server and store its token. What was stored before stays in place until the new one is there.
 
-    `scopes` are asked for beside those of the login so far.
+    `challenge` is what the server said when it refused a request; `scopes` are asked for beside those of the login so
+    far.
 
     Raises: LoginFailed; LoginTimedOut; Denied if the person says no; FileError, StoreUnavailable.
     """
     plan = await _make_plan(target, logins, tuple(scopes))
-    plan = replace(plan, client_metadata_url=client_metadata_url, without_browser=without_browser)
+    plan = replace(plan, challenge=challenge, client_metadata_url=client_metadata_url, without_browser=without_browser)
     notes: list[str] = []
     async with Fetcher(target.url, network, target.network) as fetcher:
         token = await drive_login(log_in(plan), plan, fetcher, logins, ask, notes, seconds)

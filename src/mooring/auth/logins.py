@@ -15,9 +15,9 @@ from mooring.auth.drive import drive_unattended
 from mooring.auth.fetch import Fetcher
 from mooring.auth.oauth.client import OAuthClient
 from mooring.auth.oauth.flow import refresh, revoke
-from mooring.auth.oauth.token import GrantRefused, Token, name_token
+from mooring.auth.oauth.token import Token, name_token
 from mooring.auth.store import Placement, SecretStore
-from mooring.errors import LoginFailed
+from mooring.errors import GrantRefused, LoginFailed
 
 T = TypeVar("T")
 

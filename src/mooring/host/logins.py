@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from mooring.auth.login import LoginResult, log_in_at, log_out_at
 from mooring.auth.logins import LogoutResult
 from mooring.core.question import Answer, No, Question
+from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
+from mooring.wire.http.challenge import Challenge
 
 
 async def log_in(
@@ -19,6 +21,7 @@ async def log_in(
         shared.logins,
         shared.ask or _refuse,
         shared.network,
+        challenge=await _find_challenge(server),
         scopes=scopes,
         client_metadata_url=client_metadata_url,
         without_browser=not browser,
@@ -28,6 +31,20 @@ async def log_in(
     if not server.is_connected:
         await server.restart()
     return result
+
+
+async def _find_challenge(server: Server) -> Challenge | None:
+    """What the server says to a request that it refuses: known from the last attempt, or found out by another."""
+    error = server.error
+    if not isinstance(error, NeedsLogin) and not server.is_connected:
+        try:
+            await server.session()
+        except (ServerError, NotApproved) as failure:
+            error = failure
+    if not isinstance(error, NeedsLogin):
+        return None
+    params = {"resource_metadata": error.resource_metadata, "scope": error.scope, "error": error.error}
+    return Challenge(error.scheme, params)
 
 
 async def log_out(server: Server, shared: Shared) -> LogoutResult:

@@ -1,4 +1,4 @@
-"""The part of a login that happens in a browser: where it is sent, and whether what comes back is the answer to that."""
+"""The part of a login that happens in a browser: where it is sent, and whether what comes back is its answer."""
 
 from hmac import compare_digest
 from secrets import token_urlsafe

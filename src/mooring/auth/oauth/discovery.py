@@ -51,7 +51,7 @@ class Discovery(Struct, frozen=True):
 def discover(plan: LoginPlan) -> Flow[Discovery]:
     """Ask the server, then the issuer. Raises: LoginFailed."""
     check_url(plan.url, plan.url)
-    challenge = yield from _probe(plan)
+    challenge = plan.challenge or (yield from _probe(plan))
     resource_metadata = yield from _find_resource_metadata(plan, challenge)
     if resource_metadata is None:
         # Before 2025-06-18 a server was its own authorization server, and said nothing of resources.

@@ -1,4 +1,4 @@
-"""Proofs that whoever shows a token also holds its key (DPoP, RFC 9449): one for each request, with the server's nonce."""
+"""Proofs that whoever shows a token also holds its key (DPoP, RFC 9449): one for each request."""
 
 from secrets import token_urlsafe
 from urllib.parse import urlsplit, urlunsplit

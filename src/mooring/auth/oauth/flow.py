@@ -31,8 +31,8 @@ from mooring.auth.oauth.jwt import SigningKey, make_key
 from mooring.auth.oauth.metadata import check_endpoint, check_pkce, check_url, choose_scopes
 from mooring.auth.oauth.plan import Credentials, LoginPlan
 from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Pause, ShowCode
-from mooring.auth.oauth.token import GrantRefused, Token, TokenReply, make_token, read_token_reply
-from mooring.errors import LoginFailed, LoginTimedOut
+from mooring.auth.oauth.token import Token, TokenReply, make_token, read_token_reply
+from mooring.errors import GrantRefused, LoginFailed, LoginTimedOut
 
 _SLOWER = 5.0
 """How many seconds `slow_down` adds to the pause between two looks (RFC 8628, section 3.5)."""
@@ -224,7 +224,7 @@ class _Login:
 def _request_token(
     endpoint: str, fields: dict[str, str], credentials: Credentials, clock: Callable[[], float]
 ) -> Flow[TokenReply]:
-    """Ask a token endpoint, a second time only if it wants its nonce in the proof. Raises: GrantRefused, LoginFailed."""
+    """Ask a token endpoint; again only if it wants its nonce in the proof. Raises: GrantRefused, LoginFailed."""
     key = SigningKey(credentials.private_key) if credentials.private_key else None
     prover = Prover(SigningKey(credentials.dpop_key)) if credentials.dpop_key else None
     headers, fields = authenticate(credentials.client, fields, key, clock())

@@ -102,7 +102,7 @@ def check_issuer(metadata: IssuerMetadata, issuer: str) -> str:
 
 
 def check_pkce(metadata: IssuerMetadata) -> None:
-    """Refuse an issuer that does not promise PKCE: without it, whoever sees the code can use it. Raises: LoginFailed."""
+    """Refuse an issuer that does not promise PKCE: without, whoever sees the code can use it. Raises: LoginFailed."""
     methods = metadata.code_challenge_methods_supported or ()
     if "S256" in methods:
         return

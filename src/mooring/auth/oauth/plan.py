@@ -6,6 +6,7 @@ from time import time
 from msgspec import Struct
 
 from mooring.auth.oauth.client import OAuthClient
+from mooring.wire.http.challenge import Challenge
 
 
 class LoginOptions(Struct, frozen=True):
@@ -42,6 +43,8 @@ class LoginPlan(Struct, frozen=True):
     server: str
     url: str
     options: LoginOptions = LoginOptions()
+    challenge: Challenge | None = None
+    """What the server said when it refused a request; if nobody has heard it yet, it is asked."""
     scopes: tuple[str, ...] = ()
     """Asked for in addition: what a refused request named."""
     held: tuple[str, ...] = ()

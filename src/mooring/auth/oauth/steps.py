@@ -6,7 +6,6 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct
 
 from mooring.auth.oauth.authorization import Authorization
-from mooring.auth.oauth.client import OAuthClient
 from mooring.auth.oauth.exchange import LoginRequest
 from mooring.auth.oauth.grants import DeviceCode
 

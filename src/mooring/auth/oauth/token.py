@@ -1,12 +1,12 @@
 """An access token with everything that is needed to use it, refresh it and give it back."""
 
-from typing import TypeAlias, Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring.auth.oauth.client import OAuthClient
 from mooring.auth.oauth.exchange import LoginReply, describe_refusal, read_refusal, read_reply
-from mooring.errors import LoginFailed
+from mooring.errors import GrantRefused, LoginFailed
 
 TokenType: TypeAlias = Literal["Bearer", "DPoP"]
 AHEAD = 60.0
@@ -62,18 +62,10 @@ class TokenReply(Struct, frozen=True):
         return "<TokenReply>"
 
 
-class GrantRefused(LoginFailed):
-    """An authorization server refused to give a token; `error` is its code, such as `invalid_grant`."""
-
-    def __init__(self, endpoint: str, reply: LoginReply) -> None:
-        super().__init__(f"{endpoint} gave no token: {describe_refusal(reply)}")
-        self.error = read_refusal(reply).error
-
-
 def read_token_reply(reply: LoginReply, endpoint: str) -> TokenReply:
     """The answer of a token endpoint. Raises: GrantRefused, LoginFailed."""
     if reply.status >= 300:
-        raise GrantRefused(endpoint, reply)
+        raise GrantRefused(endpoint, describe_refusal(reply), read_refusal(reply).error)
     made = read_reply(reply, TokenReply, f"the token of {endpoint}")
     # It becomes part of a header.
     if not made.access_token or not made.access_token.isascii() or not made.access_token.isprintable():
