@@ -433,6 +433,15 @@ class NeedsLogin(ServerError):
         self.error = error
         self.description = description
 
+    def suggest_login(self) -> None:
+        """Add the command that logs in, or that asks for the rights that are missing."""
+        from shlex import quote  # only here
+
+        target = f"--url {quote(self.server)}" if "://" in self.server else quote(self.server)
+        scope = f" --scope {quote(self.scope)}" if self.status == 403 and self.scope else ""
+        self.hint = f"Log in with: mooring mcp login {target}{scope}"
+        self.args = (f"{self} {self.hint}", *self.args[1:])
+
 
 class HandshakeError(ServerError):
     """The server answered, but no connection could be agreed on."""

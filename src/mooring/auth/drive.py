@@ -148,7 +148,12 @@ class _Attended(_Unattended):
         """Send the person to the page; what came back, by itself or pasted, whichever is first."""
         redirect_uri = authorization.redirect_uri
         question = Login(
-            self._plan.server, authorization.issuer, url, redirect_uri=redirect_uri, scopes=authorization.scopes
+            self._plan.server,
+            authorization.issuer,
+            url,
+            redirect_uri=redirect_uri,
+            scopes=authorization.scopes,
+            browser=not self._plan.without_browser,
         )
         asking = asyncio.ensure_future(self._ask(question))
         coming = asyncio.ensure_future(self._wait_for_browser())

@@ -9,7 +9,17 @@ from msgspec import Struct
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
 from mooring.core.near import nearest
 from mooring.display.text import safe
-from mooring.errors import Denied, InputMissing, MooringError, NeedsLogin, SecretMissing, ServerError, TimedOut
+from mooring.errors import (
+    Denied,
+    InputMissing,
+    LoginFailed,
+    LoginTimedOut,
+    MooringError,
+    NeedsLogin,
+    SecretMissing,
+    ServerError,
+    TimedOut,
+)
 
 
 class CommandFailure(Struct, frozen=True):
@@ -68,9 +78,9 @@ def exit_code(error: MooringError) -> int:
     """The exit code for this kind of error; other programs rely on it."""
     # From the specific to the general: a timeout and a missing login are errors of a server, too.
     match error:
-        case TimedOut():
+        case TimedOut() | LoginTimedOut():
             return TIMEOUT
-        case NeedsLogin():
+        case NeedsLogin() | LoginFailed():
             return LOGIN
         case InputMissing() | SecretMissing():
             return DENIED

@@ -181,6 +181,8 @@ class Login(Struct, frozen=True, tag=True):
     redirect_uri: str = ""
     """How the address begins that the browser comes back to; empty if there is a code."""
     scopes: tuple[str, ...] = ()
+    browser: bool = True
+    """Whether a browser on this machine may be opened for it."""
 
 
 class ChangedIssuer(Struct, frozen=True, tag=True):

@@ -98,6 +98,7 @@ async def open_prepared(
         redact_error(error, (*ready.secrets, *shared.login_secrets.get(name, ())))
         if isinstance(ready, Endpoint):
             _name_unset(error, ready.unset)
+            suggest_login(error, ready)
         raise
 
 
@@ -109,6 +110,19 @@ def _redact_hello(session: Session, secrets: Sequence[str]) -> None:
     clean = redact_data(hello, secrets)
     if clean != hello:
         session.hello = msgspec.convert(clean, Hello)
+
+
+def suggest_login(error: ServerError, endpoint: Endpoint) -> None:
+    """Say how to log in to a server that wants it, unless its definition gives it a token or forbids that."""
+    if isinstance(error, NeedsLogin) and not error.unset and not error.hint and may_log_in(endpoint):
+        error.suggest_login()
+
+
+def may_log_in(endpoint: Endpoint) -> bool:
+    """Whether a login can help: not if the definition says what to send, or that nothing is to be tried."""
+    sends_token = any(header.lower() == "authorization" for header in endpoint.headers)
+    is_off = endpoint.login is not None and not endpoint.login.enabled
+    return not sends_token and not is_off and not endpoint.url.startswith("unix:")
 
 
 def _name_unset(error: ServerError, unset: tuple[str, ...]) -> None:
@@ -151,9 +165,7 @@ async def _open_endpoint(
 
 async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAuthorizer | None":
     """What adds the stored login to requests; `None` for a server that is sent a token by its definition."""
-    sends_token = any(header.lower() == "authorization" for header in endpoint.headers)
-    is_off = endpoint.login is not None and not endpoint.login.enabled
-    if sends_token or is_off or endpoint.url.startswith("unix:"):
+    if not may_log_in(endpoint):
         return None
     from mooring.auth.authorizer import LoginAuthorizer
 

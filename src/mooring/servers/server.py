@@ -47,6 +47,7 @@ from mooring.servers.attempt import (
     open_prepared,
     open_session,
     resolve_limits,
+    suggest_login,
 )
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
@@ -92,6 +93,7 @@ class Server:
         )
         self._update_listeners: set[Callable[[str], None]] = set()
         self._given_secrets: tuple[str, ...] = ()
+        self._endpoint: Endpoint | None = None
 
     def _take(self, approved: Approved) -> None:
         """Take a definition, and what follows from it."""
@@ -418,8 +420,10 @@ class Server:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
 
     def _redact(self, error: ServerError, extras: CallExtras = NO_EXTRAS) -> ServerError:
-        """The same error, without the secrets that the server was given and may have repeated."""
+        """The same error, without the secrets that the server was given, and with what to do if it wants a login."""
         redact_error(error, self._list_secrets(extras))
+        if self._endpoint is not None:
+            suggest_login(error, self._endpoint)
         return error
 
     def _redact_failure(self, result: Result, extras: CallExtras) -> Result:
@@ -514,6 +518,7 @@ class Server:
 
     def _remember_secrets(self, ready: Launch | Endpoint) -> None:
         self._given_secrets = ready.secrets
+        self._endpoint = ready if isinstance(ready, Endpoint) else None
 
     @property
     def _secrets(self) -> tuple[str, ...]:

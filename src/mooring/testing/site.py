@@ -5,13 +5,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from aiohttp import web
 from msgspec import DecodeError
 from msgspec.json import decode, encode
 
 from mooring.testing.memory import Refused
+
+if TYPE_CHECKING:
+    from mooring.testing.issuer import Issuer
 
 Respond: TypeAlias = Callable[["ReceivedRequest"], Any]
 """Answers a request with a result, an HTTP response, or an awaitable of either; may raise `Refused`."""
@@ -62,7 +65,19 @@ class Site:
     Its tool `echo` returns its argument `text`. Replace entries of `answers` to change what it does.
     """
 
-    def __init__(self, *, stateless: bool = False, session: str = "", path: str = "/mcp", socket: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        stateless: bool = False,
+        session: str = "",
+        path: str = "/mcp",
+        socket: str = "",
+        issuer: "Issuer | None" = None,
+    ) -> None:
+        """With an `issuer`, it takes no request without a token of that issuer."""
+        self.issuer = issuer
+        self.resource: dict[str, Any] = {}
+        """What it says about its tokens; change it to make it say something else."""
         self.heard: list[ReceivedRequest] = []
         self.stateless = stateless
         self.session = session
@@ -139,6 +154,8 @@ class Site:
         return web.Response(status=500)
 
     async def _answer(self, heard: ReceivedRequest) -> web.StreamResponse:
+        if self.issuer is not None and (refusal := self._check_token(heard, self.issuer)):
+            return refusal
         if heard.request.path != self.path:
             return web.Response(status=404)
         is_notification = bool(heard.message) and "id" not in heard.message
@@ -155,6 +172,19 @@ class Site:
         if isinstance(answer, web.StreamResponse):
             return answer
         return web.Response(body=heard.result(answer), content_type="application/json")
+
+    def _check_token(self, heard: ReceivedRequest, issuer: "Issuer") -> web.Response | None:
+        """The answer to whoever has no token, or asks where to get one; `None` for everyone else."""
+        document = f"/.well-known/oauth-protected-resource{self.path}"
+        if heard.request.path == document:
+            usual = {"resource": self.url, "authorization_servers": [issuer.url]}
+            return web.json_response({**usual, **self.resource})
+        scheme, _, token = heard.headers.get("Authorization", "").partition(" ")
+        if scheme == "Bearer" and issuer.is_valid(token, self.url):
+            return None
+        error = ', error="invalid_token"' if token else ""
+        challenge = f'Bearer resource_metadata="{self.origin}{document}"{error}'
+        return web.Response(status=401, headers={"WWW-Authenticate": challenge})
 
     def _refuse(self, heard: ReceivedRequest, refused: Refused) -> web.Response:
         # Only the stateless era has HTTP statuses for JSON-RPC errors.

@@ -118,7 +118,8 @@ class Questions:
         """Open the page and wait; whoever waits for the browser ends this when it has come back."""
         from mooring.auth.browser import has_browser, open_page  # lazy: few people log in
 
-        is_open = not question.code and has_browser(os.environ) and open_page(question.url, os.environ)
+        may_open = question.browser and not question.code and has_browser(os.environ)
+        is_open = may_open and open_page(question.url, os.environ)
         self._say("Your browser shows this page." if is_open else "Open this page in a browser.")
         if question.code:
             await self._read("Waiting until you have; Ctrl+C cancels. ")

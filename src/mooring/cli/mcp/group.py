@@ -19,6 +19,8 @@ TABLE: Table = {
     "disable": ("mooring.cli.mcp.switch:disable", "Turn a server off for good."),
     "test": ("mooring.cli.mcp.test:command", "Connect to a server step by step and show what fails."),
     "reload": ("mooring.cli.mcp.reload:command", "Connect again and show which tools are new, gone or changed."),
+    "login": ("mooring.cli.mcp.login:login_command", "Log in to a server in your browser."),
+    "logout": ("mooring.cli.mcp.login:logout_command", "Revoke the login of a server, and remove it."),
     "approve": ("mooring.cli.mcp.approve:approve", "Let a project's server be started."),
     "reject": ("mooring.cli.mcp.approve:reject", "Refuse a project's server until it changes."),
     "reset": ("mooring.cli.mcp.reset:command", "Withdraw what you decided about a server or a tool."),
@@ -29,7 +31,14 @@ TABLE: Table = {
 group = LazyGroup(
     "mcp",
     table=TABLE,
-    aliases={"ls": "list", "rm": "remove", "reconnect": "reload"},
+    aliases={
+        "ls": "list",
+        "rm": "remove",
+        "reconnect": "reload",
+        "reauth": "login",
+        "auth": "login",
+        "unauth": "logout",
+    },
     help="See, judge and change the configured MCP servers.",
     no_args_is_help=True,
 )

@@ -1,0 +1,124 @@
+"""`mooring mcp login` and `logout`: a server that wants to know who you are."""
+
+import os
+
+import click
+from msgspec.structs import replace
+
+from mooring.actions.login import LoginReport, LoginUnused, login, logout
+from mooring.actions.opening import ServerTarget as AdhocTarget
+from mooring.actions.opening import Setup, make_adhoc_config
+from mooring.auth.browser import has_browser, open_page
+from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
+from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, print_json, say
+from mooring.cli.failure import describe_failure, exit_code, print_failure
+from mooring.cli.ticker import Ticker
+from mooring.core.question import Answer, Login, No, Question, Yes
+from mooring.display.lines import describe_question
+from mooring.display.text import count_noun, safe
+
+
+@click.command("login", cls=Command)
+@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
+@click.option("--url", metavar="URL", help="The address of a server that is not configured.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="Ask for this right, too.")
+@click.option("--no-browser", is_flag=True, help="Show the page's address, and open nothing.")
+@timeout_option
+@click.pass_context
+def login_command(
+    ctx: click.Context,
+    /,
+    name: str | None,
+    url: str | None,
+    scopes: tuple[str, ...],
+    no_browser: bool,
+    timeout: float | None,
+) -> None:
+    """Log in to a server in your browser, then connect to it.
+
+    The login is kept in your system's keyring, or in a file that only you can read, and renewed by itself. Where no
+    browser can come back to this machine, enter a code or paste the address that the browser ends at.
+
+    \b
+    mooring mcp login github
+    mooring mcp login --url https://example.com/mcp
+    """
+    options = get_globals(ctx)
+    setup = _make_setup(options, name, url, timeout)
+    server = name or setup.adhoc_name
+    browser = not no_browser and has_browser(os.environ)
+    words = [scope for text in scopes for scope in text.split()]
+    setup = replace(setup, ask=_Asker(setup, options))
+    with Ticker(options, server):
+        outcome = run_with_host(
+            setup, lambda host, deadline: login(host, deadline, server, scopes=words, browser=browser), named=server
+        )
+    report = outcome.report if isinstance(outcome, LoginUnused) else outcome
+    _print_report(options, report)
+    if isinstance(outcome, LoginUnused):
+        print_failure(describe_failure(outcome.error))
+        ctx.exit(exit_code(outcome.error))
+
+
+@click.command("logout", cls=Command)
+@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
+@click.option("--url", metavar="URL", help="The address of a server that is not configured.")
+@click.pass_context
+def logout_command(ctx: click.Context, /, name: str | None, url: str | None) -> None:
+    """Revoke the login of a server, and remove it from this machine."""
+    options = get_globals(ctx)
+    setup = _make_setup(options, name, url, None)
+    server = name or setup.adhoc_name
+    report = run_with_host(setup, lambda host, _: logout(host, server), named=server)
+    if options.json:
+        print_json(report)
+    elif not report.issuer:
+        say(f"There was no login to {safe(report.server)}.")
+    else:
+        end = "revoked and removed" if report.revoked else "removed"
+        say(f"The login to {safe(report.server)} at {safe(report.issuer)} is {end}.")
+    if report.problem and not options.quiet:
+        say(f"It was not revoked, so it may still be valid there: {safe(report.problem)}.", err=True)
+
+
+def _make_setup(options: Globals, name: str | None, url: str | None, timeout: float | None) -> Setup:
+    """What to open a host on: the configured servers, or the one at an address. Raises: ConfigError."""
+    if bool(name) == bool(url):
+        raise HintedUsageError("Name one server, or give its address with --url;", "see: mooring mcp list")
+    setup = make_configured_setup(options, timeout)
+    return setup if url is None else replace(setup, adhoc=make_adhoc_config(AdhocTarget(url=url)))
+
+
+class _Asker:
+    """Puts questions to the person; without a terminal, a login is shown, and nothing else is answered."""
+
+    def __init__(self, setup: Setup, options: Globals) -> None:
+        self._ask = setup.ask
+        self._options = options
+
+    async def __call__(self, question: Question) -> Answer:
+        if self._ask is not None:
+            return await self._ask(question)
+        if not isinstance(question, Login):
+            return No("there is no terminal to answer in")
+        self._options.clear_progress()
+        for line in describe_question(question):
+            say(line, err=True)
+        if question.browser and not question.code:
+            open_page(question.url, os.environ)
+        say("Waiting for the login …", err=True)
+        return Yes()
+
+
+def _print_report(options: Globals, report: LoginReport) -> None:
+    if options.json:
+        print_json(report)
+    else:
+        say(f"Logged in to {safe(report.server)} at {safe(report.issuer)}.{_describe_tools(report.tools)}")
+    for note in report.notes:
+        if not options.quiet:
+            say(f"Note: {safe(note)}", err=True)
+
+
+def _describe_tools(tools: int | None) -> str:
+    return "" if tools is None else f" It has {count_noun(tools, 'tool')}."
