@@ -1,8 +1,7 @@
 """An authorization server on a loopback port, and a person whose browser always agrees: logins without a network.
 
     async with Issuer() as issuer, Site(issuer=issuer) as site:
-        async with mooring.open(servers={"web": {"url": site.url}}, ask=log_in) as host:
-            await host.login("web")
+        ...  # open a host with `ask=log_in` and the server {"url": site.url}, then `await host.login(…)`
 
 It checks what a strict server checks: PKCE, the redirect, the resource, and that a code or a rotated refresh token is
 used once. A refresh token that is shown twice revokes all tokens of its login.
