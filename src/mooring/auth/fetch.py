@@ -9,7 +9,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from mooring.auth.oauth.exchange import LoginReply, LoginRequest, hide_query
@@ -30,6 +30,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _NAT64 = "64:ff9b::/96"
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
+AddressKind: TypeAlias = Literal["global", "private", "link-local", "loopback"]
 
 
 class Fetcher:
@@ -130,7 +131,7 @@ class Fetcher:
     def _make_socket(self, to: Any) -> socket.socket:
         """A socket for one address, at the last moment before it is connected: names cannot change any more."""
         family, kind, protocol, _, address = to
-        self._reach.check(address[0])
+        self._reach.check(str(address[0]))
         return socket.socket(family, kind, protocol)
 
 
@@ -139,29 +140,33 @@ class _Unreachable(OSError):
 
 
 class _Reach:
-    """Which addresses may be contacted: those of the whole world, and those like the MCP server's own."""
+    """Which addresses may be contacted: those of the whole world, and those that the MCP server's own are like."""
 
     def __init__(self, server_url: str) -> None:
         self._host = urlsplit(server_url).hostname or ""
         self._is_loopback = is_loopback(server_url)
-        self._is_private: bool | None = None
+        self._allowed: frozenset[AddressKind] | None = None
         self._addresses: dict[str, list[tuple[int, str]]] = {}
 
     async def look_up(self) -> None:
-        """Find out, once for the whole login, whether the server itself is on a private network."""
-        if self._is_private is not None:
-            return
+        """Find out, once for the whole login, where the server itself is."""
+        if self._allowed is None:
+            self._allowed = await self._find_allowed()
+
+    async def _find_allowed(self) -> frozenset[AddressKind]:
         if self._is_loopback:
-            self._is_private = True
-            return
+            # Whoever runs a server on this machine may well try it with an issuer inside their network.
+            return frozenset({"global", "loopback", "private"})
         try:
             found = await self.resolve(self._host)
         except OSError:
             # A proxy may know the name; without one, the request fails by itself.
-            found = []
-        addresses = [_parse(address) for _, address in found]
-        # All of them: with one public address among private ones, somebody is playing with names.
-        self._is_private = bool(addresses) and all(_is_private(address) for address in addresses)
+            return frozenset({"global"})
+        kinds = {_find_kind(_parse(address)) for _, address in found}
+        # With addresses of two kinds, somebody is playing with names. And a name that leads to this machine does not
+        # make its server one of this machine: whoever owns the name could choose that.
+        is_plain = len(kinds) == 1 and "loopback" not in kinds
+        return frozenset({"global", *kinds}) if is_plain else frozenset({"global"})
 
     async def resolve(self, host: str) -> list[tuple[int, str]]:
         """The addresses of a name: the same for the whole login, so that nobody can change them in between.
@@ -174,16 +179,10 @@ class _Reach:
             self._addresses[host] = [(int(family), str(address[0])) for family, _, _, _, address in found]
         return self._addresses[host]
 
-    def check(self, address: str | int) -> None:
-        """Raises: OSError if the address is out of bounds."""
-        found = _parse(str(address))
-        if found.is_loopback:
-            allowed = self._is_loopback
-        elif _is_private(found):
-            allowed = bool(self._is_private)
-        else:
-            allowed = True
-        if not allowed:
+    def check(self, address: str) -> None:
+        """Raises: OSError if the address is out of bounds; ValueError if it is none."""
+        found = _parse(address)
+        if _find_kind(found) not in (self._allowed or ()):
             raise _Unreachable(
                 f"the login leads to {found}, an address inside a private network or on this machine, "
                 f"where {self._host} itself is not; it was not contacted"
@@ -194,8 +193,6 @@ class _Reach:
         host = urlsplit(url).hostname or ""
         try:
             self.check(host)
-        except _Unreachable:
-            raise
         except ValueError:
             if is_loopback(url) and not self._is_loopback:
                 raise _Unreachable(f"the login leads to {host}, which is this machine") from None
@@ -236,8 +233,13 @@ def _read_nat64(address: IPv6Address) -> IPv4Address | None:
     return IPv4Address(address.packed[-4:]) if address in ip_network(_NAT64) else None
 
 
-def _is_private(address: IpAddress) -> bool:
-    return not address.is_global or address.is_multicast
+def _find_kind(address: IpAddress) -> AddressKind:
+    if address.is_loopback or address.is_unspecified:
+        return "loopback"
+    # The metadata services of clouds are here, which give out keys to whoever asks.
+    if address.is_link_local:
+        return "link-local"
+    return "global" if address.is_global and not address.is_multicast else "private"
 
 
 def _join_headers(headers: Any) -> Mapping[str, str]:
