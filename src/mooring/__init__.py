@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mooring.auth.login import LoginResult
-    from mooring.auth.logins import LogoutResult
+    from mooring.auth.renewal import LogoutResult
     from mooring.core.approved import Approved
     from mooring.core.call import (
         CallChanged,
@@ -370,7 +370,7 @@ __all__ = [
 # server run this file, too, and must start in an instant.
 _NAMES = {
     "auth.login": "LoginResult",
-    "auth.logins": "LogoutResult",
+    "auth.renewal": "LogoutResult",
     "core.call": (
         "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent Definition Invocation "
         "WatchNews WatchUpdate"

@@ -7,6 +7,7 @@ from msgspec import Struct
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import connect_server
 from mooring.auth.drive import LOGIN_SECONDS
+from mooring.display.text import count_noun, safe
 from mooring.errors import ServerError
 from mooring.host.host import Host
 
@@ -42,6 +43,27 @@ class LoginUnused(Struct, frozen=True):
 
     report: LoginReport
     error: ServerError
+
+
+def describe_login(report: LoginReport) -> str:
+    """What a login came to, in a sentence."""
+    tools = "" if report.tools is None else f" It has {count_noun(report.tools, 'tool')}."
+    return f"Logged in to {safe(report.server)} at {safe(report.issuer)}.{tools}"
+
+
+def describe_logout(report: LogoutReport) -> str:
+    """What a logout came to, in a sentence."""
+    if not report.issuer:
+        return f"There was no login to {safe(report.server)}."
+    end = "revoked and removed" if report.revoked else "removed"
+    return f"The login to {safe(report.server)} at {safe(report.issuer)} is {end}."
+
+
+def explain_logout(report: LogoutReport) -> str:
+    """What a person has to know about a token that was not revoked; empty if there is nothing to say."""
+    if not report.problem:
+        return ""
+    return f"It was not revoked, so it may still be valid there: {safe(report.problem)}."
 
 
 async def login(

@@ -2,17 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from mooring.auth.fetch import Fetcher
-from mooring.auth.login import LoginTarget, log_in_unattended
 from mooring.auth.logins import LoginRecord, Logins
-from mooring.auth.oauth.dpop import NONCE_HEADER, PROOF_HEADER, Prover
-from mooring.auth.oauth.jwt import SigningKey
-from mooring.auth.oauth.token import Token
+from mooring.auth.target import LoginTarget
 from mooring.core.secret import list_secrets
 from mooring.errors import ConfigError, ConnectError, LoginFailed
 from mooring.wire.http.challenge import Challenge
 from mooring.wire.http.network import Network
+
+if TYPE_CHECKING:
+    from mooring.auth.oauth.dpop import Prover
+    from mooring.auth.oauth.token import Token
+
+# What is imported inside functions here is needed by few servers, and every server behind a URL gets an authorizer.
+_PROOF_HEADER = "DPoP"
+_NONCE_HEADER = "dpop-nonce"
 
 
 class LoginAuthorizer:
@@ -56,13 +61,13 @@ class LoginAuthorizer:
             return {}
         headers = {"Authorization": f"{token.type} {token.access}"}
         if self._prover is not None:
-            headers[PROOF_HEADER] = self._prover.prove(method, url, self._logins.clock(), token.access)
+            headers[_PROOF_HEADER] = self._prover.prove(method, url, self._logins.clock(), token.access)
         return headers
 
     def note(self, url: str, headers: Mapping[str, str]) -> None:
         """Keep the nonce that the next proof needs."""
         if self._prover is not None:
-            self._prover.note_nonce(url, headers.get(NONCE_HEADER, ""))
+            self._prover.note_nonce(url, headers.get(_NONCE_HEADER, ""))
 
     async def renew(self, sent: Mapping[str, str], challenge: Challenge) -> bool:
         """Whether a refused request is worth sending again: with a nonce, or with a newer token."""
@@ -81,7 +86,7 @@ class LoginAuthorizer:
             # The refusal itself says what the person has to do.
             return False
 
-    async def _refresh_ahead(self, token: Token) -> None:
+    async def _refresh_ahead(self, token: "Token") -> None:
         try:
             await self._renew_once()
         except (LoginFailed, ConfigError) as error:
@@ -111,19 +116,30 @@ class LoginAuthorizer:
         self._take(fresh)
         return fresh is not None
 
-    async def _fetch_token(self, stale: Token, record: LoginRecord) -> Token | None:
+    async def _fetch_token(self, stale: "Token", record: LoginRecord) -> "Token | None":
+        from mooring.auth.fetch import Fetcher
+        from mooring.auth.login import log_in_unattended
+        from mooring.auth.renewal import refresh_login
+
         target = self._target
         async with Fetcher(target.url, self._network, target.network) as fetcher:
             if target.is_unattended:
                 return await log_in_unattended(target, self._logins, fetcher)
-            return await self._logins.refresh(record, stale, fetcher, target.options.private_key)
+            return await refresh_login(self._logins, record, stale, fetcher, target.options.private_key)
 
-    def _take(self, token: Token | None) -> None:
+    def _take(self, token: "Token | None") -> None:
         is_new_key = token is not None and (self._token is None or token.key != self._token.key)
         if token is None or not token.key:
             self._prover = None
         elif is_new_key or self._prover is None:
-            self._prover = Prover(SigningKey(token.key))
+            self._prover = _make_prover(token.key)
         self._token = token
         self.in_use = token is not None
         self._on_secrets(() if token is None else list_secrets(filter(None, (token.access, token.refresh))))
+
+
+def _make_prover(key: str) -> "Prover":
+    from mooring.auth.oauth.dpop import Prover
+    from mooring.auth.oauth.jwt import SigningKey
+
+    return Prover(SigningKey(key))

@@ -10,7 +10,8 @@ from mooring.auth.oauth.authorization import Authorization, read_pasted
 from mooring.auth.oauth.client import OAuthClient
 from mooring.auth.oauth.exchange import LoginRequest
 from mooring.auth.oauth.metadata import is_loopback
-from mooring.auth.oauth.plan import LoginOptions, LoginPlan
+from mooring.auth.oauth.options import LoginOptions
+from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Note, Pause, ShowCode, Step
 from mooring.core.question import Answer, Ask, ChangedIssuer, Login, Yes
 from mooring.errors import Denied, LoginFailed, LoginTimedOut

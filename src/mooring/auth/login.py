@@ -7,31 +7,15 @@ from msgspec.structs import replace
 
 from mooring.auth.drive import LOGIN_SECONDS, drive_login, drive_unattended
 from mooring.auth.fetch import Fetcher
-from mooring.auth.logins import Logins, LogoutResult
+from mooring.auth.logins import Logins
 from mooring.auth.oauth.flow import log_in
-from mooring.auth.oauth.plan import LoginOptions, LoginPlan
+from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.token import Token
+from mooring.auth.renewal import LogoutResult, remove_login
+from mooring.auth.target import LoginTarget
 from mooring.core.question import Ask
 from mooring.wire.http.challenge import Challenge
-from mooring.wire.http.network import Network, Options
-
-
-class LoginTarget(Struct, frozen=True):
-    """Where somebody logs in: a server and what its definition says about it."""
-
-    server: str
-    url: str
-    options: LoginOptions = LoginOptions()
-    network: Options = Options()
-
-    @property
-    def is_unattended(self) -> bool:
-        """Whether its tokens need no person: they are had again whenever they end."""
-        options = self.options
-        return bool(options.assertion or options.id_token) or options.grant == "client_credentials"
-
-    def __repr__(self) -> str:
-        return f"<LoginTarget {self.server!r}>"
+from mooring.wire.http.network import Network
 
 
 class LoginResult(Struct, frozen=True):
@@ -87,7 +71,7 @@ async def log_out_at(target: LoginTarget, logins: Logins, network: Network) -> L
     """Revoke a server's token and remove it. Raises: FileError, StoreUnavailable."""
     options = target.options
     async with Fetcher(target.url, network, target.network) as fetcher:
-        return await logins.remove(target.url, options.client_id, fetcher, options.private_key)
+        return await remove_login(logins, target.url, options.client_id, fetcher, options.private_key)
 
 
 async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...]) -> LoginPlan:

@@ -37,7 +37,7 @@ from mooring.tools.catalog.catalog import CatalogEntry as Tool
 
 if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
-    from mooring.auth.logins import LogoutResult
+    from mooring.auth.renewal import LogoutResult
     from mooring.core.call import ConversationEvent
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media

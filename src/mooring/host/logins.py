@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.auth.login import LoginResult, log_in_at, log_out_at
-from mooring.auth.logins import LogoutResult
+from mooring.auth.renewal import LogoutResult
 from mooring.core.question import Answer, No, Question
 from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server

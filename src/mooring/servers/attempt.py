@@ -23,7 +23,7 @@ from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
     from mooring.auth.authorizer import LoginAuthorizer
-    from mooring.auth.login import LoginTarget
+    from mooring.auth.target import LoginTarget
 
 
 @asynccontextmanager
@@ -184,8 +184,8 @@ async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAut
 
 def make_login_target(endpoint: Endpoint, name: str, shared: Shared) -> "LoginTarget":
     """Where and how somebody logs in at a server."""
-    from mooring.auth.login import LoginTarget
-    from mooring.auth.oauth.plan import LoginOptions
+    from mooring.auth.oauth.options import LoginOptions
+    from mooring.auth.target import LoginTarget
     from mooring.wire.http.network import Options
 
     return LoginTarget(name, endpoint.url, endpoint.login or LoginOptions(), Options(**shared.defaults.network))

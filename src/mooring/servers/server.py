@@ -62,7 +62,7 @@ from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.auth.login import LoginTarget
+    from mooring.auth.target import LoginTarget
 
 T = TypeVar("T")
 

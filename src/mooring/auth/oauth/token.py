@@ -102,11 +102,6 @@ def make_token(
     )
 
 
-def name_token(issuer: str, resource: str, client_id: str) -> str:
-    """Under which name a token is stored: it belongs to these three, and is sent nowhere else."""
-    return f"token {issuer} {resource} {client_id}"
-
-
 def _read_type(made: TokenReply, endpoint: str, has_key: bool) -> TokenType:
     match made.token_type.lower():
         case "bearer":

@@ -5,17 +5,25 @@ import os
 import click
 from msgspec.structs import replace
 
-from mooring.actions.login import LoginReport, LoginUnused, login, logout
+from mooring.actions.login import (
+    LoginReport,
+    LoginUnused,
+    describe_login,
+    describe_logout,
+    explain_logout,
+    login,
+    logout,
+)
 from mooring.actions.opening import ServerTarget as AdhocTarget
 from mooring.actions.opening import Setup, make_adhoc_config
 from mooring.auth.browser import has_browser, open_page
 from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
 from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, print_json, say
-from mooring.cli.failure import describe_failure, exit_code, print_failure
+from mooring.cli.failure import describe_failure, exit_code, print_failure, print_failure_data
 from mooring.cli.ticker import Ticker
 from mooring.core.question import Answer, Login, No, Question, Yes
 from mooring.display.lines import describe_question
-from mooring.display.text import count_noun, safe
+from mooring.display.text import safe
 
 
 @click.command("login", cls=Command)
@@ -56,7 +64,11 @@ def login_command(
     report = outcome.report if isinstance(outcome, LoginUnused) else outcome
     _print_report(options, report)
     if isinstance(outcome, LoginUnused):
-        print_failure(describe_failure(outcome.error))
+        failure = describe_failure(outcome.error)
+        if options.json:
+            print_failure_data(failure)
+        else:
+            print_failure(failure)
         ctx.exit(exit_code(outcome.error))
 
 
@@ -72,13 +84,10 @@ def logout_command(ctx: click.Context, /, name: str | None, url: str | None) -> 
     report = run_with_host(setup, lambda host, _: logout(host, server), named=server)
     if options.json:
         print_json(report)
-    elif not report.issuer:
-        say(f"There was no login to {safe(report.server)}.")
     else:
-        end = "revoked and removed" if report.revoked else "removed"
-        say(f"The login to {safe(report.server)} at {safe(report.issuer)} is {end}.")
+        say(describe_logout(report))
     if report.problem and not options.quiet:
-        say(f"It was not revoked, so it may still be valid there: {safe(report.problem)}.", err=True)
+        say(explain_logout(report), err=True)
 
 
 def _make_setup(options: Globals, name: str | None, url: str | None, timeout: float | None) -> Setup:
@@ -114,11 +123,7 @@ def _print_report(options: Globals, report: LoginReport) -> None:
     if options.json:
         print_json(report)
     else:
-        say(f"Logged in to {safe(report.server)} at {safe(report.issuer)}.{_describe_tools(report.tools)}")
+        say(describe_login(report))
     for note in report.notes:
         if not options.quiet:
             say(f"Note: {safe(note)}", err=True)
-
-
-def _describe_tools(tools: int | None) -> str:
-    return "" if tools is None else f" It has {count_noun(tools, 'tool')}."

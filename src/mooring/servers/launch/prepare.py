@@ -30,7 +30,7 @@ from mooring.servers.launch.shell import CommandFailed, Spawner
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
 if TYPE_CHECKING:
-    from mooring.auth.oauth.plan import LoginOptions
+    from mooring.auth.oauth.options import LoginOptions
     from mooring.wire.session.remote import TransportKind
 
 __all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Spawner", "prepare"]
@@ -207,7 +207,7 @@ async def _prepare_endpoint(
 
 
 async def _fill_login(oauth: OAuth, placeholders: Placeholders) -> "LoginOptions":
-    from mooring.auth.oauth.plan import LoginOptions  # lazy: few definitions say anything about it
+    from mooring.auth.oauth.options import LoginOptions  # lazy: few definitions say anything about it
 
     filled = await placeholders.fill_entries("oauth", oauth.templates)
     placeholders.secrets += filled.values()

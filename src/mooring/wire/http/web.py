@@ -74,11 +74,14 @@ class Web:
         """
         url = url or self.url
         for _ in range(_HOPS):
-            # Most servers need no login: their requests go straight on.
-            if self._authorizer is None:
-                response = await self._request_once(method, url, headers, body, private)
+            authorizer = self._authorizer
+            if authorizer is not None and authorizer.in_use:
+                response = await self._request_authorized(authorizer, method, url, headers, body, private)
             else:
-                response = await self._request_authorized(self._authorizer, method, url, headers, body, private)
+                response = await self._request_once(method, url, headers, body, private)
+                # Rare: most servers need no login, and their requests are not to pay for one.
+                if authorizer is not None and response.status in _REFUSED:
+                    response = await self._try_again(authorizer, {}, response, method, url, headers, body, private)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
@@ -134,19 +137,31 @@ class Web:
         body: bytes | None,
         private: bool,
     ) -> HttpAnswer:
-        """Send a request with the login in it; once more if it was refused and the login could be renewed."""
-        target = str(url)
-        sent = await authorizer.authorize(method, target) if authorizer.in_use else {}
-        response = await self._request_once(method, url, {**headers, **sent} if sent else headers, body, private)
-        if authorizer.in_use:
-            authorizer.note(target, response.headers)
+        """Send a request with the login in it."""
+        sent = await authorizer.authorize(method, str(url))
+        response = await self._request_once(method, url, {**headers, **sent}, body, private)
+        authorizer.note(str(url), response.headers)
         if response.status not in _REFUSED:
             return response
+        return await self._try_again(authorizer, sent, response, method, url, headers, body, private)
+
+    async def _try_again(
+        self,
+        authorizer: Authorizer,
+        sent: Mapping[str, str],
+        response: HttpAnswer,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        private: bool,
+    ) -> HttpAnswer:
+        """Send a refused request once more if its login could be renewed; else its refusal is the answer."""
         challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
         if not await authorizer.renew(sent, challenge):
             return response
         response.close()
-        renewed = await authorizer.authorize(method, target)
+        renewed = await authorizer.authorize(method, str(url))
         return await self._request_once(method, url, {**headers, **renewed}, body, private)
 
     async def _request_once(
