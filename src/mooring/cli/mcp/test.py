@@ -128,5 +128,4 @@ def _advise_adhoc(error: ServerError) -> str:
 
 def _lacks_token(error: ServerError) -> bool:
     is_refused = isinstance(error, HttpError) and error.status in (401, 403)
-    # With a hint, it has said already how to log in.
-    return is_refused or (isinstance(error, NeedsLogin) and not error.hint)
+    return is_refused or isinstance(error, NeedsLogin)
