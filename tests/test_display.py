@@ -26,11 +26,13 @@ from mooring.core.outcome import Outcome
 from mooring.core.problem import Problem
 from mooring.core.question import (
     Approval,
+    ChangedIssuer,
     ChangedTool,
     ChangedTools,
     ChangeFile,
     Form,
     KeepServer,
+    Login,
     MissingValue,
     Permission,
     Question,
@@ -95,6 +97,8 @@ QUESTIONS: list[Question] = [
     KeepServer(EVIL, EVIL, failed=True),
     ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),
     WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
+    Login(EVIL, EVIL, f"https://{EVIL}", EVIL, EVIL, (EVIL,)),
+    ChangedIssuer(EVIL, EVIL, EVIL),
     RemoveServer(EVIL, EVIL),
     ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
 ]

@@ -41,13 +41,15 @@ VERBS: Mapping[str, Verb] = {
     "import": Verb(
         "copying:import_servers", "/mcp import [NAME…] [--from TOOL|FILE]", "copy servers of other tools", False
     ),
+    "login": Verb("login:login", "/mcp login NAME [--scope SCOPE]", "log in, in your browser"),
+    "logout": Verb("login:logout", "/mcp logout NAME", "revoke the login and remove it"),
     "approve": Verb("approval:approve", "/mcp approve [NAME]", "decide what the project may start", False),
     "reject": Verb("approval:reject", "/mcp reject NAME", "refuse a server of the project"),
     "pins": Verb("approval:pins", "/mcp pins [NAME]", "decide about tools that changed", False),
     "doctor": Verb("doctor:doctor", "/mcp doctor [NAME]", "what to fix, and how", False),
     "help": Verb("run:show_help", "/mcp help", "this list", False, False),
 }
-ALIASES = {"ls": "list", "rm": "remove", "reconnect": "reload"}
+ALIASES = {"ls": "list", "rm": "remove", "reconnect": "reload", "reauth": "login", "auth": "login", "unauth": "logout"}
 
 
 def spell_for_chat(text: str) -> str:

@@ -124,8 +124,3 @@ def _advise_adhoc(error: ServerError) -> str:
     if lacks_token(error):
         return "Give it a token: -H 'Authorization: Bearer …'."
     return ""
-
-
-def _lacks_token(error: ServerError) -> bool:
-    is_refused = isinstance(error, HttpError) and error.status in (401, 403)
-    return is_refused or isinstance(error, NeedsLogin)

@@ -1,0 +1,42 @@
+"""`/mcp login` and `/mcp logout`: a server that wants to know who the person is."""
+
+import os
+
+from mooring.actions.deadline import Deadline
+from mooring.actions.login import (
+    LoginUnused,
+    describe_login,
+    describe_logout,
+    explain_logout,
+)
+from mooring.actions.login import login as log_in
+from mooring.actions.login import logout as log_out
+from mooring.auth.browser import has_browser
+from mooring.chat.command import CommandFace, find_server
+from mooring.chat.mcp.connecting import explain_failure
+from mooring.chat.mcp.words import parse_words
+from mooring.display.text import safe
+
+_SCOPE = "--scope"
+
+
+async def login(chat: CommandFace, text: str) -> None:
+    """Log in, then connect. Ctrl+C cancels, and keeps the login that there was. Raises: MooringError."""
+    words = parse_words(text, valued=(_SCOPE,))
+    server = find_server(chat, words.name)
+    host = chat.conversation.host
+    chat.show_progress(f"asking {safe(server)} where to log in …")
+    scopes = words.options.get(_SCOPE, "").split()
+    outcome = await log_in(host, Deadline(None), server, scopes=scopes, browser=has_browser(os.environ))
+    report = outcome.report if isinstance(outcome, LoginUnused) else outcome
+    chat.say(describe_login(report), *(safe(note) for note in report.notes))
+    if isinstance(outcome, LoginUnused):
+        explain_failure(chat, server, outcome.error)
+
+
+async def logout(chat: CommandFace, name: str) -> None:
+    """Revoke and remove a login. Raises: MooringError."""
+    report = await log_out(chat.conversation.host, find_server(chat, name))
+    chat.say(describe_logout(report))
+    if report.problem:
+        chat.warn(explain_logout(report))
