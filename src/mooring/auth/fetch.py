@@ -123,8 +123,10 @@ class Fetcher:
                 force_close=True,
             )
             jar = aiohttp.DummyCookieJar()
+            # Nothing is decompressed: a few kilobytes could become gigabytes before anybody counts them.
+            headers = {"User-Agent": "mooring", "Accept-Encoding": "identity"}
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=jar, headers={"User-Agent": "mooring"}, auto_decompress=True
+                connector=connector, cookie_jar=jar, headers=headers, auto_decompress=False
             )
         return self._session
 

@@ -156,7 +156,9 @@ class _Login:
         client = yield from self._become_client(known, redirect_uri)
         reply: LoginReply = yield make_device_request(endpoint, client, self._found.resource, self._scopes)
         code = read_device_code(reply, endpoint)
-        check_url(code.verification_uri, self._plan.url)
+        for page in (code.verification_uri, code.verification_uri_complete):
+            if page is not None:
+                check_url(page, self._plan.url)
         yield ShowCode(self._metadata.issuer, code)
         fields = device_fields(code, self._found.resource)
         until = self._plan.clock() + code.expires_in
