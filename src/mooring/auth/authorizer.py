@@ -42,6 +42,7 @@ class LoginAuthorizer:
         self._record: LoginRecord | None = None
         self._token: Token | None = None
         self._prover: Prover | None = None
+        self._key = ""
         self._renewing: asyncio.Task[bool] | None = None
 
     async def load(self) -> None:
@@ -49,7 +50,7 @@ class LoginAuthorizer:
         record = await self._logins.find_record(self._target.url, self._target.options.client_id)
         token = await self._logins.find_token(record) if record else None
         self._record = record
-        self._take(token)
+        await self._take(token)
 
     async def authorize(self, method: str, url: str) -> Mapping[str, str]:
         """The headers with the token in them. Raises: ConnectError if it has ended and cannot be refreshed now."""
@@ -113,7 +114,7 @@ class LoginAuthorizer:
             # A login, or another process, has stored a newer one.
             return True
         fresh = await self._fetch_token(self._token, self._record)
-        self._take(fresh)
+        await self._take(fresh)
         return fresh is not None
 
     async def _fetch_token(self, stale: "Token", record: LoginRecord) -> "Token | None":
@@ -127,12 +128,14 @@ class LoginAuthorizer:
                 return await log_in_unattended(target, self._logins, fetcher)
             return await refresh_login(self._logins, record, stale, fetcher, target.options.private_key)
 
-    def _take(self, token: "Token | None") -> None:
-        is_new_key = token is not None and (self._token is None or token.key != self._token.key)
-        if token is None or not token.key:
-            self._prover = None
-        elif is_new_key or self._prover is None:
-            self._prover = _make_prover(token.key)
+    async def _take(self, token: "Token | None") -> None:
+        """Use this token from now on."""
+        key = "" if token is None else token.key
+        # The same key keeps its prover, which knows the server's nonce.
+        if key != self._key:
+            # In a thread: loading what signs would hold up everybody else.
+            self._prover = await asyncio.to_thread(_make_prover, key) if key else None
+            self._key = key
         self._token = token
         self.in_use = token is not None
         self._on_secrets(() if token is None else list_secrets(filter(None, (token.access, token.refresh))))

@@ -1,5 +1,6 @@
 """`log in` and `log out` at one server: the flow, the person, and the store put together."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from mooring.auth.drive import LOGIN_SECONDS, drive_login, drive_unattended
 from mooring.auth.fetch import Fetcher
 from mooring.auth.logins import Logins
 from mooring.auth.oauth.flow import log_in
+from mooring.auth.oauth.jwt import load_signing
 from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.token import Token
 from mooring.auth.renewal import LogoutResult, remove_login
@@ -52,6 +54,8 @@ async def log_in_at(
     plan = await _make_plan(target, logins, tuple(scopes))
     plan = replace(plan, challenge=challenge, client_metadata_url=client_metadata_url, without_browser=without_browser)
     notes: list[str] = []
+    if plan.may_sign:
+        await asyncio.to_thread(load_signing)
     async with Fetcher(target.url, network, target.network) as fetcher:
         token = await drive_login(log_in(plan), plan, fetcher, logins, ask, notes, seconds)
     await logins.keep(target.url, target.options.client_id, token)
@@ -62,6 +66,8 @@ async def log_in_at(
 async def log_in_unattended(target: LoginTarget, logins: Logins, fetcher: Fetcher) -> Token:
     """A new token for a login that needs no person, from the same issuer as before. Raises: LoginFailed."""
     plan = await _make_plan(target, logins, ())
+    if plan.may_sign:
+        await asyncio.to_thread(load_signing)
     token = await drive_unattended(log_in(plan), fetcher)
     await logins.keep(target.url, target.options.client_id, token)
     return token

@@ -66,6 +66,12 @@ class SigningKey:
         return "<SigningKey>"
 
 
+def load_signing() -> None:
+    """Load what signs, which takes a tenth of a second: call it in a thread, before the first key is made."""
+    import joserfc.jwk
+    import joserfc.jwt  # noqa: F401 - loading is all that is wanted
+
+
 def make_key() -> SigningKey:
     """A new key for one login, on the curve that every server of DPoP knows."""
     from json import dumps

@@ -30,6 +30,12 @@ class LoginPlan(Struct, frozen=True):
     """No browser can come back to this machine: a code for another device is preferred where it is offered."""
     clock: Callable[[], float] = time
 
+    @property
+    def may_sign(self) -> bool:
+        """Whether something is likely to be signed on the way."""
+        wants_proofs = self.challenge is not None and self.challenge.scheme.lower() == "dpop"
+        return wants_proofs or bool(self.options.private_key)
+
 
 class Credentials(Struct, frozen=True):
     """Who asks a token endpoint, and with which keys."""
