@@ -81,6 +81,35 @@ async def test_a_stateless_server_is_logged_in_to_just_so(home: Home) -> None:
         assert await say(host) == "hi"
 
 
+class Lenient(Site):
+    """Offers something to everybody, and more to those who are logged in."""
+
+    def _check_token(self, heard: Any, issuer: Issuer) -> Any:
+        refusal = super()._check_token(heard, issuer)
+        is_known = refusal is None
+        names = ["echo", "secret"] if is_known else ["echo"]
+        self.tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+        return refusal if heard.request.path.startswith("/.well-known") else None
+
+
+async def test_a_server_that_is_used_without_a_login_offers_more_after_one(home: Home) -> None:
+    async with Issuer() as issuer, Lenient(issuer=issuer) as site, opened(home, site) as host:
+        assert await say(host) == "hi"
+        assert [tool.tool for tool in host.tools] == ["echo"]
+        await host.login("web")
+        await host.ready(servers=["web"], refresh=True)
+        assert [tool.tool for tool in host.tools] == ["echo", "secret"]
+
+
+async def test_a_second_login_keeps_the_connection_and_its_session(home: Home) -> None:
+    async with Issuer() as issuer, Site(issuer=issuer, session="one") as site, opened(home, site) as host:
+        await host.login("web")
+        await say(host)
+        await host.login("web")
+        assert await say(host) == "hi"
+        assert len([heard for heard in site.said("initialize") if "Authorization" in heard.headers]) == 1
+
+
 async def test_the_question_names_the_issuer_and_a_no_ends_the_login(home: Home) -> None:
     asked: list[mooring.Question] = []
 

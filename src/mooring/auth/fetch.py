@@ -36,8 +36,15 @@ AddressKind: TypeAlias = Literal["global", "private", "link-local", "loopback"]
 class Fetcher:
     """Sends the requests of the logins at one server. Use it as a context manager, in a running loop."""
 
-    def __init__(self, server_url: str, network: Network | None = None, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        server_url: str,
+        network: Network | None = None,
+        options: Options | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
         self._server_url = server_url
+        self._seconds = seconds
         self._network = network or Network()
         self._options = options or Options()
         self._reach = _Reach(server_url)
@@ -55,10 +62,10 @@ class Fetcher:
         import aiohttp  # lazy: half a second, and only logins get here
 
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(self._seconds):
                 return await self._follow(request)
         except TimeoutError:
-            raise LoginFailed(f"{hide_query(request.url)} did not answer within {SECONDS:g} seconds") from None
+            raise LoginFailed(f"{hide_query(request.url)} did not answer within {self._seconds:g} seconds") from None
         except _Unreachable as error:
             raise LoginFailed(str(error)) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -16,6 +16,7 @@ async def log_in(
 ) -> LoginResult:
     """Log in at a server, which uses the new token from then on. Raises: as `Host.login`."""
     target = await server.find_login()
+    before = await shared.logins.find_record(target.url, target.options.client_id)
     result = await log_in_at(
         target,
         shared.logins,
@@ -27,8 +28,9 @@ async def log_in(
         without_browser=not browser,
         seconds=seconds,
     )
-    # A live connection finds the new token by itself, and keeps its calls.
-    if not server.is_connected:
+    # A connection with a login finds the new token by itself, and keeps its calls and its session. One without may be
+    # offered more from now on.
+    if before is None or not server.is_connected:
         await server.restart()
     return result
 
