@@ -591,6 +591,17 @@ async def test_a_token_is_not_sent_to_another_address_of_the_same_name(home: Hom
         assert all("Authorization" not in heard.headers for heard in other.heard)
 
 
+async def test_a_call_with_a_login_of_its_own_is_sent_that_and_nothing_else(home: Home) -> None:
+    async with Issuer() as issuer, Site(issuer=issuer) as site, opened(home, site) as host:
+        await host.login("web")
+        await say(host)
+        with pytest.raises(mooring.NeedsLogin):
+            await host.call("web.echo", {"text": "hi"}, headers={"authorization": "Bearer another"})
+        assert site.heard[-1].headers["Authorization"] == "Bearer another"
+        assert await say(host) == "hi"
+        assert issuer.count("refresh_token") == 0
+
+
 async def test_no_token_is_in_an_error_a_log_or_a_result_that_repeats_it(home: Home) -> None:
     async with Issuer() as issuer, Site(issuer=issuer) as site, opened(home, site) as host:
         await host.login("web")
