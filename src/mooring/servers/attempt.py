@@ -92,7 +92,7 @@ async def open_prepared(
                     yield session
             case Endpoint():
                 async with await _open_endpoint(ready, name, shared, client, limits, known_era) as session:
-                    _redact_hello(session, ready.secrets)
+                    _redact_hello(session, (*ready.secrets, *shared.login_secrets.get(name, ())))
                     yield session
     except ServerError as error:
         redact_error(error, (*ready.secrets, *shared.login_secrets.get(name, ())))

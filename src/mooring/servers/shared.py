@@ -118,9 +118,8 @@ class Shared:
         """The stored logins of the person, loaded with the first server behind an address."""
         if self._logins is None:
             from mooring.auth.logins import Logins
-            from mooring.auth.store import SecretStore
 
-            self._logins = Logins(SecretStore(self.defaults.where))
+            self._logins = Logins(self.store)
         return self._logins
 
     def slot(self, installing: bool) -> asyncio.Semaphore:
