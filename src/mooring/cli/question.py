@@ -74,7 +74,7 @@ class CommandTerminal:
             if fresh:
                 discard_typed_ahead()
             click.echo("\n".join(wrap_words(prompt, find_width(err=True))), nl=False, err=True)
-            typed = await _read_line()
+            typed = await _read_unless_settled()
         if not typed:
             click.echo(err=True)
             raise Ended
@@ -108,6 +108,15 @@ def _hide_typing() -> Iterator[None]:
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
         click.echo(err=True)
+
+
+async def _read_unless_settled() -> str:
+    try:
+        return await _read_line()
+    except asyncio.CancelledError:
+        # What comes next begins a line of its own, also where a browser has answered in place of the person.
+        click.echo(err=True)
+        raise
 
 
 async def _read_line() -> str:

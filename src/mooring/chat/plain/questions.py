@@ -118,12 +118,12 @@ class Questions:
         """Open the page and wait; whoever waits for the browser ends this when it has come back."""
         from mooring.auth.browser import has_browser, open_page  # lazy: few people log in
 
-        may_open = question.browser and not question.code and has_browser(os.environ)
-        is_open = may_open and open_page(question.url, os.environ)
-        self._say("Your browser shows this page." if is_open else "Open this page in a browser.")
         if question.code:
             await self._read("Waiting until you have; Ctrl+C cancels. ")
             return Yes()
+        may_open = question.browser and has_browser(os.environ)
+        is_open = may_open and open_page(question.url, os.environ)
+        self._say("Your browser shows this page." if is_open else "Open this page in a browser.")
         self._say("If the browser is on another machine, paste the address that it ends at here.")
         while not (pasted := await self._read("Waiting for the login; Ctrl+C cancels: ")):
             pass
