@@ -18,10 +18,11 @@ CACHE = HERE.parents[1] / ".cache" / "peers"
 LOCKS = [*sorted((HERE / "locks").glob("*.lock")), HERE.parents[1] / "locks" / "search.lock"]
 NPM = {
     "npm": (HERE, ["ci", "--ignore-scripts"]),
+    "issuer": (HERE / "issuer", ["ci", "--ignore-scripts"]),
     "tools": (HERE / "tools", ["install"]),
     "readers": (HERE / "readers", ["ci", "--ignore-scripts"]),
 }
-"""The servers, and the coding tools that are asked what they have configured.
+"""The servers, the authorization server, and the coding tools that are asked what they have configured.
 
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
 some put their program in place by a script. The readers need neither.
