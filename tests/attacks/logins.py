@@ -46,7 +46,7 @@ PAGES = (
 
 
 @contextmanager
-def _canary() -> Iterator[tuple[int, list[object]]]:
+def listen_for_canary() -> Iterator[tuple[int, list[object]]]:
     """A port of this machine on every loopback address, and who connected to it."""
     hits: list[object] = []
     with socket.create_server(("", 0)) as listener:
@@ -65,12 +65,14 @@ def _canary() -> Iterator[tuple[int, list[object]]]:
 
         thread = threading.Thread(target=listen, daemon=True)
         thread.start()
-        yield port, hits
-        ending.set()
-        thread.join()
+        try:
+            yield port, hits
+        finally:
+            ending.set()
+            thread.join()
 
 
-class _Liar(asyncio.SelectorEventLoop):
+class LyingLoop(asyncio.SelectorEventLoop):
     """A loop whose names come from the attacker: `rebinding.example` is public first, and this machine afterwards."""
 
     def __init__(self) -> None:
@@ -96,7 +98,7 @@ def _entries(addresses: list[str], port: Any) -> list[Any]:
 
 def reach_into_the_network(folder: Path, tally: Tally) -> None:
     """Every way to write an address inside, in every place that a server can name one, from a server outside."""
-    with _canary() as (port, hits), asyncio.Runner(loop_factory=_Liar) as runner:
+    with listen_for_canary() as (port, hits), asyncio.Runner(loop_factory=LyingLoop) as runner:
         for host in HOSTS:
             for scheme in ("https", "http"):
                 url = f"{scheme}://{host}:{port}/.well-known/oauth-authorization-server"
@@ -121,7 +123,7 @@ async def _is_refused(url: str) -> bool:
 
 def redirect_metadata_elsewhere(folder: Path, tally: Tally) -> None:
     """Metadata, registration and token endpoints that redirect to another port of this machine."""
-    with _canary() as (port, hits):
+    with listen_for_canary() as (port, hits):
         for place in ("challenge", "/metadata", "/register", "/token"):
             for status in (301, 302, 303, 307, 308):
                 asyncio.run(_log_in_with_redirect(folder / f"{place.strip('/')}{status}", place, status, port))
@@ -243,7 +245,7 @@ async def _lure(folder: Path, tally: Tally) -> None:
 
 
 async def _call(folder: Path, entry: dict[str, Any]) -> None:
-    async with mooring.open(request=_viewpoint(folder), policy="allow", servers={"web": entry}) as host:
+    async with mooring.open(request=make_viewpoint(folder), policy="allow", servers={"web": entry}) as host:
         await host.call("web.echo", {"text": "x"}, timeout=5)
 
 
@@ -251,11 +253,11 @@ async def _try_login(
     folder: Path, site: Site, ask: Callable[[mooring.Question], Awaitable[mooring.Answer]] = log_in
 ) -> None:
     servers = {"web": {"type": "http", "url": site.url}}
-    async with mooring.open(request=_viewpoint(folder), policy="allow", servers=servers, ask=ask) as host:
+    async with mooring.open(request=make_viewpoint(folder), policy="allow", servers=servers, ask=ask) as host:
         await host.login("web", timeout=5)
 
 
-def _viewpoint(folder: Path) -> Viewpoint:
+def make_viewpoint(folder: Path) -> Viewpoint:
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     folder.mkdir(parents=True, exist_ok=True)
     home = str(folder)
