@@ -131,7 +131,8 @@ async def _try_places(folder: Path, tally: Tally, port: int, hits: list[object])
     async with _serve(folder, attacker, loop), _open(folder) as host:
         assert await _log_in_and_out(host), "an honest login fails, so nothing would be tried"
         for place in (*NAMED, *REDIRECTING):
-            for address in HOSTS:
+            # A redirect to another origin is not followed, whatever its address is: a few show that.
+            for address in HOSTS if place in NAMED else HOSTS[::5]:
                 attacker.place, attacker.url = place, f"https://{address}:{port}/taken"
                 attacker.was_heard, loop.tries = False, 0
                 before = len(loop.reached) + len(hits)
