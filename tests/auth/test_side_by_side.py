@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 import mooring
 from mooring.host.host import Host
@@ -149,3 +150,26 @@ async def test_a_call_of_one_conversation_goes_on_while_another_refreshes(home: 
             assert len(site.said("initialize")) == hellos
         assert [text for _, text in list_calls(site)].count("slow") == 1
         assert issuer.count("refresh_token") == 1
+
+
+async def test_a_host_that_is_closed_while_it_refreshes_stores_what_it_is_given(home: Home) -> None:
+    async with Issuer() as issuer, Site(issuer=issuer) as site:
+        async with opened(home, site) as host:
+            await host.login("web")
+        issuer.expire()
+        async with opened(home, site) as host:
+            call = asyncio.create_task(say(host, "given up"))
+
+            async def give_up(fields: dict[str, str]) -> web.Response:
+                answer = issuer._give_token(fields)
+                call.cancel()
+                # Long enough for a host that does not wait to be closed meanwhile.
+                await asyncio.sleep(1)
+                return answer
+
+            issuer.answers["/token"] = give_up
+            await asyncio.wait({call})
+            assert call.cancelled()
+        # The old one is used up: shown again, it would cost the login.
+        [newest] = issuer.refresh_tokens
+        assert newest in read_store(home)

@@ -35,6 +35,10 @@ class Provider:
         """Let the tokens that are given from now on hold so long."""
         self._control(f"hold?seconds={seconds}")
 
+    def delay(self, seconds: float) -> None:
+        """Let the answers with tokens take so long."""
+        self._control(f"delay?seconds={seconds}")
+
     def withdraw(self) -> None:
         """Take back everything that was allowed so far, as a person can on the pages of their account."""
         self._control("withdraw")

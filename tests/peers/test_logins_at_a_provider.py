@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -115,6 +116,38 @@ async def call_at(person: Person, url: str, moment: float) -> tuple[int | None, 
     process = await asyncio.create_subprocess_exec(*words, cwd=person.home.cwd, env=person.env, **pipes)
     out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
+
+
+def test_a_command_that_is_given_up_while_it_refreshes_does_not_cost_the_login(home: Home) -> None:
+    with run_provider(seconds=1) as provider, run_guarded(provider) as url:
+        anna = Person(home, url)
+        anna.log_in()
+        wait_for_end(anna)
+        provider.hold(600)
+        provider.delay(4)
+        assert anna.run("call", "web.echo", "text=hi", "--timeout", "2")[0] == 5
+        provider.delay(0)
+        assert anna.echo() == (0, "hi\n", "")
+        assert REVOKED not in provider.heard()
+
+
+def test_ctrl_c_while_a_token_is_refreshed_does_not_cost_the_login(home: Home) -> None:
+    with run_provider(seconds=1) as provider, run_guarded(provider) as url:
+        anna = Person(home, url)
+        anna.log_in()
+        wait_for_end(anna)
+        provider.hold(600)
+        provider.delay(2)
+        before = provider.count(REFRESHED)
+        words = [command(), "call", "web.echo", "text=hi"]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(words, cwd=home.cwd, env=anna.env, **quiet) as call:
+            while provider.count(REFRESHED) == before:
+                time.sleep(0.05)
+            call.send_signal(signal.SIGINT)
+            assert call.wait(60) == 130
+        assert anna.echo() == (0, "hi\n", "")
+        assert REVOKED not in provider.heard()
 
 
 def test_what_a_person_withdraws_at_the_provider_needs_a_login_again(home: Home) -> None:

@@ -99,7 +99,7 @@ class LoginAuthorizer:
     async def _renew_once(self) -> bool:
         """Get a newer token, once for all requests that need one; whether there is one."""
         if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.get_running_loop().create_task(self._renew())
+            self._renewing = self._logins.start_refresh(self._renew())
             # Retrieved here, so that asyncio does not complain where every request that waited was cancelled.
             self._renewing.add_done_callback(lambda task: task.cancelled() or task.exception())
         # Shielded: one request that is given up must not take the refresh from the others, nor lose its result.

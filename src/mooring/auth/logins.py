@@ -4,11 +4,12 @@ A token belongs to an issuer, a resource and a client, and is stored under these
 to them is stored too, so that a definition with another URL finds no token.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from time import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from mooring.auth.oauth.token import Token
 
 T = TypeVar("T")
+
+FINISH_SECONDS = 5.0
+"""How long the end of a program is held up by a refresh that is under way."""
 
 
 class LoginRecord(Struct, frozen=True):
@@ -41,6 +45,7 @@ class Logins:
     def __init__(self, store: SecretStore, clock: Callable[[], float] = time) -> None:
         self._store = store
         self.clock = clock
+        self._refreshes: set[asyncio.Task[Any]] = set()
 
     async def find_record(self, url: str, client_id: str = "") -> LoginRecord | None:
         """Who gave a server's token; `client_id` is the client that its definition names."""
@@ -62,6 +67,22 @@ class Logins:
 
         client = await self._read(_name_client(issuer), OAuthClient)
         return client if client is not None and client.issuer == issuer else None
+
+    def start_refresh(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Refresh a token in a task that nobody who waits for it can cancel, and that `finish` waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._refreshes.add(task)
+        task.add_done_callback(self._refreshes.discard)
+        return task
+
+    async def finish(self) -> None:
+        """Wait for the refreshes that are under way, though not for long.
+
+        An issuer that rotates has used up the old token by the time its answer is on the way. Whoever ends before the
+        new one is stored is left with a token that costs the login the next time it is shown.
+        """
+        if self._refreshes:
+            await asyncio.wait(tuple(self._refreshes), timeout=FINISH_SECONDS)
 
     async def keep(self, url: str, client_id: str, token: "Token") -> None:
         """Store what came of a login that a person asked for."""

@@ -127,6 +127,7 @@ class Assembly:
         await self.watches.close()
         # Then the servers. Each ends its own process through the guard, so the guard must outlive them.
         await self.fleet.close()
+        await self.shared.finish_refreshes()
         if self.options.guard is None:
             await self.shared.close()
         # Listeners hear of every server that closed. Files come last: everything above may still write to them.

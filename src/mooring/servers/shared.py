@@ -139,6 +139,11 @@ class Shared:
         self.owner.emit(Logged(server, "warning", lack))
         self.owner.warn(server, lack)
 
+    async def finish_refreshes(self) -> None:
+        """Let every login that is being refreshed be stored."""
+        if self._logins is not None:
+            await self._logins.finish()
+
     async def close(self) -> None:
         if self._guard is not None:
             await self._guard.close()

@@ -8,7 +8,7 @@ used once. A refresh token that is shown twice revokes all tokens of its login.
 """
 
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from time import time
 from types import TracebackType
@@ -22,7 +22,7 @@ from mooring.auth.oauth.jwt import encode_digest
 from mooring.core.question import Answer, Login, Question, Yes
 
 Fields: TypeAlias = dict[str, str]
-Answering: TypeAlias = Callable[[Fields], web.Response]
+Answering: TypeAlias = Callable[[Fields], web.Response | Awaitable[web.Response]]
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
@@ -138,7 +138,10 @@ class Issuer:
             "/device": self._start_device,
         }
         respond = self.answers.get(path) or endpoints.get(path)
-        return web.Response(status=404) if respond is None else respond(fields)
+        if respond is None:
+            return web.Response(status=404)
+        answer = respond(fields)
+        return answer if isinstance(answer, web.Response) else await answer
 
     def _register(self, fields: Fields) -> web.Response:
         client_id = token_urlsafe(8)

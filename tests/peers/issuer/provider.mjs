@@ -12,6 +12,7 @@ const { default: Provider } = await import(pathToFileURL(`${folder}/node_modules
 const heard = [];
 const grants = new Set();
 let seconds = options.seconds;
+let delay = 0;
 
 const provider = new Provider(options.issuer, {
   clients: [
@@ -59,11 +60,17 @@ provider.use(async (ctx, next) => {
   }
   const grant = ctx.oidc?.params?.grant_type?.split(':').pop();
   heard.push([ctx.method, ctx.path, grant, ctx.status].filter(Boolean).join(' '));
+  if (ctx.path === '/token') {
+    // The old token is used up by now, and the client does not have the new one yet.
+    await new Promise((resolve) => setTimeout(resolve, delay * 1000));
+  }
 });
 
 async function control(path, query) {
   if (path === '/control/hold') {
     seconds = Number(query.seconds);
+  } else if (path === '/control/delay') {
+    delay = Number(query.seconds);
   } else if (path === '/control/withdraw') {
     // As on the page of an account where a person takes back what they allowed a program.
     for (const grant of grants) {
