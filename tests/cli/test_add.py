@@ -62,6 +62,33 @@ def test_a_chat_reads_the_same_words_without_the_command(words: list[str], entry
     assert (described.name, described.no_test, describe_entry(described)) == ("x", True, entry)
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["npx", "-y", "pkg", "--to", "gemini"], "--to"),
+        (["npx", "-s", "project"], "-s"),
+        (["npx", "--scope=project"], "--scope=project"),
+        (["npx", "--no-test"], "--no-test"),
+    ],
+)
+def test_an_option_behind_the_servers_command_is_the_servers_and_that_is_said(
+    words: list[str], option: str, home: Home, cli: Cli
+) -> None:
+    note = f"{option} became an argument of npx: options go before the server's command.\n"
+    added = cli("mcp", "add", "--no-test", "x", *words)
+    assert (added.code, added.err) == (0, note)
+    assert servers(home)["x"] == {"command": "npx", "args": words[1:]}
+    edited = cli("mcp", "edit", "--no-test", "x", *words, "last")
+    assert (edited.code, edited.err) == (0, note)
+
+
+@pytest.mark.parametrize("words", [["docker", "run", "-e", "A=1", "-s", "9"], ["npx", "--url", "u", "--token", "t"]])
+def test_options_that_servers_have_too_are_passed_on_without_a_word(words: list[str], home: Home, cli: Cli) -> None:
+    done = cli("mcp", "add", "--no-test", "x", *words)
+    assert (done.code, done.err) == (0, "")
+    assert servers(home)["x"] == {"command": words[0], "args": words[1:]}
+
+
 def test_the_command_and_the_chat_take_the_same_options() -> None:
     own = [each for each in add_command.params if isinstance(each, click.Option)]
     assert {name for option in own for name in option.opts} == set(OPTIONS)
@@ -123,6 +150,28 @@ def test_what_cannot_be_added_is_refused_in_one_sentence(words: list[str], messa
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"mooring: {message}")
     assert not list(home.home.rglob("*.json")) + list(home.project.rglob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["add", "x", "npx"],
+        ["add-json", "x", '{"command": "npx"}'],
+        ["edit", "demo", "-e", "A=1"],
+        ["remove", "demo"],
+        ["enable", "demo"],
+        ["disable", "demo"],
+        ["export", "--to", "codex"],
+        ["export", "--to", "codex", "--dry-run"],
+        ["import", "--from", "servers.json"],
+    ],
+)
+def test_with_the_demo_alone_nothing_is_written(words: list[str], home: Home, cli: Cli) -> None:
+    home.write("project/servers.json", {"mcpServers": {"x": {"command": "npx"}}})
+    done = cli("--demo", "mcp", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "mooring: --demo leaves all files out, so nothing is written; try it without --demo.\n"
+    assert not list(home.home.rglob("*.*"))
 
 
 def test_a_name_that_is_taken_is_refused_and_the_file_stays(home: Home, cli: Cli) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.actions.locate import check_stays_inside
+from mooring.actions.locate import check_files_are_read, check_stays_inside
 from mooring.core.config import Origin, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.secret import list_secrets, redact_data
@@ -74,7 +74,6 @@ def add(
         ConfigError: the description is not sound, the name is taken, or the tool cannot express it.
         FileError: the file cannot be read or written.
     """
-    check_files_are_read(request)
     config, ignored = understand(name, raw)
     destination = find_destination(request, tool, scope, name)
     entry = write_entry(config, destination.target.format)
@@ -113,12 +112,6 @@ def preview(
 def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]:
     """What the person described and the tool cannot express. A transport that nobody named is not missed."""
     return tuple(key for key in lost if key != "transport" or "type" in raw)
-
-
-def check_files_are_read(request: Viewpoint) -> None:
-    """Refuse to write what would not be read again. Raises: ConfigError."""
-    if request.demo:
-        raise ConfigError("--demo leaves all files out, so nothing is written; try it without --demo.")
 
 
 def undo(request: Viewpoint, addition: Addition) -> None:
@@ -179,6 +172,7 @@ class Destination(Struct, frozen=True):
 
 def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
     """Where entries are written, or one of that name. Raises: ConfigError if nothing can be written there."""
+    check_files_are_read(request)
     target = _find_target(tool, scope)
     if name is not None:
         check_target_name(name, target.format)

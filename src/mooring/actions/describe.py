@@ -1,6 +1,7 @@
 """The quick form of `add`: what a person types about a server becomes an entry, the same for every face."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from msgspec import Struct
 from mooring.core.config import Transport
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
+from mooring.display.text import safe
 from mooring.errors import ConfigError
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
@@ -30,6 +32,8 @@ _VALUED: Mapping[str, str] = {
 }
 _REPEATED = ("env", "headers")
 _CHOICES: Mapping[str, Sequence[str]] = {"scope": SCOPES, "transport": TRANSPORTS}
+_PLACING = ("--to", "--in", "--scope", "--no-test")
+"""Options that hardly any server has too; `--url`, `--token` and `-e` are as common among theirs."""
 OPTIONS = (*_FLAGS, *_VALUED)
 """The options of the quick form."""
 
@@ -112,6 +116,15 @@ def end_options(args: Sequence[str], valued: Container[str]) -> list[str]:
         if names == 2 and not is_address(word):
             return [*args[:index], "--", *args[index:]]
     return list(args)
+
+
+def describe_swallowed_options(description: ServerDescription) -> Iterator[str]:
+    """Which arguments of the server's command were probably meant for the command that adds or edits it."""
+    command, *args = description.words or [""]
+    for word, following in pairwise([*args, ""]):
+        is_scope = word == "-s" and following in SCOPES
+        if is_scope or word.partition("=")[0] in _PLACING:
+            yield f"{safe(word)} became an argument of {safe(command)}: options go before the server's command."
 
 
 def split_words(text: str) -> list[str]:

@@ -64,6 +64,7 @@ def locate_entry(
         UnknownServer: no server has that name.
         ConfigError: it is not there, is in several such files, or in one that is never written.
     """
+    check_files_are_read(request)
     choice = load(request, remember=False).find(name)
     definition = _choose(choice, tool, scope, verb)
     origin = definition.origin
@@ -75,6 +76,12 @@ def locate_entry(
     if origin.foreign:
         check_stays_inside(origin.path, context.root)
     return LocatedEntry(choice.name, definition, origin.path, target, context)
+
+
+def check_files_are_read(request: Viewpoint) -> None:
+    """Refuse to write what would not be read again. Raises: ConfigError."""
+    if request.demo:
+        raise ConfigError("--demo leaves all files out, so nothing is written; try it without --demo.")
 
 
 def check_stays_inside(path: str, root: str) -> None:

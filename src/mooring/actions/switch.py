@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.add import update_config
+from mooring.actions.locate import check_files_are_read
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.where import Viewpoint
 from mooring.discovery.format import document_kind
@@ -42,6 +43,7 @@ def switch(request: Viewpoint, name: str, on: bool, scope: WriteScope | None = N
         ConfigError: its definition cannot be used, or the file cannot be changed.
         FileError: a file cannot be read or written.
     """
+    check_files_are_read(request)
     inventory = load(request, remember=False)
     choice = inventory.find(name)
     config = choice.definition.config

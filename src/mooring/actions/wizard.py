@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.add import Preview, check_files_are_read, check_name, find_destination, preview, understand
+from mooring.actions.add import Preview, check_name, find_destination, preview, understand
 from mooring.actions.asking import GivenUp, ask_until, pick
 from mooring.actions.describe import SCOPES, ServerDescription, parse_header, parse_variable
+from mooring.actions.locate import check_files_are_read
 from mooring.actions.pasted import Pasted, parse_command_line, parse_pasted
 from mooring.actions.references import NAMELESS, SecretToStore, ask_for_references, store_secrets
 from mooring.auth.records import StoredSecret

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mooring.actions.add import Addition, describe_addition, undo
 from mooring.actions.add import add as write_server
-from mooring.actions.describe import ServerDescription, describe_entry, parse_description
+from mooring.actions.describe import ServerDescription, describe_entry, describe_swallowed_options, parse_description
 from mooring.actions.secrets import describe_stored, remove_secret
 from mooring.actions.wizard import NewServer, ask_for_server, offer_references
 from mooring.auth.records import StoredSecret
@@ -31,6 +31,7 @@ async def add(chat: CommandFace, text: str) -> None:
     addition = await conversation.change_files(write)
     where = conversation.viewpoint.where
     chat.say(*(describe_stored(secret, where) for secret in new.stored), *describe_addition(addition, where.home))
+    chat.say(*describe_swallowed_options(description))
     # A server that another definition displaces would not be the one that is connected.
     if not description.no_test and addition.behind is None:
         await _try(chat, addition, new.stored)

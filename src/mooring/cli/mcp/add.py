@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mooring.actions.add import Addition, add, describe_addition, undo
-from mooring.actions.describe import SCOPES, ServerDescription, describe_entry
+from mooring.actions.describe import SCOPES, ServerDescription, describe_entry, describe_swallowed_options
 from mooring.actions.references import suggest_references
 from mooring.actions.secrets import describe_stored, remove_secret
 from mooring.actions.wizard import NewServer, ask_for_server, offer_references
@@ -70,7 +70,10 @@ def add_command(ctx: click.Context, /, **typed: Any) -> None:
     are asked for everything.
     """
     described = ServerDescription(**typed)
-    _add(ctx, _find_server(ctx, described), described.no_test)
+    new = _find_server(ctx, described)
+    for note in describe_swallowed_options(described):
+        tell(note)
+    _add(ctx, new, described.no_test)
 
 
 def _find_server(ctx: click.Context, described: ServerDescription) -> NewServer | None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mooring import files
-from mooring.actions.describe import SCOPES, ServerDescription
+from mooring.actions.describe import SCOPES, ServerDescription, describe_swallowed_options
 from mooring.actions.edit import (
     Edit,
     EntryText,
@@ -74,6 +74,8 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_t
     )
     if not changes.is_empty:
         done = edit(options.request(), name, changes, tool, scope)
+        for note in describe_swallowed_options(changes.description):
+            tell(note)
     elif is_on_terminal():
         done = _edit_text(options, name, tool, scope)
     else:
