@@ -1,6 +1,7 @@
 """`mooring mcp edit`: one entry changed by options or in an editor, tried, and every byte outside it kept."""
 
 import json
+import re
 import signal
 import stat
 import subprocess
@@ -12,10 +13,15 @@ from typing import Any
 import pytest
 
 from chat.terminal import MOORING, Person
+from mooring.actions.edit import edit as edit_fields
+from mooring.actions.edit import read_entry_text
+from mooring.actions.fields import FieldChanges
+from mooring.actions.remove import remove
 from mooring.discovery.targets import find_target, list_writers
+from mooring.errors import ConfigError
 from mooring.permissions.trust import load
 from mooring.syntax.parse import parse
-from support import DEMO, Cli, Home
+from support import DEMO, HOMES, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"
 PROJECT = "project/.mooring/mcp.json"
@@ -236,11 +242,75 @@ def test_what_claude_code_keeps_for_one_project_is_edited_in_the_persons_own_fil
     assert projects == {**others, str(home.project): {"mcpServers": {"x": {"command": "b"}}}}
 
 
-def test_what_an_administrator_manages_is_not_edited(home: Home, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_variable_defines_is_not_edited(home: Home, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", json.dumps({"mcp": {"x": {"type": "local", "command": ["a"]}}}))
     done = cli("mcp", "edit", "x", "--in", "opencode", "--", "b")
     assert done.code == 2
-    assert "which is never written; edit it there." in done.err
+    assert done.err == "mooring: x is in $OPENCODE_CONFIG_CONTENT, which is never written; edit it there.\n"
+
+
+PLUGINS = "home/.claude/plugins/cache/market"
+NEOVIM = "home/.config/nvim/lua"
+
+
+def read_all(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+
+
+@pytest.mark.parametrize("verb", ["edit", "remove"])
+@pytest.mark.parametrize(
+    ("sample", "name", "tool", "path"),
+    [
+        ("claude_plugins", "plugin:docs:search", "claude-code", f"{PLUGINS}/docs/1.0/.mcp.json"),
+        ("claude_plugins", "plugin:inline:api", "claude-code", f"{PLUGINS}/inline/2.0/.claude-plugin/plugin.json"),
+        ("codex_plugins", "find", "codex", "home/.codex/plugins/cache/market/search/1.10.0/servers.json"),
+        ("magenta_lua", "fetch", "magenta", f"{NEOVIM}/plugins/ai.lua"),
+        ("magenta_lua", "through", "magenta", f"{NEOVIM}/mine/plugins/magenta.lua"),
+    ],
+)
+def test_a_plugins_file_and_lua_are_never_written_and_it_says_where_the_server_is(
+    sample: str,
+    name: str,
+    tool: str,
+    path: str,
+    verb: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    home = Home(tmp_path, HOMES / sample)
+    before = read_all(home.home)
+    words = ("--in", tool, "--no-test", "-e", "A=1") if verb == "edit" else ("--from", tool)
+    done = Cli(home, monkeypatch, capfd)("mcp", verb, name, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"mooring: {name} is in {home.folder / path}, which is never written; {verb} it there.\n"
+    assert read_all(home.home) == before
+
+
+def test_what_an_administrator_manages_is_neither_edited_nor_removed(tmp_path: Path) -> None:
+    # Through the actions: on the command line, such files are where only an administrator can put them.
+    home = Home(tmp_path, HOMES / "claude_managed")
+    before = read_all(home.folder)
+    path = re.escape(f"{home.folder}/system/etc/claude-code/managed-mcp.json")
+    with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; edit it there.$"):
+        edit_fields(home.request(), "corp", FieldChanges(timeout=5), "claude-code")
+    with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; edit it there.$"):
+        read_entry_text(home.request(), "corp", "claude-code")
+    with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; remove it there.$"):
+        remove(home.request(), "corp", "claude-code")
+    assert read_all(home.folder) == before
+
+
+def test_of_a_file_and_a_plugin_the_file_is_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = Home(tmp_path, HOMES / "magenta_lua")
+    cli = Cli(home, monkeypatch, capfd)
+    done = cli("mcp", "edit", "shared", "--in", "magenta", "--no-test", "-e", "A=1")
+    assert (done.code, done.out, done.err) == (0, "Changed shared in ~/.magenta/options.json.\n", "")
+    removed = cli("mcp", "remove", "shared", "--from", "magenta")
+    assert (removed.code, removed.out) == (0, "Removed shared from ~/.magenta/options.json.\n")
+    assert removed.err == "Still defined: magenta, user: ~/.config/nvim/lua/plugins/ai.lua.\n"
 
 
 def test_a_projects_link_does_not_lead_an_edit_out_of_it(home: Home, cli: Cli) -> None:

@@ -20,7 +20,7 @@ from mooring.core.config import ServerConfig
 from mooring.core.where import Viewpoint
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
-from mooring.errors import ConfigError, ParseError
+from mooring.errors import ConfigError, ParseError, UnknownServer
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import RowSource, load
 from mooring.syntax.edit import decode_text, edit_bytes, find_value
@@ -79,8 +79,7 @@ def edit(
         ConfigError: it is not there, is in a file that is never written, or would not be sound any more.
         FileError: the file cannot be read or written.
     """
-    check_name(name)
-    located = locate_entry(request, name, tool, scope, "edit")
+    located = _locate(request, name, tool, scope)
     was_approved = _is_approved(request, located)
 
     def change(text: str) -> str:
@@ -94,12 +93,22 @@ def read_entry_text(
     request: Viewpoint, name: str, tool: str | None = None, scope: WriteScope | None = None
 ) -> EntryText:
     """The text of a server's entry. Raises: as `edit`."""
-    check_name(name)
-    located = locate_entry(request, name, tool, scope, "edit")
+    located = _locate(request, name, tool, scope)
     try:
         return EntryText(located, _cut(located, decode_text(_read_file(located))))
     except ParseError as error:
         raise ConfigError(f"{located.path} {error.reason}, so its entries cannot be edited one by one.") from None
+
+
+def _locate(request: Viewpoint, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
+    try:
+        located = locate_entry(request, name, tool, scope, "edit")
+    except UnknownServer:
+        check_name(name)
+        raise
+    # Not before: that a plugin's `plugin:docs:search` is never written says more than that its name is odd.
+    check_name(located.name)
+    return located
 
 
 def is_entry_unchanged(entry: EntryText) -> bool:

@@ -66,9 +66,9 @@ def locate_entry(
     """
     check_files_are_read(request)
     choice = load(request, remember=False).find(name)
-    definition = _choose(choice, tool, scope, verb)
-    origin = definition.origin
     context = make_context(request.where, request.cwd, request.project)
+    definition = _choose(choice, context, tool, scope, verb)
+    origin = definition.origin
     target = find_written_place(origin, context)
     # Without keys, the whole file is the entry.
     if target is None or origin.path is None or not origin.key:
@@ -90,12 +90,17 @@ def check_stays_inside(path: str, root: str) -> None:
         raise ConfigError(f"{path} leads out of the project, so it was left as it is.")
 
 
-def _choose(choice: Choice, tool: str | None, scope: WriteScope | None, verb: str) -> RankedDefinition:
+def _choose(
+    choice: Choice, context: ScanContext, tool: str | None, scope: WriteScope | None, verb: str
+) -> RankedDefinition:
     every = list_definitions(choice)
     in_scope = [each for each in every if scope in (None, each.origin.scope)]
     wanted = [each for each in in_scope if each.origin.tool == (tool or OWN.tool)]
-    if len(wanted) == 1:
-        return wanted[0]
+    # Next to a file of a plugin or of an administrator, the one that may be written is meant.
+    written = [each for each in wanted if find_written_place(each.origin, context)]
+    for only in (written, wanted):
+        if len(only) == 1:
+            return only[0]
     if wanted:
         places = ", ".join(f"{each.origin.scope}: {each.origin.path}" for each in wanted)
         raise ConfigError(f"{choice.name} is defined more than once ({places}); choose one with -s.")
