@@ -133,7 +133,9 @@ def test_an_option_that_a_chat_cannot_read_is_named(words: list[str], message: s
         (["x" * 101, "npx"], "Invalid server config: the name is longer than 100 characters."),
         (["a b", "npx"], "Invalid server config: the name may have letters, digits, `_`, `.` and `-` only."),
         (["a.b", "--to", "magenta", "npx"], "Invalid server config: magenta.nvim does not accept such a name."),
-        (["x", "--to", "kimi", "npx"], "kimi is not a tool whose files are written; these are: mooring, omp,"),
+        (["x", "--to", "kimi", "npx"], "kimi is not a tool whose files are written. These are: mooring, omp,"),
+        (["x", "--to", "claud", "npx"], "claud is not a tool whose files are written. Did you mean claude-code?"),
+        (["x", "https://"], "Invalid server config: `url` names no host (write it as https://HOST/PATH)."),
         (
             ["x", "--to", "goose", "-s", "project", "npx"],
             "goose has no file of a project that is written; try the other scope with -s.",

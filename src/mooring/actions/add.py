@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.actions.locate import check_files_are_read, check_stays_inside
 from mooring.core.config import Origin, ServerConfig
+from mooring.core.near import nearest
 from mooring.core.problem import Problem
 from mooring.core.secret import list_secrets, redact_data
 from mooring.core.where import Viewpoint, Where
@@ -252,7 +253,9 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
     if target is not None:
         return target
     if tool not in list_writers():
-        raise ConfigError(f"{tool} is not a tool whose files are written; these are: {', '.join(list_writers())}.")
+        near = nearest(tool, list_writers(), 1)
+        hint = f"Did you mean {near[0]}?" if near else f"These are: {', '.join(list_writers())}."
+        raise ConfigError(f"{tool} is not a tool whose files are written. {hint}")
     whose = "of a project" if scope == "project" else "of your own"
     raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
 

@@ -24,6 +24,7 @@ from mooring.discovery.template import parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")
+_NO_HOST = r"(?i)https?://([\s/?#:]|$)"
 IN_ENTRY = "in its entry"
 """How a switch inside of an entry is named: `enabled` in its entry."""
 
@@ -401,6 +402,8 @@ class _EntryReader:
         begins_with_text = isinstance(url.parts[0], TextPart)
         if begins_with_text and not url.text.lower().startswith(ADDRESSES):
             raise EntryRefused(f"`{key}` is not a URL", f"begin it with {ADDRESSES[0]}", key)
+        if re.match(_NO_HOST, url.text):
+            raise EntryRefused(f"`{key}` names no host", "write it as https://HOST/PATH", key)
         return url
 
     def _headers(self) -> Iterator[tuple[str, Template]]:
