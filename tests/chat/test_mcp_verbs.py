@@ -135,6 +135,30 @@ def test_what_is_added_to_the_project_is_approved_as_it_was_typed(home: Home) ->
         leave(person)
 
 
+def test_what_a_removed_server_of_the_name_wrote_is_not_shown_with_the_new_one(home: Home) -> None:
+    # The day it wrote that is long past, so that no clock matters here.
+    home.write("home/.local/state/mooring/logs/demo.log", "2020-01-01T00:00:00.000Z stderr of another time\n")
+    with Person(home) as person:
+        person.sees(READY)
+        person.types(f"/mcp add demo {DEMO_WORDS}")
+        shown = person.sees(KEEP)
+        assert "● demo · connected · 7 tools" in shown
+        assert "of another time" not in shown
+        person.types("y")
+        person.sees(READY)
+        assert "of another time" in show_of(person, "/mcp demo")
+        leave(person)
+
+
+def test_an_option_behind_the_servers_command_is_mentioned(home: Home) -> None:
+    with Person(home) as person:
+        person.sees(READY)
+        shown = show_of(person, "/mcp add --no-test gone no-such-program --to gemini")
+        assert "--to became an argument of no-such-program: options go before the server's command." in shown
+        leave(person)
+    assert own_servers(home) == {"gone": {"command": "no-such-program", "args": ["--to", "gemini"]}}
+
+
 def test_without_a_test_it_is_only_written(home: Home) -> None:
     with Person(home) as person:
         person.sees(READY)
@@ -432,6 +456,8 @@ def test_a_name_with_blanks_or_quotes_can_be_typed_as_it_is_shown(home: Home) ->
         ("/mcp tets demo", "Did you mean /mcp test?"),
         ("/mcp aprove demo", "Did you mean /mcp approve?"),
         ("/mcp improve demo", "Did you mean /mcp remove?"),
+        ("/mcp export --to codex", "In a shell: mooring mcp export"),
+        ("/mcp edit demo", "In a shell: mooring mcp edit"),
     ],
 )
 def test_words_that_make_no_sense_are_answered_with_what_to_type(home: Home, line: str, answer: str) -> None:

@@ -125,6 +125,13 @@ def test_what_is_lost_is_said_key_by_key(home: Home, cli: Cli) -> None:
     assert done.err == "x: claude-desktop cannot express `envFile`, so it is left out.\n"
 
 
+def test_what_is_lost_of_many_servers_is_one_line_for_each_key(home: Home, cli: Cli) -> None:
+    configure_cursor(home, **{f"s{number}": {"command": "npx", "env": {"K": "${env:V}"}} for number in range(500)})
+    done = cli("mcp", "export", "--to", "codex", "--dry-run")
+    names = ", ".join(sorted(f"s{number}" for number in range(500)))
+    assert done.err.splitlines()[1:] == [f"{names}: codex cannot express `env.K`, so it is left out."]
+
+
 def test_a_secret_in_plain_text_is_copied_named_and_never_shown(home: Home, cli: Cli) -> None:
     entry = {"command": "x", "args": ["--api-key", TOKEN], "env": {"TOKEN": TOKEN, "MODE": "canary-mode"}}
     configure_cursor(home, x=entry, y={"url": f"https://a.example/mcp?key={TOKEN}", "headers": {"X-Key": TOKEN}})

@@ -134,6 +134,13 @@ def test_a_name_that_is_defined_differently_elsewhere_is_noted(cli: Cli) -> None
     assert rows(cli)["a"]["shadows"] == [{"tool": "claude-code", "path": f"{cli.home.home}/.mcp.json", "differs": True}]
 
 
+def test_names_that_are_defined_differently_are_listed_without_gaps(cli: Cli) -> None:
+    cli.home.write("home/.mcp.json", {"mcpServers": {"a": {"command": "sh"}, "b": {"command": "sh"}}})
+    cli.home.write("home/.copilot/mcp-config.json", {"mcpServers": {"a": {"command": "env"}, "b": {"command": "env"}}})
+    lines = [f"{name} is also defined in claude-code, differently: mooring mcp why {name}\n" for name in "ab"]
+    assert cli("mcp", "list").err == "\n" + "".join(lines)
+
+
 def test_the_rows_of_many_names_of_one_definition_grow_with_their_number(cli: Cli) -> None:
     sizes = []
     for count in (100, 200):

@@ -356,10 +356,18 @@ def _list_notes(report: Copied) -> Iterator[str]:
     """What a person should know about the entries, a sentence for each thing."""
     if report.leads_to:
         yield f"{report.path} is a link; the file is {report.leads_to}."
-    for each in report.not_expressed:
-        yield f"{each.name}: {report.tool} cannot express `{each.key}`, so it is left out."
+    for key, names in _group_by_key(report.not_expressed).items():
+        yield f"{', '.join(names)}: {report.tool} cannot express `{key}`, so it is left out."
     for name in report.from_project:
         yield f"{name} comes from the project; your own servers start everywhere, unasked, and see more variables."
     readers = ", and everybody who has the project can read it" if report.scope == "project" else ""
-    for each in report.plain_secrets:
-        yield f"{each.name}: `{each.key}` holds a secret in plain text, which is copied as it is{readers}."
+    for key, names in _group_by_key(report.plain_secrets).items():
+        yield f"{', '.join(names)}: `{key}` holds a secret in plain text, which is copied as it is{readers}."
+
+
+def _group_by_key(keys: Iterable[ServerKey]) -> dict[str, list[str]]:
+    """The servers that have each key: the same about a hundred of them is one line."""
+    groups: dict[str, list[str]] = {}
+    for each in keys:
+        groups.setdefault(each.key, []).append(each.name)
+    return groups

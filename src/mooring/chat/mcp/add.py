@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from time import gmtime, strftime
 
 from mooring.actions.add import Addition, describe_addition, undo
 from mooring.actions.add import add as write_server
@@ -47,13 +48,15 @@ async def _find_server(chat: CommandFace, description: ServerDescription) -> New
 
 async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSecret]) -> None:
     """Connect what was added, show what it offers, and ask whether to keep it."""
+    # A server of that name that was removed may have left a log.
+    began = strftime("%Y-%m-%dT%H:%M:%S", gmtime())
     try:
         is_connected = await wait_for_server(chat, addition.name, chat.conversation.connect(addition.name))
     except asyncio.CancelledError:
         chat.say(_describe_kept(chat, addition))
         raise
     if is_connected:
-        await show_server(chat, addition.name)
+        await show_server(chat, addition.name, began)
     path = short_path(addition.path, _find_home(chat))
     answer = await chat.ask(KeepServer(addition.name, path, failed=not is_connected))
     if not isinstance(answer, No):

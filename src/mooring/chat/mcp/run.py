@@ -9,6 +9,8 @@ from mooring.errors import UnknownServer
 USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"
 _HELP = "/mcp help lists every verb."
 _DECISIONS = ("approve", "reject")
+_IN_SHELL = ("add-json", "edit", "export", "reset")
+"""Verbs of `mooring mcp` that a chat does not have."""
 _NARROWEST_HELP = 80
 """Cells that the verbs need beside their descriptions."""
 
@@ -41,6 +43,8 @@ def _guess(rest: str, error: UnknownServer) -> str:
     verb = VERBS.get(ALIASES.get(word, word))
     if verb is not None:
         return f"{verb.usage}: {verb.help}"
+    if word in _IN_SHELL:
+        return f"In a shell: mooring mcp {word}"
     # A wild guess must not lead anybody to a decision: `improve` is no `approve`.
     guessed = [name for name in VERBS if name not in _DECISIONS or name[0] == word[0]]
     for near in nearest(word, guessed, 1):

@@ -16,10 +16,11 @@ async def list_all(chat: CommandFace, _: str) -> None:
     chat.say(*servers.list_servers(chat.conversation.host))
 
 
-async def show_server(chat: CommandFace, server: str) -> None:
-    """One server, and what it wrote last."""
+async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
+    """One server, and what it wrote last; `since` is a time in UTC, in ISO form."""
     log = await asyncio.to_thread(read_log, chat.conversation.viewpoint.where, server, servers.LOG)
-    chat.say(*servers.describe_server(chat.conversation.host, server, log))
+    recent = [entry for entry in log if entry.time >= since]
+    chat.say(*servers.describe_server(chat.conversation.host, server, recent))
 
 
 async def get(chat: CommandFace, words: str) -> None:

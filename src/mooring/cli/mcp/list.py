@@ -173,11 +173,11 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
     if troubles:
         yield ""
         yield from troubles
+    rivals = [line for row in listing.servers if (line := _describe_rivals(row))]
+    if rivals:
+        yield ""
+        yield from rivals
     for row in listing.servers:
-        others = dict.fromkeys(shadow.tool for shadow in row.shadows if shadow.differs is True)
-        if others:
-            why = f"mooring mcp why {quote_argument(row.name)}"
-            yield f"\n{safe(row.name)} is also defined in {', '.join(others)}, differently: {why}"
         path = row.proposed.source.path if row.proposed else None
         if path:
             command = f"mooring mcp approve {quote_argument(row.name)}"
@@ -192,6 +192,15 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
         yield "\nProblems:"
     for problem in listing.problems:
         yield f"  {problem_line(problem, home)}"
+
+
+def _describe_rivals(row: Row) -> str:
+    """Which tools define the server differently; empty if none does."""
+    tools = dict.fromkeys(shadow.tool for shadow in row.shadows if shadow.differs is True)
+    if not tools:
+        return ""
+    why = f"mooring mcp why {quote_argument(row.name)}"
+    return f"{safe(row.name)} is also defined in {', '.join(tools)}, differently: {why}"
 
 
 def _describe_trouble(row: Row) -> str:
