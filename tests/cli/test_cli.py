@@ -123,6 +123,7 @@ def test_names_match_without_regard_to_case_unless_that_is_ambiguous(cli: Cli) -
         (("fly",), "no command 'fly'"),
         (("lits",), "There is no command 'lits'. Did you mean mooring mcp list?"),
         (("list",), "There is no command 'list'. Did you mean mooring mcp list?"),
+        (("mcp", "logs", "x"), "There is no command 'logs'. Did you mean mooring logs?"),
         (("mcp", "lits"), "Did you mean mooring mcp list?"),
         (("tols",), "Did you mean mooring tools?"),
         (("mcp", "list", "--jsn"), "There is no option --jsn. Did you mean --json?"),

@@ -220,6 +220,7 @@ class LazyGroup(Command, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = [f"{ctx.command_path} {name}" for name in self._list_similar(ctx, args[0])]
+            near = _list_outside(ctx, args[0]) or near
             guess = f"Did you mean {' or '.join(near)}?" if near else f"The commands are: {', '.join(self.table)}."
             raise HintedUsageError(f"There is no command {args[0]!r}.", guess, ctx)
         return super().resolve_command(ctx, args)
@@ -244,6 +245,14 @@ class LazyGroup(Command, click.Group):
             inner = self.get_command(ctx, name) if place.endswith(":group") else None
             if isinstance(inner, LazyGroup):
                 yield inner
+
+
+def _list_outside(ctx: click.Context, typed: str) -> list[str]:
+    """The command that is meant if it is one of the group around this one: `mooring logs` for `mooring mcp logs`."""
+    outside = ctx.parent
+    if outside is None or not isinstance(outside.command, LazyGroup) or typed not in outside.command.table:
+        return []
+    return [f"{outside.command_path} {typed}"]
 
 
 def get_globals(ctx: click.Context) -> Globals:
