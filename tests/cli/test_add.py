@@ -260,6 +260,7 @@ def test_json_is_taken_as_it_would_be_in_a_file(home: Home, cli: Cli) -> None:
     for text, reason in (
         ("{", "it is not valid JSON."),
         ("[]", "it should be a JSON object."),
+        ('{"mcpServers": {}}', "it is a whole file. To add its servers: mooring mcp import --from -"),
         ('{"command": "a", "url": "https://b"}', "it has both a command and a url (keep the one you mean)."),
         ('{"type": "http"}', "it is of type http, but has no url (add its URL)."),
         ("{}", "it has neither a command nor a url (add the one you mean)."),

@@ -242,10 +242,11 @@ def test_a_file_of_any_tool_is_read_by_its_name_or_its_content(name: str, home: 
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if not name.startswith((".", "zed", "mcp.json"))])
-def test_what_is_piped_in_is_read_too(name: str, home: Home) -> None:
+@pytest.mark.parametrize("around", ["%s", "```json\n%s\n```\n"])
+def test_what_is_piped_in_is_read_too(name: str, around: str, home: Home) -> None:
     done = subprocess.run(
         [MOORING, "mcp", "import", "--from", "-"],
-        cwd=home.cwd, env=home.env, input=TEXTS[name], text=True, capture_output=True, timeout=30, check=False,
+        cwd=home.cwd, env=home.env, input=around % TEXTS[name], text=True, capture_output=True, timeout=30, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "Wrote 1 server to ~/.config/mooring/mcp.json: x.\n"), done.stderr
     assert servers(home)["x"]["command"] == "npx"

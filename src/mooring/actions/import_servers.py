@@ -1,6 +1,7 @@
 """`import`: definitions of other tools, or of a file, are copied into Mooring's own file."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory, load
 
 STDIN = "-"
+_FENCED = rb"(?s)\s*```[^\n]*\n(.*)\n[ \t]*```\s*"
 
 
 class ImportSource(Struct, frozen=True):
@@ -101,7 +103,7 @@ def _list_own_names(inventory: Inventory) -> set[str]:
 def _read_file(request: Viewpoint, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
     context = make_context(request.where, request.cwd)
     if source.word == STDIN:
-        return read_servers(source.text, "", "The standard input", context, foreign=False)
+        return read_servers(_strip_fence(source.text), "", "The standard input", context, foreign=False)
     path = os.path.abspath(os.path.join(request.cwd, os.path.expanduser(source.word)))
     # As the scan read it: whether its servers are off, for one, may be said in another file of its tool.
     listed = tuple(each for each in known if _is_in(each.origin, path))
@@ -112,6 +114,12 @@ def _read_file(request: Viewpoint, known: Sequence[RankedDefinition], source: Im
         raise _refuse_source(source.word)
     foreign = is_of_project(path, request)
     return read_servers(data, path, source.word, context, foreign=foreign)
+
+
+def _strip_fence(text: bytes) -> bytes:
+    """What is between the fences of Markdown, if it was copied from a page together with them."""
+    found = re.fullmatch(_FENCED, text)
+    return found[1] if found else text
 
 
 def _is_in(origin: Origin, path: str) -> bool:

@@ -125,6 +125,8 @@ def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, to
         raise ConfigError("Invalid server config: it is not valid JSON.") from None
     if not isinstance(raw, dict):
         raise ConfigError("Invalid server config: it should be a JSON object.")
+    if "mcpServers" in raw:
+        raise ConfigError("Invalid server config: it is a whole file. To add its servers: mooring mcp import --from -")
     _add(ctx, _offer_references(get_globals(ctx), NewServer(name, raw, scope, tool)), no_test)
 
 
