@@ -172,9 +172,12 @@ def test_a_server_that_is_too_slow_suggests_a_longer_timeout(home: Home) -> None
     home.write(OWN, {"mcpServers": {"mute": MUTE}})
     [shown] = ask_chat(home, "/mcp test mute")
     assert 'Failed to connect to "mute": mute did not ' in shown
-    assert 'It may need longer: raise "timeout" in ~/.config/mooring/mcp.json.' in shown
+    assert "It may need longer: `mooring mcp edit mute --timeout 120` raises its timeout." in shown
     printed = run_command(home, "mcp", "test", "mute")
-    assert 'It may need longer: raise "timeout" in ~/.config/mooring/mcp.json, or try with --timeout.' in printed
+    assert (
+        "It may need longer: `mooring mcp edit mute --timeout 120` raises its timeout, or try with --timeout."
+        in printed
+    )
 
 
 def test_a_server_that_refuses_who_asks_says_how_to_give_it_a_token(home: Home, refusal: str) -> None:

@@ -189,7 +189,7 @@ def test_a_name_that_nobody_knows_fails_at_the_network(home: Home) -> None:
     [
         (404, "protocol", "many servers are at /mcp"),
         (500, "protocol", "tell whoever runs it"),
-        (401, "auth", '"headers": {"Authorization": "Bearer ${TOKEN}"} in ~/.mcp.json'),
+        (401, "auth", "mooring mcp login web"),
         (403, "auth", '"headers": {"Authorization": "Bearer ${TOKEN}"} in ~/.mcp.json'),
     ],
 )

@@ -683,3 +683,14 @@ def test_without_a_terminal_no_editor_is_opened(home: Home, cli: Cli, monkeypatc
         "mooring: Without a terminal no editor is opened: say what to change. "
         "For example: mooring mcp edit x --timeout 60\n"
     )
+
+
+def test_a_timeout_is_the_one_that_the_tool_has(home: Home, cli: Cli) -> None:
+    home.write("home/.claude.json", {"mcpServers": {"x": {"command": "true"}}})
+    done = cli("mcp", "edit", "x", "--in", "claude-code", "--timeout", "90", "--no-test")
+    assert (done.code, done.err) == (0, "")
+    written = json.loads((home.home / ".claude.json").read_text())
+    assert written["mcpServers"]["x"] == {"command": "true", "timeout": 90000}
+    home.write("home/.cursor/mcp.json", {"mcpServers": {"y": {"command": "true"}}})
+    refused = cli("mcp", "edit", "y", "--in", "cursor", "--timeout", "90")
+    assert (refused.code, "cannot express" in refused.err) == (2, True)

@@ -77,7 +77,12 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
     [
         ("dead", "handshake", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
         ("nowhere", "start", 1, "is not on PATH"),
-        ("sleepy", "handshake", 5, '| set the key\nIt may need longer: raise "timeout" in ~/.mcp.json'),
+        (
+            "sleepy",
+            "handshake",
+            5,
+            "| set the key\nIt may need longer: `mooring mcp edit sleepy --in claude-code --timeout 120` raises",
+        ),
     ],
 )
 def test_the_step_that_fails_is_marked_and_explained(server: str, step: str, code: int, words: str, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.where import Where
 from mooring.discovery.formats import find_format
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import find_literal_placeholders, spell_variable
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import HttpError, NeedsLogin, ServerError, TimedOut
@@ -18,6 +19,8 @@ _INSTALL = {
     "podman": "install Podman",
 }
 
+_TIMES = ("timeout", "call_timeout", "start_timeout")
+
 
 def suggest_program(command: str) -> str:
     """How to get a program that is not on PATH."""
@@ -29,7 +32,7 @@ def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: 
     path = config.origin.path
     place = short_path(path, where.home) if path else "its definition"
     if isinstance(error, TimedOut):
-        return f'It may need longer: raise "timeout" in {place}.'
+        return f"It may need longer: {_advise_time(config, place)}."
     if error.unset:
         return f"Set it first: export {error.unset[0]}=…"
     if lacks_token(error):
@@ -38,6 +41,16 @@ def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: 
     if error.stage in ("spawn", "handshake") and not error.stderr:
         return advise_to_look(config.name, where)
     return ""
+
+
+def _advise_time(config: ServerConfig | Broken, place: str) -> str:
+    """How a timeout is raised: by a command, if the file may be changed and has a place for one."""
+    format = find_format(config.origin.tool)
+    can_express = format is not None and any(field.slot in _TIMES for field in format.fields.values())
+    if format is None or format.writes is None or not can_express or config.origin.scope not in ("user", "project"):
+        return f'raise "timeout" in {place}'
+    where = "" if format.tool == OWN.tool else f" --in {format.tool}"
+    return f"`mooring mcp edit {quote_argument(config.name)}{where} --timeout 120` raises its timeout"
 
 
 def _advise_token(config: ServerConfig | Broken, place: str) -> str:

@@ -24,7 +24,7 @@ _OF_ONE_KIND = (
     "type", "transport", "command", "args", "env", "cwd", "passEnv", "envFile", "url", "headers", "headersHelper",
     "oauth", "auth",
 )  # fmt: skip
-_TIMES = ("timeout", "startTimeout", "callTimeout")
+_TIMES = ("timeout", "callTimeout", "startTimeout")
 
 
 class FieldChanges(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ def _follow(raw: Mapping[str, Any], written: str) -> tuple[str, ...] | None:
 # --- which keys ---------------------------------------------------------------------------------------------
 
 
-def _change(raw: Mapping[str, Any], changes: FieldChanges) -> dict[str, Any]:
+def _change(raw: Mapping[str, Any], changes: FieldChanges, time_key: str = "timeout") -> dict[str, Any]:
     """An entry of Mooring's own with its fields changed. Raises: ConfigError if they do not fit."""
     described = describe_entry(_complete(raw, changes.description))
     changed = dict(raw)
@@ -128,7 +128,7 @@ def _change(raw: Mapping[str, Any], changes: FieldChanges) -> dict[str, Any]:
     changed |= described
     if changes.timeout is not None:
         changed = {key: value for key, value in changed.items() if key not in _TIMES}
-        changed["timeout"] = round(changes.timeout * 1000)
+        changed[time_key] = round(changes.timeout * 1000)
     return changed
 
 
@@ -153,11 +153,16 @@ def _apply_translated(
     """
     format = located.target.format
     before = _read(text, located)
-    after, _ = understand(located.name, _change(write_entry(before, OWN).raw, changes))
-    old, new = write_entry(before, format), write_entry(after, format)
-    for key in new.lost:
-        if key not in old.lost:
-            raise ConfigError(f"{format.title} cannot express the `{key}` of {located.name}.")
+    old = write_entry(before, format)
+    for time_key in _TIMES:
+        after, _ = understand(located.name, _change(write_entry(before, OWN).raw, changes, time_key))
+        new = write_entry(after, format)
+        lost = [key for key in new.lost if key not in old.lost]
+        # Many tools have a timeout for calls alone, or for the start alone.
+        if changes.timeout is None or not lost:
+            break
+    if lost:
+        raise ConfigError(f"{format.title} cannot express the `{lost[0]}` of {located.name}.")
     edits = [
         ((_find_spelling(raw, str(path[0]), format), *path[1:]), value) for path, value in _compare(old.raw, new.raw)
     ]
