@@ -5,7 +5,7 @@ too.
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
@@ -142,6 +142,38 @@ async def run_on_host(
 
 
 @asynccontextmanager
+async def open_for_clients(setup: Setup, names: Sequence[str]) -> AsyncIterator[Host]:
+    """An open host on the servers of these names, or on all, whose calls are made by other programs.
+
+    Nobody typed those calls, so that the person's rules and mode decide, and each client is asked for itself. Changed
+    files take effect while it is open.
+
+    Raises: ConfigError; UnknownServer, ServerDisabled, NotApproved if a named server cannot be used.
+    """
+    adhoc = [setup.adhoc] if setup.adhoc is not None else None
+    known: dict[str, None] = {}
+    options = HostOptions(
+        request=setup.request,
+        servers=adhoc,
+        policy=setup.permissions.mode,
+        rules=setup.permissions.rules,
+        guard=setup.guard,
+        reload=True,
+        remember=adhoc is None,
+        adapt=partial(_adapt_for_clients, setup=setup, names=names, known=known),
+        warn=setup.warn,
+    )
+    async with open_host(options, setup.tell) as host:
+        for name in names:
+            if name.casefold() not in map(str.casefold, known):
+                raise UnknownServer(name, nearest(name, known))
+            host.server(name)
+        for problem in find_idle_denies(host, setup.permissions.rules):
+            setup.tell(problem)
+        yield host
+
+
+@asynccontextmanager
 async def open_host(options: HostOptions, tell: Callable[[Problem], None] = _ignore_problem) -> AsyncIterator[Host]:
     """An open host, closed before its guard; `tell` gets what went wrong besides the work, at the end."""
     host = Host(options)
@@ -267,6 +299,23 @@ def _adapt(admitted: Admitted, *, setup: Setup, named: str, start_required: bool
         if receiver in wanted:
             wanted[receiver] = _add_env(wanted[receiver], setup.env)
     return replace(admitted, wanted=wanted)
+
+
+def _adapt_for_clients(admitted: Admitted, *, setup: Setup, names: Sequence[str], known: dict[str, None]) -> Admitted:
+    """The admitted servers that clients may use: those that were named, or all; `known` gets the names of all."""
+    known |= dict.fromkeys((*admitted.wanted, *admitted.aliases, *admitted.refused))
+    if setup.adhoc is not None:
+        return _apply_project_rules(admitted, setup.request)
+    if not names:
+        return admitted
+    chosen = {name.casefold() for name in names}
+    wanted = {name: approved for name, approved in admitted.wanted.items() if name.casefold() in chosen}
+    # The name that stands for a program may be none of those that were chosen.
+    for name, alias in admitted.aliases.items():
+        if name.casefold() in chosen and alias.server not in wanted:
+            wanted[name] = alias.approved
+    aliases = {name: alias for name, alias in admitted.aliases.items() if alias.server in wanted}
+    return replace(admitted, wanted=wanted, aliases=aliases)
 
 
 def _apply_project_rules(admitted: Admitted, request: Viewpoint) -> Admitted:

@@ -13,6 +13,7 @@ STARTERS = (
     "read",
     "prompt",
     "watch",
+    "serve",
     "resources",
     "prompts",
     "mcp test",

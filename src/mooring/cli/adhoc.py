@@ -39,10 +39,14 @@ def timeout_option(command: F) -> F:
 
 
 def server_options(command: F) -> F:
+    """Add the options that name a server without any configuration, and `--timeout`."""
+    return address_options(timeout_option(command))
+
+
+def address_options(command: F) -> F:
     """Add the options that name a server without any configuration."""
     # The last one is shown first: each option is put before those that are there already.
     for option in (
-        timeout_option,
         click.option("--transport", type=click.Choice(["auto", "http", "sse"]), default="auto", help="For --url."),
         click.option("-H", "--header", multiple=True, metavar="'NAME: VALUE'", help="For --url: sent every time."),
         click.option("-e", "--env", multiple=True, metavar="NAME[=VALUE]", help="Give or pass on a variable."),

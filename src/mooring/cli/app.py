@@ -21,6 +21,7 @@ TABLE: Table = {
     "prompts": ("mooring.cli.prompts:command", "The prompts of all servers, or of one."),
     "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
     "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
+    "serve": ("mooring.cli.serve:command", "Offer all servers to other programs as one MCP server."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
     "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
     "secret": ("mooring.cli.secret.group:group", "Keep secrets out of configuration files."),

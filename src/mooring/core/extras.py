@@ -19,6 +19,8 @@ class CallExtras(Struct, frozen=True, dict=True):
 
     meta: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
+    capabilities: Mapping[str, Any] | None = None
+    """What the program behind the call can be asked for, where each request says so. `None` for what Mooring can."""
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -37,6 +39,13 @@ def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | Non
     checked_meta = _check_meta(meta) if meta else None
     checked_headers = check_added_headers(headers) if headers else None
     return CallExtras(checked_meta, checked_headers)
+
+
+def make_passed_extras(meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None) -> CallExtras:
+    """The extras of a request that is passed on for another program. Raises: as `make_extras`."""
+    if not meta and capabilities is None:
+        return NO_EXTRAS
+    return CallExtras(_check_meta(meta) if meta else None, None, capabilities)
 
 
 def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -236,6 +236,8 @@ class No(Struct, frozen=True, tag=True):
 
     reason: str = ""
     how: Literal["decline", "cancel"] = "decline"
+    nobody: bool = False
+    """Nobody could be asked, so that this is nobody's decision."""
 
 
 Answer: TypeAlias = Yes | Allow | No

@@ -4,7 +4,7 @@ import re
 from typing import Any, TypeVar
 
 from msgspec import DecodeError, Raw, UnsetType
-from msgspec.json import Decoder
+from msgspec.json import Decoder, format
 
 ABSENT = Raw(b"")
 """The value of a field that was not sent; compare by identity or truth."""
@@ -39,6 +39,27 @@ def read_as(decoder: Decoder[T], raw: bytes | Raw) -> T:
         return read_as(decoder, repaired(raw))
     except RecursionError:
         raise DecodeError("it is nested too deeply") from None
+
+
+def as_one_line(raw: Raw) -> Raw:
+    """The same JSON for somebody else to read: in valid UTF-8, and without line breaks between its parts.
+
+    A server that is reached over HTTP may send it on many lines, and where one message is one line that would be many.
+    """
+    text = bytes(raw)
+    if not text.isascii():
+        text = _check_encoding(text)
+    if text.find(b"\n") >= 0 or text.find(b"\r") >= 0:
+        return Raw(format(text, indent=-1))
+    return Raw(text)
+
+
+def _check_encoding(text: bytes) -> bytes:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return repaired(text)
+    return text
 
 
 def repaired(raw: bytes | Raw) -> bytes:

@@ -1,7 +1,7 @@
 """What a server answers: results of tools, filled prompts, contents of resources, completions."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 
@@ -65,6 +65,7 @@ class FilledPrompt(Struct, frozen=True):
 
     messages: tuple[Message, ...] = ()
     description: str | None = None
+    raw: Raw | UnsetType = UNSET
 
     def __repr__(self) -> str:
         return f"<FilledPrompt: {describe_blocks(self.messages)}>"
@@ -86,6 +87,7 @@ class Completion(Struct, frozen=True):
     values: tuple[str, ...] = ()
     total: int | None = None
     has_more: bool = False
+    raw: Raw | UnsetType = UNSET
 
 
 class Progress(Struct, frozen=True):
@@ -94,6 +96,10 @@ class Progress(Struct, frozen=True):
     progress: float
     total: float | None = None
     message: str | None = None
+
+
+LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The levels of log messages, least urgent first."""
 
 
 class LogMessage(Struct, frozen=True):

@@ -14,7 +14,7 @@ Pair: TypeAlias = tuple[str, str]
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 
 
-class Hints(Struct, frozen=True, rename="camel"):
+class Hints(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What a server claims about its tool; `None` where it says nothing. Not to be relied on."""
 
     title: str | None = None
@@ -24,7 +24,7 @@ class Hints(Struct, frozen=True, rename="camel"):
     open_world_hint: bool | None = None
 
 
-class Execution(Struct, frozen=True, rename="camel"):
+class Execution(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Whether a tool may or must be called as a task."""
 
     task_support: TaskSupport = "forbidden"
@@ -86,7 +86,7 @@ class ResourceTemplate(_Described, frozen=True):
         return f"<ResourceTemplate {self.uri_template!r}>"
 
 
-class Argument(Struct, frozen=True):
+class Argument(Struct, frozen=True, omit_defaults=True):
     """One argument of a prompt."""
 
     name: str

@@ -31,6 +31,7 @@ from mooring.permissions.host_permissions import HostPermissions
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
+from mooring.servers.questions import FindAnswerer
 from mooring.servers.server import Server
 from mooring.servers.shared import ServerDefaults, Shared
 from mooring.servers.watch import Watches
@@ -39,6 +40,7 @@ from mooring.settings import Settings
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from mooring.servers.subscriptions import Subscriptions
     from mooring.tools.deferral import Selections
     from mooring.tools.registry import Registry
     from mooring.tools.search.meaning import Meaning
@@ -62,6 +64,7 @@ class Assembly:
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
         self._meaning: Meaning | None = None
+        self._subscriptions: Subscriptions | None = None
 
     async def open(self) -> None:
         options, where = self.options, self.options.request.where
@@ -125,6 +128,8 @@ class Assembly:
         for registry in tuple(self.registries):
             await registry.close()
         await self.watches.close()
+        if self._subscriptions is not None:
+            self._subscriptions.close()
         # Then the servers. Each ends its own process through the guard, so the guard must outlive them.
         await self.fleet.close()
         await self.shared.finish_refreshes()
@@ -140,10 +145,16 @@ class Assembly:
             await asyncio.to_thread(self._scratch.cleanup)
 
     def converse(
-        self, permissions: ConversationPermissions, ask: Ask | None, timeout: Timeout | None = None
+        self,
+        permissions: ConversationPermissions,
+        ask: Ask | None,
+        timeout: Timeout | None = None,
+        find_answerer: FindAnswerer | None = None,
     ) -> ConversationHost:
         """The host for one more conversation: see there."""
-        conversation = ConversationHost(self.lookup, self.watches, self.feed, permissions, self.consent, ask, timeout)
+        conversation = ConversationHost(
+            self.lookup, self.watches, self.feed, permissions, self.consent, ask, timeout, find_answerer
+        )
         self._conversations.add(conversation)
         return conversation
 
@@ -157,6 +168,15 @@ class Assembly:
 
             self._scratch = TemporaryDirectory(prefix="mooring-", ignore_cleanup_errors=True)
         return self._scratch.name
+
+    @property
+    def subscriptions(self) -> "Subscriptions":
+        """The subscriptions that conversations share."""
+        if self._subscriptions is None:
+            from mooring.servers.subscriptions import Subscriptions  # lazy: only clients that are served need it
+
+            self._subscriptions = Subscriptions(self.options.sleep)
+        return self._subscriptions
 
     @cached_property
     def selections(self) -> "Selections":
@@ -255,6 +275,8 @@ class Assembly:
     async def _on_retire(self, server: Server) -> None:
         for conversation in self._conversations:
             conversation.calls.forget(server)
+        if self._subscriptions is not None:
+            self._subscriptions.drop(server)
         await self.watches.drop(server, f"{server.name} is configured differently now.")
 
     def _find_held(self, approved: Approved, tools: tuple[Tool, ...]) -> frozenset[str]:

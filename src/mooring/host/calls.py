@@ -23,7 +23,7 @@ from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.policy import find_strictest
-from mooring.servers.questions import Work
+from mooring.servers.questions import Answerer, FindAnswerer, Work
 from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
@@ -49,10 +49,18 @@ class _Route(Struct, frozen=True):
 class Calls:
     """The calls of one conversation. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, consent: Consent, ask: Ask | None) -> None:
-        """`ask` answers what a server asks while it works on one of these calls."""
+    def __init__(
+        self,
+        lookup: Lookup,
+        permissions: ConversationPermissions,
+        consent: Consent,
+        ask: Ask | None,
+        find_answerer: FindAnswerer | None = None,
+    ) -> None:
+        """`ask` answers what a server asks while it works on one of these calls, unless `find_answerer` finds who."""
         self._lookup = lookup
-        self.ask = ask
+        self._answerer = Answerer(ask)
+        self._find_answerer = find_answerer
         self._consent = consent
         self._permissions = permissions
         self._record = permissions.audit.add
@@ -90,7 +98,8 @@ class Calls:
         outcome: CallOutcome = "error"
         began = perf_counter()
         questions = route.server.questions
-        work = Work(questions, self.ask, copy_context())
+        answerer = self._answerer if self._find_answerer is None else self._find_answerer()
+        work = Work(questions, answerer.ask, copy_context(), answerer.list_roots)
         questions.working[work] = None
         # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
         try:
@@ -115,6 +124,10 @@ class Calls:
         finally:
             del questions.working[work]
             self._record(call, route.verdict, outcome, perf_counter() - began)
+
+    def find_answerer(self) -> Answerer:
+        """Who answers what a server asks in the course of the current request."""
+        return self._answerer if self._find_answerer is None else self._find_answerer()
 
     async def _find_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
@@ -305,7 +318,7 @@ class Calls:
             owner = self._lookup.find_owner(found)
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
-            with owner.questions.working_for(self.ask) as work:
+            with owner.questions.working_for(self.find_answerer()) as work:
                 answering = owner.call(entry.tool, call.arguments, verify=verify, find_answers=work)
                 return await self._permissions.audit.record_work(call, verdict, answering)
 

@@ -20,6 +20,7 @@ from mooring.host.lookup import Lookup
 from mooring.host.requests import POLL, READ, SUBSCRIBE, Requests
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.items import Item
+from mooring.servers.questions import FindAnswerer
 from mooring.servers.server import Server
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -45,10 +46,11 @@ class ConversationHost:
         consent: Consent,
         ask: Ask | None,
         timeout: Timeout | None = None,
+        find_answerer: FindAnswerer | None = None,
     ) -> None:
         """`consent` is the host's: what it approves holds for all. `ask` answers what servers ask while they work for
-        this conversation, and `timeout` is for calls that name none."""
-        self.calls = Calls(lookup, permissions, consent, ask)
+        this conversation, unless `find_answerer` finds who does; `timeout` is for calls that name none."""
+        self.calls = Calls(lookup, permissions, consent, ask, find_answerer)
         self._consent = consent
         self._requests = Requests(lookup, permissions, self.calls)
         self._lookup = lookup
@@ -137,16 +139,27 @@ class ConversationHost:
         linked: bool = False,
         approved: bool = False,
         on_start: Callable[[], None] = _do_nothing,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Reading:
-        return await self._requests.read(server, uri, linked=linked, approved=approved, on_start=on_start)
+        return await self._requests.read(
+            server, uri, linked=linked, approved=approved, on_start=on_start, extras=extras
+        )
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
-        return await self._requests.fill_prompt(server, name, arguments)
+    async def prompt(
+        self, server: str, name: str, arguments: Mapping[str, str] | None = None, extras: CallExtras = NO_EXTRAS
+    ) -> FilledPrompt:
+        return await self._requests.fill_prompt(server, name, arguments, extras)
 
     async def complete(
-        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+        self,
+        server: str,
+        ref: Mapping[str, str],
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Completion:
-        return await self._requests.complete(server, ref, argument, value, context)
+        return await self._requests.complete(server, ref, argument, value, context, extras)
 
     # --- watching -------------------------------------------------------------------------------------------------
 
@@ -190,6 +203,11 @@ class ConversationHost:
         call = await self.calls.authorize_polling(entry, arguments, approved)
         on_start()
         return await watches.poll(self.server(server), entry.tool, "tool", call, interval, reason)
+
+    async def permit_subscription(self, server: str, uri: str, linked: bool) -> Server:
+        """The server, if changes of one of its resources may be reported. Raises: as `subscribe`."""
+        await self._requests.permit_watching(SUBSCRIBE, server, uri, linked)
+        return self.server(server)
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         return await self._watches.end(id=id, server=server, target=target)

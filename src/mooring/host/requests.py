@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Final, TypeVar
 
 from mooring.core.address import is_expansion
-from mooring.core.question import Ask
+from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.verdict import ItemState, ProposedCall, Verdict
@@ -21,6 +21,7 @@ from mooring.host.calls import Calls
 from mooring.host.lookup import Lookup
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.items import Item, list_server_items
+from mooring.servers.questions import Answerer, Work
 from mooring.servers.server import Server, describe_origin
 from mooring.wire.session.session import Session
 
@@ -47,10 +48,10 @@ class PermittedRequest:
         calls: Sequence[ProposedCall],
         verdict: Verdict,
         permissions: ConversationPermissions,
-        ask: Ask | None,
+        answerer: Answerer,
     ) -> None:
         self.server = server
-        self._ask = ask
+        self._answerer = answerer
         self._calls = calls
         self._verdict = verdict
         self._permissions = permissions
@@ -59,11 +60,11 @@ class PermittedRequest:
         """Check it against what is denied by now. Raises: Denied."""
         self._permissions.recheck(*self._calls)
 
-    async def send(self, ask: Callable[[Session], Awaitable[T]]) -> T:
+    async def send(self, ask: Callable[[Session, Work], Awaitable[T]]) -> T:
         """Ask the server, and put it on record. Raises: as `Server.ask`."""
-        work = self.server.ask(ask)
-        with self.server.questions.working_for(self._ask):
-            return await self._permissions.audit.record_work(self._calls[0], self._verdict, work)
+        with self.server.questions.working_for(self._answerer) as work:
+            asking = self.server.ask(lambda session: ask(session, work))
+            return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
 
 
 class PermittedReading:
@@ -80,7 +81,7 @@ class PermittedReading:
     async def read(self) -> Reading:
         """Raises: Denied; as `Server.ask`."""
         self._request.check()
-        return await self._request.send(lambda session: session.read_resource(self._uri))
+        return await self._request.send(lambda session, work: session.read_resource(self._uri, find_answers=work))
 
 
 class Requests:
@@ -92,12 +93,21 @@ class Requests:
         self._calls = calls
 
     async def read(
-        self, name: str, uri: str, *, linked: bool, approved: bool = False, on_start: Callable[[], None]
+        self,
+        name: str,
+        uri: str,
+        *,
+        linked: bool,
+        approved: bool = False,
+        on_start: Callable[[], None],
+        extras: CallExtras = NO_EXTRAS,
     ) -> Reading:
         """See `Host.read`."""
         request = await self._permit_address(READ, name, uri, linked, approved)
         on_start()
-        return await request.send(lambda session: session.read_resource(uri))
+        return await request.send(
+            lambda session, work: session.read_resource(uri, extras=extras, find_answers=work),
+        )
 
     def judge_reading(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> Verdict:
         """What would become of reading an address, as far as its server's lists are known; nobody is asked.
@@ -113,17 +123,29 @@ class Requests:
         """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
         return PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
 
-    async def fill_prompt(self, name: str, prompt: str, arguments: Mapping[str, str] | None) -> FilledPrompt:
+    async def fill_prompt(
+        self, name: str, prompt: str, arguments: Mapping[str, str] | None, extras: CallExtras = NO_EXTRAS
+    ) -> FilledPrompt:
         """See `Host.prompt`."""
         request = await self._permit(GET_PROMPT, name, {"name": prompt, "arguments": arguments or {}})
-        return await request.send(lambda session: session.get_prompt(prompt, arguments))
+        return await request.send(
+            lambda session, work: session.get_prompt(prompt, arguments, extras=extras, find_answers=work)
+        )
 
     async def complete(
-        self, name: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None
+        self,
+        name: str,
+        ref: Mapping[str, str],
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Completion:
         """See `Host.complete`."""
         request = await self._permit(COMPLETE, name, {"ref": ref, "argument": argument, "value": value})
-        return await request.send(lambda session: session.complete(ref, argument, value, context))
+        return await request.send(
+            lambda session, _: session.complete(ref, argument, value, context, extras=extras),
+        )
 
     # --- lists ----------------------------------------------------------------------------------------------------
 
@@ -194,7 +216,7 @@ class Requests:
     async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> PermittedRequest:
         verdict = await self._calls.authorize(calls, approved=approved)
         server = self._lookup.server(calls[0].server or "")
-        return PermittedRequest(server, calls, verdict, self._permissions, self._calls.ask)
+        return PermittedRequest(server, calls, verdict, self._permissions, self._calls.find_answerer())
 
     def _propose(
         self, tools: Sequence[str], name: str, arguments: Mapping[str, Any], item: ItemState

@@ -134,8 +134,7 @@ class Gate:
 
     async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
-            message = _explain_nobody_to_ask(call, verdict, self.policy.is_foreign(call.server))
-            raise self._refuse(call, Verdict("ask", "there was nobody to ask"), message)
+            raise self._refuse_unasked(call, verdict)
         scopes = _limit_scopes(verdict, self._save_answer is not None)
         question = _build_question(call, verdict, scopes, self.policy.is_foreign(call.server))
         try:
@@ -144,6 +143,8 @@ class Gate:
             self._record_refusal(call, _NO_ANSWER)
             raise
         match answer:
+            case No(nobody=True):
+                raise self._refuse_unasked(call, verdict)
             case No():
                 queue.refused.append((call, answer))
                 reason = _NO_ANSWER if answer.how == "cancel" else _SAID_NO
@@ -169,6 +170,10 @@ class Gate:
         except ConfigError as error:
             hint = "until then, the answer applies to this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
+
+    def _refuse_unasked(self, call: ProposedCall, verdict: Verdict) -> Denied:
+        message = _explain_nobody_to_ask(call, verdict, self.policy.is_foreign(call.server))
+        return self._refuse(call, Verdict("ask", "there was nobody to ask"), message)
 
     def _refuse(self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "") -> Denied:
         self._record_refusal(call, verdict)

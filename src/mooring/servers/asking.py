@@ -1,14 +1,19 @@
 """The client that a server sees: its questions go to the person, or are refused."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Raw
 
 from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.session.client import Client, ListName, Respond, Root
+
+ListRoots: TypeAlias = Callable[[], Awaitable[Sequence[Any]]]
+"""The folders that a program works in, as the protocol has them."""
 
 REFUSED = -1
 """The error code that the protocol has for a person who refused."""
@@ -39,9 +44,19 @@ def make_client(
     )
 
 
-def make_answers(server: str, ask: Ask) -> dict[str, Responder]:
-    """What answers a server in the name of one person."""
-    return Client(sample=_make_sampler(server, ask), elicit=_make_elicitor(server, ask)).answers()
+def make_answers(server: str, ask: Ask, list_roots: ListRoots | None = None) -> dict[str, Responder]:
+    """What answers a server in the name of one person; the folders are theirs only with `list_roots`."""
+    answers = Client(sample=_make_sampler(server, ask), elicit=_make_elicitor(server, ask)).answers()
+    if list_roots is not None:
+        answers["roots/list"] = _make_root_lister(list_roots)
+    return answers
+
+
+def _make_root_lister(list_roots: ListRoots) -> Responder:
+    async def answer(_: Raw) -> Mapping[str, Any]:
+        return {"roots": await list_roots()}
+
+    return answer
 
 
 def find_roots(folder: str, home: str) -> list[str]:

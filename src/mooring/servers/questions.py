@@ -4,15 +4,26 @@ import asyncio
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.question import Answer, Ask, No, Question
-from mooring.servers.asking import make_answers
+from mooring.servers.asking import ListRoots, make_answers
 from mooring.wire.rpc.inbound import Responder
 
 UNCLEAR = "It is not clear who is asked: more than one conversation uses the server."
+
+
+class Answerer(Struct, frozen=True):
+    """Who answers what servers ask: a person by `ask`, and the folders to work in, if they have their own."""
+
+    ask: Ask | None = None
+    list_roots: ListRoots | None = None
+
+
+FindAnswerer: TypeAlias = Callable[[], Answerer]
+"""Finds who answers for the current request, where one conversation has requests of several."""
 
 
 class ServerQuestions:
@@ -34,9 +45,9 @@ class ServerQuestions:
         self._on_unanswered = on_unanswered
         self._on_unclear = on_unclear
 
-    def working_for(self, ask: Ask | None) -> "Work":
-        """A call whose questions go to `ask`; it is in flight while it is entered."""
-        return Work(self, ask, copy_context())
+    def working_for(self, answerer: "Answerer") -> "Work":
+        """A call whose questions go to somebody; it is in flight while it is entered."""
+        return Work(self, answerer.ask, copy_context(), answerer.list_roots)
 
     async def ask(self, question: Question) -> Answer:
         """Ask about a call that the server does not name: all that are in flight have to be of one conversation."""
@@ -55,7 +66,7 @@ class ServerQuestions:
             return await ask(question)
         # Nobody refused, so that the server may go on without an answer.
         self._on_unanswered(question)
-        return No("Nobody can be asked here.", how="cancel")
+        return No("Nobody can be asked here.", how="cancel", nobody=True)
 
 
 class Work(Struct, eq=False):
@@ -65,6 +76,7 @@ class Work(Struct, eq=False):
     ask: Ask | None
     context: Context
     """That of the caller. What `ask` looks up there (the request it serves, the graph it runs in) is the caller's."""
+    list_roots: ListRoots | None = None
     interrupt: Exception | None = None
     """What `ask` raised. It comes out of the call."""
 
@@ -82,7 +94,7 @@ class Work(Struct, eq=False):
             raise self.interrupt
 
     def __call__(self) -> dict[str, Responder]:
-        return make_answers(self.questions.server, self.put)
+        return make_answers(self.questions.server, self.put, self.list_roots)
 
     async def put(self, question: Question) -> Answer:
         """Put a question to the person behind the call. What `ask` raises comes out of the call."""

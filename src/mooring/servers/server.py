@@ -21,7 +21,7 @@ from mooring.core.failure import Failure, find_failed_stage, find_http_status
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
-from mooring.core.secret import redact, redact_error
+from mooring.core.secret import redact, redact_data, redact_error
 from mooring.core.status import Idle, NeedsInput, Status, status_word
 from mooring.core.tool import Tool
 from mooring.errors import (
@@ -309,6 +309,7 @@ class Server:
                         on_progress=report,
                         meta=extras.meta,
                         headers=extras.headers,
+                        capabilities=extras.capabilities,
                         find_answers=find_answers,
                     )
                     return self._redact_failure(result, extras) if result.is_error else result
@@ -357,6 +358,7 @@ class Server:
             on_progress=on_progress,
             meta=extras.meta,
             headers=extras.headers,
+            capabilities=extras.capabilities,
             find_answers=find_answers,
         )
 
@@ -494,6 +496,15 @@ class Server:
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
 
+    async def set_log_level(self) -> None:
+        """Have it log from the level that somebody listens from; one that is not connected logs nothing.
+
+        Raises: ServerError.
+        """
+        level = self._shared.log_routes.level
+        if level and self._supervisor.session is not None:
+            await self.ask(lambda session: session.set_level(level))
+
     def on_status(self, status: Status) -> None:
         self._shared.owner.emit(StatusChanged(self.name, self._refine_status(status)))
 
@@ -513,8 +524,14 @@ class Server:
             self.questions.ask,
             on_change=self._on_list_changed,
             on_update=self._on_resource_updated,
-            on_log=self.on_log,
+            on_log=self._on_log_message,
         )
+
+    def _on_log_message(self, message: LogMessage) -> None:
+        self.on_log(message)
+        data = redact_data(message.data, self._secrets)
+        asks = [work.ask for work in self.questions.working]
+        self._shared.log_routes.deliver(self.name, replace(message, data=data), asks)
 
     def _remember_secrets(self, ready: Launch | Endpoint) -> None:
         self._given_secrets = ready.secrets

@@ -19,6 +19,7 @@ from mooring.core.where import Where
 from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets
+from mooring.servers.log_routes import LogRoutes
 
 if TYPE_CHECKING:
     from mooring.auth.logins import Logins
@@ -87,6 +88,7 @@ class Shared:
         self.defaults = defaults
         self.ask = ask
         self.on_unanswered = on_unanswered
+        self.log_routes = LogRoutes()
         self.secrets = Secrets()
         self.store = SecretStore(defaults.where)
         self.login_secrets: dict[str, tuple[str, ...]] = {}

@@ -113,7 +113,7 @@ class Watches:
         changed = asyncio.Event()
 
         def on_update(updated: str) -> None:
-            if _is_part_of(updated, uri):
+            if is_part_of(updated, uri):
                 changed.set()
 
         release = server.keep_connected(on_update)
@@ -314,7 +314,7 @@ async def _is_lost_before(session: Session, changed: asyncio.Event) -> bool:
         announced.cancel()
 
 
-def _is_part_of(updated: str, uri: str) -> bool:
+def is_part_of(updated: str, uri: str) -> bool:
     """Whether a changed URI is the one that is watched, or below it: the protocol lets a server name a sub-resource."""
     return updated == uri or updated.startswith(f"{uri.rstrip('/')}/")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,6 +21,9 @@ RequestId: TypeAlias = int | str | float
 """An id that the other side chose; JSON-RPC allows it a string or any number."""
 
 BUSY = -32000
+
+current_request: ContextVar[RequestId | None] = ContextVar("current_request", default=None)
+"""The id of the other side's request that the current task answers. A transport with several ways back needs it."""
 
 
 class Inbound:
@@ -83,7 +87,7 @@ class Inbound:
 
     def _begin(self, frame: Frame, responder: Responder) -> None:
         self.asked.add(frame.method or "")
-        task = asyncio.ensure_future(_run(responder, frame.params))
+        task = asyncio.ensure_future(_run(responder, frame))
         self._tasks[frame.id] = task
         self._running.add(task)
         task.add_done_callback(partial(self._finish, frame.id))
@@ -102,9 +106,10 @@ class Inbound:
             self._reply(Refusal(key, _make_fault(error, task)))
 
 
-async def _run(responder: Responder, params: Raw) -> Any:
+async def _run(responder: Responder, frame: Frame) -> Any:
+    current_request.set(frame.id)
     # A task needs a coroutine; a responder may return any awaitable, or fail before it returns one.
-    return await responder(params)
+    return await responder(frame.params)
 
 
 def _make_fault(error: BaseException, task: asyncio.Task[Any]) -> Fault:

@@ -9,11 +9,13 @@ from msgspec.json import Decoder, Encoder
 
 from mooring.core.raw import ABSENT, read
 
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-# These two are new in the revision 2026-07-28.
+# These three are new in the revision 2026-07-28.
 HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 CANCELLED = -32800
 

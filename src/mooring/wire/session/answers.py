@@ -104,7 +104,7 @@ def read_prompt(server: str, prompt: str, raw: Raw) -> FilledPrompt:
     """A prompt with its arguments filled in. Raises: ProtocolError."""
     answer = _decode(server, prompt, _prompt, raw)
     messages = tuple(Message(message.role, _read_block(message.content)) for message in answer.messages)
-    return FilledPrompt(messages, answer.description)
+    return FilledPrompt(messages, answer.description, raw)
 
 
 def read_contents(server: str, uri: str, raw: Raw) -> Reading:
@@ -115,7 +115,7 @@ def read_contents(server: str, uri: str, raw: Raw) -> Reading:
 def read_completion(server: str, argument: str, raw: Raw) -> Completion:
     """What an argument could be completed to. Raises: ProtocolError."""
     found = _decode(server, argument, _completed, raw).completion
-    return Completion(found.values, found.total, bool(found.has_more))
+    return Completion(found.values, found.total, bool(found.has_more), raw)
 
 
 def _read_unusual_result(server: str, tool: str, raw: Raw) -> Result:

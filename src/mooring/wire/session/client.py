@@ -1,7 +1,7 @@
 """What this side of a connection offers a server, and which of its notifications it listens to."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
@@ -17,6 +17,11 @@ from mooring.wire.rpc.notes import LOG, NoteListener
 ListName: TypeAlias = Literal["tools", "resources", "prompts"]
 Respond: TypeAlias = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
 """Answers a server's request: takes its parameters and returns the result; an RpcError refuses it."""
+
+META: Final = "io.modelcontextprotocol/"
+"""How the keys in `_meta` begin that the protocol itself uses."""
+TASKS: Final = f"{META}tasks"
+"""The extension for calls that a server carries out as tasks."""
 
 _log = Decoder(LogMessage)
 
@@ -97,6 +102,13 @@ class Client(Struct, frozen=True, kw_only=True):
         if self.on_log is not None:
             notes[LOG] = _listen_for_logs(self.on_log)
         return notes
+
+
+def declare_capabilities(offered: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request in the stateless era says that its client can do. Tasks are always waited for on this side."""
+    extensions = offered.get("extensions")
+    known = extensions if isinstance(extensions, Mapping) else {}
+    return {f"{META}clientCapabilities": {**offered, "extensions": {**known, TASKS: {}}}}
 
 
 def _list_roots(roots: Callable[[], Sequence[Root]]) -> Responder:

@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
+from msgspec.structs import replace
 
-from mooring.core.extras import CallExtras, make_extras
+from mooring.core.extras import NO_EXTRAS, CallExtras, make_extras
 from mooring.core.failure import Ending
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout, make_timeout
@@ -23,7 +24,7 @@ from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import Ask, Peer, Read
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session import answers
-from mooring.wire.session.client import Client
+from mooring.wire.session.client import Client, declare_capabilities
 from mooring.wire.session.handshake import Handshake
 from mooring.wire.session.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Listable, fetch_all
 from mooring.wire.session.tasks import STATUS, Tasks
@@ -150,11 +151,13 @@ class Session:
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, Any] | None = None,
         find_answers: FindAnswers | None = None,
     ) -> Reply[Result]:
         """Call a tool; a failure that it reports itself is a result too. If the tool can run as a task, it does.
 
         `meta` has keys for the call's `_meta`, and `headers` go with its HTTP requests and with no other.
+        `capabilities` are declared with this call instead of the client's, in the era that declares them so.
         `find_answers` is for what the server asks in the course of the call, instead of the client, where it can be
         told.
 
@@ -163,8 +166,8 @@ class Session:
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         # Inline: most calls bring a `Timeout`, and each of them passes here.
         within = timeout if isinstance(timeout, Timeout) else self._choose_timeout(timeout)
-        if meta is not None or headers is not None or name in self._task_tools:
-            extras = make_extras(meta, headers)
+        if meta is not None or headers is not None or capabilities is not None or name in self._task_tools:
+            extras = replace(make_extras(meta, headers), capabilities=capabilities)
             return self._call_specially(params, within, on_progress, find_answers, extras)
         # No coroutine or helper of its own: with a hundred calls under way, such layers took a sixth of the CPU time.
         return self._request(
@@ -189,8 +192,7 @@ class Session:
         name = params["name"]
         if extras.headers is not None and not self._peer.takes_headers:
             raise ConfigError(f"{self.server} is not reached over HTTP: leave out `headers` when you call its tools.")
-        if extras.meta is not None:
-            params["_meta"] = extras.meta
+        self._add_extras(params, extras)
         if name in self._task_tools:
             return self._call_as_task(params, within, on_progress, extras.headers)
         return self._request(
@@ -203,6 +205,13 @@ class Session:
             find_answers=find_answers,
             headers=extras.headers,
         )
+
+    def _add_extras(self, params: dict[str, Any], extras: CallExtras) -> None:
+        """Add to the parameters what one request carries besides them, in place."""
+        if extras.meta is not None:
+            params["_meta"] = extras.meta
+        if extras.capabilities is not None and self.era == "stateless":
+            params["_meta"] = {**params.get("_meta", {}), **declare_capabilities(extras.capabilities)}
 
     async def list_tools(self, until: float = inf) -> Listing[Tool]:
         """List the tools, and keep them in `tools`. `until` is the deadline for all pages together."""
@@ -240,14 +249,29 @@ class Session:
     async def list_prompts(self) -> Listing[Prompt]:
         return await self._list("prompts", PROMPTS)
 
-    def read_resource(self, uri: str, *, timeout: float | Timeout | None = None) -> Reply[Reading]:
-        return self._ask("resources/read", {"uri": uri}, answers.read_contents, uri, timeout)
+    def read_resource(
+        self,
+        uri: str,
+        *,
+        timeout: float | Timeout | None = None,
+        extras: CallExtras = NO_EXTRAS,
+        find_answers: FindAnswers | None = None,
+    ) -> Reply[Reading]:
+        """The contents of a resource; `extras` and `find_answers` as with `call_tool`."""
+        return self._ask("resources/read", {"uri": uri}, answers.read_contents, uri, timeout, extras, find_answers)
 
     def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None, *, timeout: float | Timeout | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | Timeout | None = None,
+        extras: CallExtras = NO_EXTRAS,
+        find_answers: FindAnswers | None = None,
     ) -> Reply[FilledPrompt]:
+        """A prompt with its arguments filled in; `extras` and `find_answers` as with `call_tool`."""
         params = {"name": name, "arguments": arguments or {}}
-        return self._ask("prompts/get", params, answers.read_prompt, name, timeout)
+        return self._ask("prompts/get", params, answers.read_prompt, name, timeout, extras, find_answers)
 
     def subscribe(self, uri: str) -> Reply[None]:
         """Have changes of a resource reported to `Client.on_update`."""
@@ -264,12 +288,13 @@ class Session:
         context: Mapping[str, str] | None = None,
         *,
         timeout: float | Timeout | None = None,
+        extras: CallExtras = NO_EXTRAS,
     ) -> Reply[Completion]:
         """Complete `value`; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`."""
         params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context is not None:
             params["context"] = {"arguments": context}
-        return self._ask("completion/complete", params, answers.read_completion, argument, timeout)
+        return self._ask("completion/complete", params, answers.read_completion, argument, timeout, extras)
 
     async def set_level(self, level: str) -> None:
         """Have the server send log messages from this level on; does nothing if the server does not log."""
@@ -307,8 +332,13 @@ class Session:
         read: Read[T],
         about: str = "",
         timeout: float | Timeout | None = None,
+        extras: CallExtras = NO_EXTRAS,
+        find_answers: FindAnswers | None = None,
     ) -> Reply[T]:
-        return self._request(method, params, read, about, within=self._choose_timeout(timeout))
+        if extras is not NO_EXTRAS:
+            self._add_extras(params, extras)
+        within = self._choose_timeout(timeout)
+        return self._request(method, params, read, about, within=within, find_answers=find_answers)
 
     def _choose_timeout(self, timeout: float | Timeout | None) -> Timeout:
         return self._limits.call if timeout is None else make_timeout(timeout)

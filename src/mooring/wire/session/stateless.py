@@ -5,7 +5,7 @@ subscription, `logging/setLevel` changes what each request carries, and `ping` b
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any, Final, TypeVar
@@ -26,19 +26,18 @@ from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
 from mooring.wire.session import answers
-from mooring.wire.session.client import Client
+from mooring.wire.session.client import META, TASKS, Client
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listing import TOOLS, fetch_all
 from mooring.wire.session.subscription import Subscription
-from mooring.wire.session.task_extension import EXTENSION, STATUS, GatherInput, TaskExtension
+from mooring.wire.session.task_extension import STATUS, GatherInput, TaskExtension
 
 T = TypeVar("T")
 
 VERSIONS: Final = ("2026-07-28",)
 """The revisions of this era, newest first."""
 
-_META: Final = "io.modelcontextprotocol/"
-_LEVEL: Final = f"{_META}logLevel"
+_LEVEL: Final = f"{META}logLevel"
 _MAY_NEED_INPUT = ("tools/call", "prompts/get", "resources/read")
 """The only methods that a server may answer with `input_required`."""
 _STATE_PAUSE: Final = 0.05
@@ -133,7 +132,7 @@ class Stateless:
 
     def add_meta(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The same parameters, with the `_meta` that every request of this era must carry."""
-        return {**params, "_meta": {**params.get("_meta", {}), **self._meta}}
+        return {**params, "_meta": {**self._meta, **params.get("_meta", {})}}
 
     async def _discover(self, until: float) -> Raw:
         params = self.add_meta({})
@@ -261,7 +260,7 @@ class Stateless:
     async def _gather_input(
         self, find_answers: FindAnswers | None, requests: Mapping[str, _Input], method: str, until: float
     ) -> dict[str, Any]:
-        """Answer what the server asks of this side, one after the other: a person may have to be asked."""
+        """Answer what the server asks of this side, all at the same time: who is asked may want to see all of it."""
         if len(requests) > self._peer.limits.inbound:
             raise ProtocolError(self._peer.server, f"it asked for {len(requests)} things at a time")
         began = asyncio.get_running_loop().time()
@@ -270,7 +269,8 @@ class Stateless:
         responders = {**self._answers, **own}
         try:
             async with asyncio.timeout_at(deadline):
-                return {key: await self._answer(request, responders) for key, request in requests.items()}
+                answering = [self._answer(request, responders) for request in requests.values()]
+                return dict(zip(requests, await _gather_all(answering), strict=True))
         except TimeoutError as error:
             raise TimedOut(self._peer.server, method, until - began, may_have_run=True) from error
 
@@ -289,18 +289,28 @@ class Stateless:
         self._meta[_LEVEL] = params["level"]
 
 
+async def _gather_all(answering: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """What all of them return; if one fails, nobody is asked for the others any more."""
+    tasks = [asyncio.ensure_future(each) for each in answering]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
 def _client_meta(client: Client) -> dict[str, Any]:
     """What this client says about itself in every request."""
     capabilities = dict(client.capabilities)
     if client.roots is not None:
         capabilities["roots"] = {}  # without `listChanged`: there is no such notification in this era
-    capabilities["extensions"] = {EXTENSION: {}}
+    capabilities["extensions"] = {TASKS: {}}
     program = {"name": client.program.name, "version": client.program.version}
     # Encoded once: they go with every request.
     meta: dict[str, Any] = {
-        f"{_META}protocolVersion": VERSIONS[0],
-        f"{_META}clientInfo": Raw(encode(program)),
-        f"{_META}clientCapabilities": Raw(encode(capabilities)),
+        f"{META}protocolVersion": VERSIONS[0],
+        f"{META}clientInfo": Raw(encode(program)),
+        f"{META}clientCapabilities": Raw(encode(capabilities)),
     }
     if client.on_log is not None:
         meta[_LEVEL] = "info"  # naming a level is how log messages are asked for in this era
@@ -323,7 +333,7 @@ def _server_info(raw: Raw) -> Implementation:
     try:
         parts = read_as(_meta, raw)
         meta = read_as(_meta, parts.get("_meta", _EMPTY))
-        info = meta.get(f"{_META}serverInfo") or parts.get("serverInfo", _EMPTY)
+        info = meta.get(f"{META}serverInfo") or parts.get("serverInfo", _EMPTY)
         return read_as(_implementation, info)
     except DecodeError:
         return Implementation()

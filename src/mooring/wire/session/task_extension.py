@@ -17,7 +17,6 @@ from mooring.wire.session.tasks import Polls
 
 T = TypeVar("T")
 
-EXTENSION: Final = "io.modelcontextprotocol/tasks"
 STATUS: Final = "notifications/tasks"
 
 AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]

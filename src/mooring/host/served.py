@@ -1,0 +1,333 @@
+"""All servers of a host as one client sees them: the upstream of `mooring.serve`.
+
+The servers are everybody's. The questions, answers, rules, subscriptions and log messages of a client are its own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from msgspec import Raw, UnsetType, json
+from msgspec.structs import replace
+
+from mooring.core.address import is_expansion
+from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.extras import CallExtras, make_passed_extras
+from mooring.core.question import Ask
+from mooring.core.result import Progress
+from mooring.core.status import Connected
+from mooring.core.tool import Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.verdict import Mode, Rule
+from mooring.display.results import as_data
+from mooring.errors import MooringError, RpcError, UnknownTool
+from mooring.host.assembly import Assembly
+from mooring.host.instructions import join_instructions
+from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
+from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
+from mooring.servers.items import Item
+from mooring.servers.questions import Answerer
+from mooring.servers.server import Server
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.manage import ResourceLinks
+from mooring.wire.rpc.message import INVALID_PARAMS
+from mooring.wire.session.client import ListName
+
+PATIENCE: Final = 10.0
+"""How many seconds a list waits for servers that were never connected; those that come later are announced."""
+SHORT_PATIENCE: Final = 3.0
+"""The same for the instructions of the only server, which the client gets with its first answer or never."""
+LATELY: Final = 600.0
+"""Seconds for which a server that failed is not waited for."""
+RESOURCE_NOT_FOUND: Final = -32002
+"""The code of the handshake era."""
+
+
+class ServedClient:
+    """The servers behind one client. `mooring.serve.upstream.Upstream` explains what each method does."""
+
+    def __init__(
+        self,
+        parts: Assembly,
+        client: ClientSide,
+        *,
+        mode: Mode | None,
+        rules: Iterable[Rule],
+        names: NameStyle,
+    ) -> None:
+        self._parts = parts
+        self._client = client
+        self._names: NameStyle = names
+        permissions = parts.permissions.begin(client.ask, mode, rules)
+        self._conversation = parts.converse(permissions, client.ask, find_answerer=self._find_answerer)
+        self._links = ResourceLinks()
+        self._tools: dict[str, CatalogEntry] = {}
+        self._tools_version: object = None
+        self._prompts: dict[str, Pair] = {}
+        self._addresses: dict[str, Pair] = {}
+        self._templates: dict[str, Pair] = {}
+        self._subscribed: dict[str, Callable[[], None]] = {}
+        self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
+
+    async def close(self) -> None:
+        self._follower.cancel()
+        for release in self._subscribed.values():
+            release()
+        self._subscribed.clear()
+        self._conversation.close()
+        await asyncio.wait({self._follower})
+
+    async def find_instructions(self) -> str:
+        servers = self._servers
+        if len(servers) == 1:
+            await self._parts.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY)
+        known = {server.name: server.instructions for server in servers if server.instructions.strip()}
+        if len(servers) == 1 and self._names == "raw":
+            # Then this stands for that one server, in all that it says.
+            return "".join(known.values())
+        return join_instructions(known)
+
+    @property
+    def _servers(self) -> list[Server]:
+        lookup = self._parts.lookup
+        return [lookup.server(name) for name in lookup.own_names]
+
+    # --- tools ----------------------------------------------------------------------------------------------------
+
+    async def list_tools(self) -> Sequence[Tool]:
+        await self._wait_for_tools()
+        shown = self._find_tools()
+        return [replace(entry.definition, name=name) for name, entry in shown.items()]
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        terms: RequestTerms,
+        on_progress: Callable[[Progress], None],
+    ) -> Raw:
+        entry = self._find_tools().get(name)
+        if entry is None:
+            await self._wait_for_tools()
+            entry = self._find_tools().get(name)
+        if entry is None:
+            raise UnknownTool("Mooring", name)
+        extras = _make_extras(terms)
+        result = await self._conversation.calls.call(entry, arguments, None, on_progress, None, False, extras)
+        self._links.note(entry.server, result)
+        return result.raw if result.raw else Raw(json.encode(as_data(result)))
+
+    async def _wait_for_tools(self) -> None:
+        """Wait for servers whose tools are unknown: many clients ask for the list only once."""
+        await self._parts.fleet.ready(self._servers, PATIENCE, trusted=LATELY)
+
+    def _find_tools(self) -> dict[str, CatalogEntry]:
+        """The tools by the names that this client is shown."""
+        version = self._parts.lookup.catalog.version
+        if version is not self._tools_version:
+            entries = {(entry.server, entry.tool): entry for entry in self._parts.lookup.tools}
+            full = {pair: entry.name for pair, entry in entries.items()}
+            shown = name_pairs(list(entries), full, self._names)
+            self._tools = {name: entries[pair] for name, pair in shown.items()}
+            self._tools_version = version
+        return self._tools
+
+    # --- resources ------------------------------------------------------------------------------------------------
+
+    async def list_resources(self) -> Sequence[Resource]:
+        items = await self._list_everywhere("resources", self._conversation.resources)
+        self._addresses = address_pairs((item.server, item.item.uri) for item in items)
+        return [replace(item.item, uri=uri) for uri, item in zip(self._addresses, items, strict=True)]
+
+    async def list_templates(self) -> Sequence[ResourceTemplate]:
+        items = await self._list_everywhere("templates", self._conversation.templates)
+        self._templates = address_pairs((item.server, item.item.uri_template) for item in items)
+        return [replace(item.item, uri_template=uri) for uri, item in zip(self._templates, items, strict=True)]
+
+    async def read_resource(self, uri: str, terms: RequestTerms) -> Raw:
+        server, address = await self._find_address(uri)
+        linked = self._links.has(server, address)
+        reading = await self._conversation.read(server, address, linked=linked, extras=_make_extras(terms))
+        return _require_raw(reading.raw)
+
+    async def subscribe(self, uri: str) -> None:
+        if uri in self._subscribed:
+            return
+        server, address = await self._find_address(uri)
+        found = await self._conversation.permit_subscription(server, address, self._links.has(server, address))
+        report = self._client.on_updated
+        release = await self._parts.subscriptions.add(
+            found, address, lambda changed: report(uri if changed == address else changed)
+        )
+        if uri in self._subscribed:
+            # The client asked twice at the same time.
+            release()
+        else:
+            self._subscribed[uri] = release
+
+    async def unsubscribe(self, uri: str) -> None:
+        release = self._subscribed.pop(uri, None)
+        if release is not None:
+            release()
+
+    async def _find_address(self, uri: str) -> Pair:
+        """The server that has a resource, and its address there. Raises: RpcError if no server has it."""
+        names = self._parts.lookup.own_names
+        if len(names) == 1:
+            return names[0], uri
+        found = self._find_known_address(uri)
+        if found is None:
+            await asyncio.gather(self.list_resources(), self.list_templates())
+            found = self._find_known_address(uri)
+        if found is None:
+            raise RpcError("mooring", RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        return found
+
+    def _find_known_address(self, uri: str) -> Pair | None:
+        names = self._parts.lookup.own_names
+        if qualified := split_address(uri, names):
+            return qualified
+        # A result of a server names its own resources, whoever else lists the same address.
+        if server := self._links.find_server(uri):
+            return server, uri
+        if listed := self._addresses.get(uri):
+            return listed
+        for shown, (server, template) in self._templates.items():
+            if shown == template and is_expansion(uri, [template]):
+                return server, uri
+        return None
+
+    # --- prompts --------------------------------------------------------------------------------------------------
+
+    async def list_prompts(self) -> Sequence[Prompt]:
+        items = await self._list_everywhere("prompts", self._conversation.prompts)
+        self._prompts = name_prompts([(item.server, item.item.name) for item in items], self._names)
+        by_pair = {(item.server, item.item.name): item.item for item in items}
+        return [replace(by_pair[pair], name=name) for name, pair in self._prompts.items()]
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str], terms: RequestTerms) -> Raw:
+        server, prompt = await self._find_prompt(name)
+        filled = await self._conversation.prompt(server, prompt, arguments, _make_extras(terms))
+        return _require_raw(filled.raw)
+
+    async def _find_prompt(self, name: str) -> Pair:
+        if name not in self._prompts:
+            await self.list_prompts()
+        found = self._prompts.get(name)
+        if found is None:
+            raise RpcError("mooring", INVALID_PARAMS, f"Unknown prompt: {name}")
+        return found
+
+    async def complete(
+        self,
+        ref: Mapping[str, str],
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None,
+        terms: RequestTerms,
+    ) -> Raw:
+        if ref.get("type") == "ref/prompt":
+            server, prompt = await self._find_prompt(ref.get("name", ""))
+            ref = {**ref, "name": prompt}
+        else:
+            server, uri = await self._find_template(ref.get("uri", ""))
+            ref = {**ref, "uri": uri}
+        completed = await self._conversation.complete(server, ref, argument, value, context, _make_extras(terms))
+        return _require_raw(completed.raw)
+
+    async def _find_template(self, uri: str) -> Pair:
+        if uri not in self._templates:
+            await self.list_templates()
+        return self._templates.get(uri) or await self._find_address(uri)
+
+    # --- what happens unasked -------------------------------------------------------------------------------------
+
+    async def follow_logs(self, asker: Ask, level: str, listener: LogListener) -> None:
+        routes = self._parts.shared.log_routes
+        before = routes.level
+        routes.add(asker, level, listener)
+        if routes.level != before:
+            await asyncio.gather(*(_set_level(server) for server in self._servers))
+
+    def unfollow_logs(self, asker: Ask) -> None:
+        self._parts.shared.log_routes.remove(asker)
+
+    def _find_answerer(self) -> Answerer:
+        """Who answers servers in the course of the current request."""
+        return Answerer(self._client.find_asker(), self._client.find_roots())
+
+    async def _follow(self) -> None:
+        """Tell the client what changed, for as long as it is there."""
+        async for event in self._parts.feed.listen():
+            for kind in _find_changed_lists(event):
+                self._client.on_list_changed(kind)
+            if isinstance(event, StatusChanged) and isinstance(event.status, Connected):
+                with suppress(MooringError):
+                    await _set_level(self._parts.lookup.server(event.server))
+
+    async def _list_everywhere(self, kind: str, fetch: Callable[[str], Awaitable[list[Item]]]) -> list[Any]:
+        """What all servers list; one that fails, or takes too long, costs only its own."""
+        servers = sorted(self._servers, key=lambda server: server.name)
+        tasks = [asyncio.ensure_future(self._list_one(server, kind, fetch)) for server in servers]
+        if not tasks:
+            return []
+        try:
+            await asyncio.wait(tasks, timeout=PATIENCE)
+        finally:
+            for task in tasks:
+                task.cancel()
+        found: list[Any] = []
+        for task in tasks:
+            if task.done() and not task.cancelled():
+                found += task.result()
+        return found
+
+    async def _list_one(
+        self, server: Server, kind: str, fetch: Callable[[str], Awaitable[list[Item]]]
+    ) -> Sequence[Item]:
+        known = _find_known_list(server, kind)
+        if known is not None:
+            return [Item(server.name, item) for item in known]
+        try:
+            return await fetch(server.name)
+        except MooringError:
+            return []
+
+
+def _find_known_list(server: Server, kind: str) -> Sequence[Any] | None:
+    """What a server that is not connected is known to list: it is not started for a list alone."""
+    offer = server.offer
+    if offer is None or server.is_connected:
+        return None
+    if not offer.hello.offers("prompts" if kind == "prompts" else "resources"):
+        return ()
+    listing: Listing[Any] | None = getattr(offer, kind)
+    return None if listing is None else listing.items
+
+
+def _find_changed_lists(event: Event) -> tuple[ListName, ...]:
+    match event:
+        case ToolsChanged():
+            return ("tools",)
+        case ListChanged(what=what):
+            return (what,)
+        case Reloaded():
+            return ("tools", "resources", "prompts")
+        case _:
+            return ()
+
+
+async def _set_level(server: Server) -> None:
+    # What one server makes of a level is of no concern to the others.
+    with suppress(MooringError):
+        await server.set_log_level()
+
+
+def _make_extras(terms: RequestTerms) -> CallExtras:
+    return make_passed_extras(terms.meta, terms.capabilities)
+
+
+def _require_raw(raw: Raw | UnsetType) -> Raw:
+    assert raw, "what a session reads has the answer it was read from"
+    return raw

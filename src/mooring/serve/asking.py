@@ -1,0 +1,130 @@
+"""Questions on their way to a client: each becomes a request of the protocol, and what comes back is its answer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import DecodeError, Raw, Struct
+
+from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Sampling, Visit, Yes
+from mooring.core.raw import read
+from mooring.display.text import safe
+
+NOBODY: Final = No("The client cannot ask anybody.", how="cancel", nobody=True)
+
+_LONGEST: Final = 4000
+"""How many characters of a call's arguments a question shows."""
+_CHOICES: Final = {
+    "once": "Allow it once",
+    "session": "Allow it until this client disconnects",
+    "always": "Always allow it",
+}
+
+
+class ClientCapabilities(Struct, frozen=True):
+    """What a client can be asked for."""
+
+    forms: bool = False
+    visits: bool = False
+    sampling: bool = False
+    sampling_tools: bool = False
+    roots: bool = False
+
+
+def read_capabilities(declared: Mapping[str, Any]) -> ClientCapabilities:
+    """What a client declares, as either era writes it."""
+    elicitation, sampling = declared.get("elicitation"), declared.get("sampling")
+    can_elicit, can_sample = isinstance(elicitation, dict), isinstance(sampling, dict)
+    modes = elicitation if isinstance(elicitation, dict) else {}
+    return ClientCapabilities(
+        # Before 2025-11-25 there were only forms, and nothing inside the capability.
+        forms=can_elicit and ("form" in modes or "url" not in modes),
+        visits=can_elicit and "url" in modes,
+        sampling=can_sample,
+        sampling_tools=isinstance(sampling, dict) and "tools" in sampling,
+        roots=isinstance(declared.get("roots"), dict),
+    )
+
+
+class ClientRequest(Struct, frozen=True):
+    """A question as a request of the protocol, and the capability that a client needs for it."""
+
+    method: str
+    params: Mapping[str, Any]
+    needs: Mapping[str, Any]
+    can_be_put: bool
+
+
+def make_client_request(question: Question, capabilities: ClientCapabilities) -> ClientRequest | None:
+    """The request that puts a question to a client; `None` if the protocol has no words for it."""
+    match question:
+        case Form(_, message, schema):
+            return _make_form(message, schema, capabilities)
+        case Visit(_, message, url, id):
+            params = {"mode": "url", "message": message, "url": url, "elicitationId": id}
+            return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits)
+        case Sampling(_, request):
+            return _make_sampling(request, capabilities)
+        case Permission():
+            return _make_form(_describe_call(question), _make_choice(question), capabilities)
+        case _:
+            return None
+
+
+def read_answer(question: Question, raw: Raw) -> Answer:
+    """What a client answered. Whatever is not clearly a yes is a no."""
+    try:
+        result = read(raw)
+    except DecodeError:
+        result = None
+    if not isinstance(result, dict):
+        return No("The client's answer cannot be read.", how="cancel")
+    if isinstance(question, Sampling):
+        return Yes(result)
+    if result.get("action") != "accept":
+        return No(how="decline" if result.get("action") == "decline" else "cancel")
+    content = result.get("content")
+    return _read_choice(content) if isinstance(question, Permission) else Yes(content)
+
+
+def _make_form(message: str, schema: Mapping[str, Any], capabilities: ClientCapabilities) -> ClientRequest:
+    params = {"message": message, "requestedSchema": schema}
+    return ClientRequest("elicitation/create", params, {"elicitation": {"form": {}}}, capabilities.forms)
+
+
+def _make_sampling(request: Mapping[str, Any], capabilities: ClientCapabilities) -> ClientRequest:
+    uses_tools = "tools" in request
+    needs: dict[str, Any] = {"sampling": {"tools": {}} if uses_tools else {}}
+    can_sample = capabilities.sampling and (capabilities.sampling_tools or not uses_tools)
+    return ClientRequest("sampling/createMessage", request, needs, can_sample)
+
+
+def _describe_call(question: Permission) -> str:
+    """A call in words. The names are the server's, and the arguments the model's: both are made safe."""
+    name = f"{question.server}.{question.tool}" if question.server else question.tool
+    arguments = json.dumps(dict(question.arguments))
+    if len(arguments) > _LONGEST:
+        arguments = f"{arguments[:_LONGEST]}… ({len(arguments) - _LONGEST} more characters)"
+    origin = f" ({question.origin})" if question.origin else ""
+    return safe(f"Mooring asks: may {name}{origin} be called? {question.why}. Its arguments: {arguments}")
+
+
+def _make_choice(question: Permission) -> dict[str, Any]:
+    choices = {scope: _CHOICES[scope] for scope in question.scopes}
+    answer = {
+        "type": "string",
+        "title": "May it be called?",
+        "enum": list(choices),
+        "enumNames": list(choices.values()),
+        "default": "once",
+    }
+    return {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+
+
+def _read_choice(content: object) -> Answer:
+    chosen = content.get("answer") if isinstance(content, dict) else None
+    match chosen:
+        case "once" | "session" | "always":
+            return Allow(chosen)
+        case _:
+            return No("The client's answer cannot be read.", how="cancel")

@@ -1,0 +1,141 @@
+"""A client of the handshake era: it is known from `initialize` on, and is asked by requests of ours."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Raw
+
+from mooring.core.question import Answer, Ask, Question
+from mooring.core.raw import read
+from mooring.core.result import LOG_LEVELS
+from mooring.errors import RpcError, ServerError
+from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer, read_capabilities
+from mooring.serve.caller import CallerQuestions, ServeOptions, current_caller, make_log_listener, make_report
+from mooring.serve.methods import CAPABILITIES, METHODS, Method, Report, answer_method
+from mooring.serve.params import CLIENT, Params
+from mooring.serve.upstream import ListRoots, RequestTerms, Upstream
+from mooring.wire.rpc.message import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+from mooring.wire.rpc.peer import Peer
+from mooring.wire.session.answers import keep_raw
+from mooring.wire.session.client import ListName
+from mooring.wire.session.handshake import VERSIONS
+
+INITIALIZED: Final = "notifications/initialized"
+OWN_METHODS: Final = ("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""The methods that only this era has."""
+
+
+class HandshakeClient(CallerQuestions):
+    """One client of this era. It is both what an upstream calls and what is asked about each of its requests."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        super().__init__(options)
+        self._capabilities: ClientCapabilities | None = None
+        """What the client declared; `None` until it has."""
+        self._is_initialized = False
+        self._peer: Peer
+        self._own_methods: Mapping[str, Method] = {
+            "logging/setLevel": self._set_level,
+            "resources/subscribe": _subscribe,
+            "resources/unsubscribe": _unsubscribe,
+        }
+
+    def attach(self, peer: Peer) -> None:
+        """Take the way to the client, before its first request."""
+        self._peer = peer
+
+    def on_initialized(self, _: Raw) -> None:
+        self._is_initialized = True
+
+    async def close(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.unfollow_logs(self.asker)
+            await upstream.close()
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    async def answer(self, method: str, params: Params) -> Any:
+        """Answer one request: in this era, each begins and ends here. Raises: RpcError."""
+        if method == "initialize":
+            return await self._initialize(params)
+        if self._upstream is None:
+            raise RpcError(CLIENT, INVALID_REQUEST, "This connection is not initialized; send initialize first")
+        found = self._own_methods.get(method) or METHODS.get(method)
+        if found is None:
+            raise RpcError(CLIENT, METHOD_NOT_FOUND, f"Method not found: {method}")
+        current_caller.set(self)
+        report = make_report(params, self._peer.notify)
+        return await answer_method(found, self._upstream, params, RequestTerms(params.passed_meta), report)
+
+    async def _initialize(self, params: Params) -> Any:
+        self._capabilities = read_capabilities(params.capabilities)
+        if self._upstream is None:
+            self._upstream = self._options.open_upstream(self)
+            # The level is the servers' own until the client names one.
+            await self._upstream.follow_logs(self.asker, "", make_log_listener(self._peer.notify))
+        is_known = params.protocol_version in VERSIONS
+        program = self._options.program
+        answer: dict[str, Any] = {
+            "protocolVersion": params.protocol_version if is_known else VERSIONS[0],
+            "capabilities": CAPABILITIES,
+            "serverInfo": {"name": program.name, "version": program.version},
+        }
+        if instructions := await self._upstream.find_instructions():
+            answer["instructions"] = instructions
+        return answer
+
+    async def _set_level(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+        if params.level not in LOG_LEVELS:
+            raise RpcError(CLIENT, INVALID_PARAMS, f"Invalid params: level is one of {', '.join(LOG_LEVELS)}")
+        await upstream.follow_logs(self.asker, params.level, make_log_listener(self._peer.notify))
+        return {}
+
+    # --- questions (Caller) ---------------------------------------------------------------------------------------
+
+    @property
+    def asker(self) -> Ask:
+        return self.put
+
+    @property
+    def list_roots(self) -> ListRoots | None:
+        can_list = self._capabilities is not None and self._capabilities.roots
+        return self._list_roots if can_list else None
+
+    async def put(self, question: Question) -> Answer:
+        if self._capabilities is None:
+            return NOBODY
+        request = make_client_request(question, self._capabilities)
+        if request is None or not request.can_be_put:
+            return NOBODY
+        try:
+            raw = await self._peer.request(request.method, request.params, keep_raw)
+        except ServerError:
+            # It refused, or is gone: nobody has said yes.
+            return NOBODY
+        return read_answer(question, raw)
+
+    async def _list_roots(self) -> list[Any]:
+        found = read(await self._peer.request("roots/list", {}, keep_raw))
+        roots = found.get("roots") if isinstance(found, dict) else None
+        return roots if isinstance(roots, list) else []
+
+    # --- what no request asked for (ClientSide) -------------------------------------------------------------------
+
+    def on_list_changed(self, kind: ListName) -> None:
+        # Before that, the client has not listed anything yet.
+        if self._is_initialized:
+            self._peer.notify(f"notifications/{kind}/list_changed")
+
+    def on_updated(self, uri: str) -> None:
+        self._peer.notify("notifications/resources/updated", {"uri": uri})
+
+
+async def _subscribe(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    await upstream.subscribe(params.uri)
+    return {}
+
+
+async def _unsubscribe(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    await upstream.unsubscribe(params.uri)
+    return {}

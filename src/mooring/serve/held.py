@@ -1,0 +1,180 @@
+"""Requests whose work waits for something that their client has to be asked: held until it comes back with it."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from itertools import count
+from typing import Any, Final
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.structs import replace
+
+from mooring.core.question import Answer, Ask, Permission, Question
+from mooring.core.raw import read
+from mooring.core.result import Progress
+from mooring.errors import RpcError
+from mooring.serve.asking import NOBODY, make_client_request, read_answer, read_capabilities
+from mooring.serve.methods import Report
+from mooring.serve.params import CLIENT
+from mooring.serve.upstream import ListRoots
+from mooring.wire.rpc.message import INVALID_PARAMS, MISSING_CAPABILITY
+
+HOLD: Final = 600.0
+"""How many seconds a client may take to come back with what it was asked for."""
+MOST_HELD: Final = 1000
+"""How many requests are held at a time; the one that waits longest is dropped for one more."""
+_TURNS: Final = 3
+"""In how many turns of the loop questions that were asked together have all arrived."""
+
+
+class _Asked(Struct, frozen=True):
+    """Something that the client is asked for."""
+
+    method: str
+    params: Any
+    answer: "asyncio.Future[Raw]"
+
+
+class HeldRequest:
+    """A request of the stateless era, from its first round to its last: its caller, and the work on it."""
+
+    def __init__(self, subject: object, declared: Mapping[str, Any]) -> None:
+        """`subject` is what the request is about: each round has to be about the same."""
+        self.subject = subject
+        self.report: Report = _ignore_progress
+        self._capabilities = read_capabilities(declared)
+        self._asked: dict[str, _Asked] = {}
+        self._numbers = count(1)
+        self._has_asked = asyncio.Event()
+        self._work: asyncio.Task[Any]
+
+    def begin(self, work: "asyncio.Task[Any]") -> None:
+        self._work = work
+        # Asking for the exception marks it as retrieved, also where the client never comes back for it.
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def pass_progress(self, step: Progress) -> None:
+        """Report progress the way of the round that is under way."""
+        self.report(step)
+
+    def give(self, responses: Mapping[str, Raw]) -> None:
+        """Take what the client was asked for; what it leaves out, it will be asked for again."""
+        for key, response in responses.items():
+            asked = self._asked.pop(key, None)
+            if asked is not None and not asked.answer.done():
+                asked.answer.set_result(response)
+
+    async def wait(self) -> dict[str, Any] | None:
+        """Wait for the end of the work, or for what the client has to be asked first; `None` at the end."""
+        try:
+            while not self._work.done():
+                if self._asked:
+                    await self._let_others_ask()
+                    break
+                self._has_asked.clear()
+                asking = asyncio.ensure_future(self._has_asked.wait())
+                await asyncio.wait({self._work, asking}, return_when=asyncio.FIRST_COMPLETED)
+                asking.cancel()
+        except asyncio.CancelledError:
+            self.drop()
+            raise
+        if self._work.done():
+            return None
+        return {key: {"method": asked.method, "params": asked.params} for key, asked in self._asked.items()}
+
+    def result(self) -> Any:
+        """What came of the work. Raises: what it raised."""
+        return self._work.result()
+
+    def drop(self) -> None:
+        """Give up the work: nobody waits for it any more."""
+        self._work.cancel()
+
+    async def _let_others_ask(self) -> None:
+        # A server asks for several things together. Each is put by a task of its own, a few turns of the loop apart.
+        known = 0
+        while known != len(self._asked) and not self._work.done():
+            known = len(self._asked)
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+
+    # --- questions (Caller) ---------------------------------------------------------------------------------------
+
+    @property
+    def asker(self) -> Ask:
+        return self.put
+
+    @property
+    def list_roots(self) -> ListRoots | None:
+        return self._list_roots if self._capabilities.roots else None
+
+    async def put(self, question: Question) -> Answer:
+        """Put a question. Raises: RpcError if a server asks for what the client cannot do."""
+        if isinstance(question, Permission):
+            # There are no sessions in this era for which an answer could hold.
+            question = replace(question, scopes=tuple(scope for scope in question.scopes if scope != "session"))
+        request = make_client_request(question, self._capabilities)
+        if request is not None and request.can_be_put:
+            return read_answer(question, await self._require(request.method, request.params))
+        if request is None or isinstance(question, Permission):
+            return NOBODY
+        data = {"requiredCapabilities": request.needs}
+        raise RpcError(CLIENT, MISSING_CAPABILITY, f"{request.method} needs a capability of the client", data)
+
+    async def _list_roots(self) -> list[Any]:
+        try:
+            found = read(await self._require("roots/list", {}))
+        except DecodeError:
+            found = None
+        roots = found.get("roots") if isinstance(found, dict) else None
+        return roots if isinstance(roots, list) else []
+
+    async def _require(self, method: str, params: Any) -> Raw:
+        key = f"{method}-{next(self._numbers)}"
+        answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._asked[key] = _Asked(method, params, answer)
+        self._has_asked.set()
+        try:
+            return await answer
+        finally:
+            self._asked.pop(key, None)
+
+
+class HeldRequests:
+    """Requests that wait for their clients. A client has nothing but a state to come back with, which tells nothing."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, tuple[HeldRequest, asyncio.TimerHandle]] = OrderedDict()
+
+    def keep(self, held: HeldRequest) -> str:
+        """Hold a request; returns the state that its next round has to bring."""
+        from secrets import token_urlsafe  # lazy: few requests are held
+
+        if len(self._held) >= MOST_HELD:
+            self._drop(next(iter(self._held)))
+        state = token_urlsafe(24)
+        timer = asyncio.get_running_loop().call_later(HOLD, self._drop, state)
+        self._held[state] = (held, timer)
+        return state
+
+    def take(self, state: str, subject: object) -> HeldRequest:
+        """The request that is held under a state. Raises: RpcError if there is none, or it is about something else."""
+        found = self._held.get(state)
+        if found is None or found[0].subject != subject:
+            raise RpcError(CLIENT, INVALID_PARAMS, "Invalid params: the requestState is unknown or has expired")
+        held, timer = self._held.pop(state)
+        timer.cancel()
+        return held
+
+    def close(self) -> None:
+        for state in tuple(self._held):
+            self._drop(state)
+
+    def _drop(self, state: str) -> None:
+        held, timer = self._held.pop(state)
+        timer.cancel()
+        held.drop()
+
+
+def _ignore_progress(step: Progress) -> None:
+    return

@@ -1,0 +1,132 @@
+"""The methods of the protocol that both eras share, answered by what stands behind the client."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec.structs import replace
+
+from mooring.core.raw import as_one_line
+from mooring.core.result import Progress
+from mooring.core.tool import Tool
+from mooring.errors import BadArguments, Denied, MooringError, RpcError, UnknownTool
+from mooring.serve.params import CLIENT, Params
+from mooring.serve.upstream import RequestTerms, Upstream
+from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS
+
+Report: TypeAlias = Callable[[Progress], None]
+
+CAPABILITIES: Final[Mapping[str, Any]] = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+    "logging": {},
+}
+"""The same whatever servers there are: one that comes later may have what no other has."""
+
+
+class Method(Protocol):
+    """Answers one method."""
+
+    def __call__(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Awaitable[Any]: ...
+
+
+async def _call_tool(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _require(params.name, "name")
+    arguments = params.arguments or {}
+    try:
+        result = await upstream.call_tool(params.name, arguments, terms=terms, on_progress=report)
+    except UnknownTool as error:
+        raise RpcError(CLIENT, INVALID_PARAMS, f"Unknown tool: {params.name}") from error
+    except RpcError:
+        # The server's own answer, for the client to read as it is.
+        raise
+    except MooringError as error:
+        # Why a call failed is for the model to read, which sees results and no errors of the protocol.
+        return make_failure(error)
+    return as_one_line(result)
+
+
+async def _read_resource(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _require(params.uri, "uri")
+    return as_one_line(await upstream.read_resource(params.uri, terms))
+
+
+async def _get_prompt(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _require(params.name, "name")
+    arguments = {name: str(value) for name, value in (params.arguments or {}).items()}
+    return as_one_line(await upstream.get_prompt(params.name, arguments, terms))
+
+
+async def _complete(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    known = params.context.arguments if params.context is not None else None
+    argument = params.argument
+    return as_one_line(await upstream.complete(params.ref, argument.name, argument.value, known, terms))
+
+
+async def _list_tools(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _refuse_cursor(params)
+    return {"tools": [_hide_tasks(tool) for tool in await upstream.list_tools()]}
+
+
+async def _list_resources(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _refuse_cursor(params)
+    return {"resources": await upstream.list_resources()}
+
+
+async def _list_templates(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _refuse_cursor(params)
+    return {"resourceTemplates": await upstream.list_templates()}
+
+
+async def _list_prompts(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    _refuse_cursor(params)
+    return {"prompts": await upstream.list_prompts()}
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "tools/list": _list_tools,
+    "tools/call": _call_tool,
+    "resources/list": _list_resources,
+    "resources/templates/list": _list_templates,
+    "resources/read": _read_resource,
+    "prompts/list": _list_prompts,
+    "prompts/get": _get_prompt,
+    "completion/complete": _complete,
+}
+
+
+async def answer_method(method: Method, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    """Answer one request. Raises: RpcError, whatever goes wrong."""
+    try:
+        return await method(upstream, params, terms, report)
+    except RpcError:
+        raise
+    except BadArguments as error:
+        raise RpcError(CLIENT, INVALID_PARAMS, str(error)) from error
+    except MooringError as error:
+        raise RpcError(CLIENT, INTERNAL_ERROR, str(error)) from error
+
+
+def make_failure(error: MooringError) -> dict[str, Any]:
+    """A call that failed on its way, as the result of its tool."""
+    words = str(error)
+    if isinstance(error, Denied) and error.for_model:
+        words = error.for_model
+    return {"content": [{"type": "text", "text": words}], "isError": True}
+
+
+def _hide_tasks(tool: Tool) -> Tool:
+    # Calls that run as tasks are waited for on this side, so that no client has to know of them.
+    return tool if tool.execution is None else replace(tool, execution=None)
+
+
+def _require(given: str, key: str) -> None:
+    if not given:
+        raise RpcError(CLIENT, INVALID_PARAMS, f"Invalid params: {key} is missing")
+
+
+def _refuse_cursor(params: Params) -> None:
+    # Each list is sent whole, so there is no cursor that could have come from here.
+    if params.cursor is not None:
+        raise RpcError(CLIENT, INVALID_PARAMS, "Invalid params: the cursor is unknown")

@@ -1,0 +1,127 @@
+"""Subscriptions to resources that several conversations share: a server is asked once, and each hears of changes."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+from mooring.core.clock import Sleep
+from mooring.errors import MooringError
+from mooring.servers.server import Server
+from mooring.servers.watch import is_part_of
+from mooring.wire.session.session import Session
+
+OnUpdated: TypeAlias = Callable[[str], None]
+"""Takes the address of a resource that changed."""
+
+_PAUSE = 1.0
+_PAUSE_CAP = 300.0
+
+
+class Subscriptions:
+    """The subscriptions of one host."""
+
+    def __init__(self, sleep: Sleep = asyncio.sleep) -> None:
+        self._sleep = sleep
+        self._shared: dict[tuple[Server, str], _SharedSubscription] = {}
+
+    async def add(self, server: Server, uri: str, on_updated: OnUpdated) -> Callable[[], None]:
+        """Report changes of a resource until the returned function is called. Raises: as `Server.ask`."""
+        key = (server, uri)
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = _SharedSubscription(server, uri, self._sleep)
+        shared.listeners[on_updated] = None
+        try:
+            await shared.wait_begun()
+        except BaseException:
+            # Also a cancellation: whoever gave up must not keep the server connected.
+            self._remove(key, on_updated)
+            raise
+        return lambda: self._remove(key, on_updated)
+
+    def _remove(self, key: tuple[Server, str], on_updated: OnUpdated) -> None:
+        shared = self._shared.get(key)
+        if shared is None:
+            return
+        shared.listeners.pop(on_updated, None)
+        if not shared.listeners:
+            del self._shared[key]
+            shared.end()
+
+    def drop(self, server: Server) -> None:
+        """End the subscriptions of a server that is gone."""
+        for key in [key for key in self._shared if key[0] is server]:
+            self._shared.pop(key).end()
+
+    def close(self) -> None:
+        for shared in self._shared.values():
+            shared.end()
+        self._shared.clear()
+
+
+class _SharedSubscription:
+    """One subscription: renewed whenever the server is connected again."""
+
+    def __init__(self, server: Server, uri: str, sleep: Sleep) -> None:
+        self.listeners: dict[OnUpdated, None] = {}
+        self._server = server
+        self._uri = uri
+        self._sleep = sleep
+        self._release = server.keep_connected(self._on_update)
+        loop = asyncio.get_running_loop()
+        self._begun: asyncio.Future[None] = loop.create_future()
+        self._task = loop.create_task(self._keep(), name=f"mooring subscription to {uri}")
+
+    async def wait_begun(self) -> None:
+        """Wait until the server has accepted the subscription. Raises: why it did not."""
+        await asyncio.shield(self._begun)
+
+    def end(self) -> None:
+        """Stop listening, and have the server told so if it is connected; nobody waits for its answer."""
+        self._task.cancel()
+        self._release()
+        if not self._begun.done():
+            self._begun.cancel()
+        if self._server.is_connected:
+            self._task = asyncio.get_running_loop().create_task(self._unsubscribe())
+
+    async def _keep(self) -> None:
+        try:
+            session = await self._subscribe()
+        except MooringError as error:
+            if not self._begun.done():
+                self._begun.set_exception(error)
+            return
+        if not self._begun.done():
+            self._begun.set_result(None)
+        while True:
+            await session.ended()
+            session = await self._subscribe_again()
+            # Nobody knows what changed while the server was away.
+            self._on_update(self._uri)
+
+    async def _subscribe(self) -> Session:
+        session = await self._server.session()
+        await session.subscribe(self._uri)
+        return session
+
+    async def _subscribe_again(self) -> Session:
+        """Subscribe on the next connection; a server that is away is waited for."""
+        pause = _PAUSE
+        while True:
+            try:
+                return await self._subscribe()
+            except MooringError:
+                await self._sleep(pause)
+                pause = min(pause * 2, _PAUSE_CAP)
+
+    async def _unsubscribe(self) -> None:
+        with suppress(MooringError, TimeoutError):
+            async with asyncio.timeout(_PAUSE):
+                await self._server.ask(lambda session: session.unsubscribe(self._uri))
+
+    def _on_update(self, updated: str) -> None:
+        if is_part_of(updated, self._uri):
+            for listener in tuple(self.listeners):
+                listener(updated)
