@@ -3,7 +3,7 @@
 Its tools: `echo` answers with all kinds of content, `slow` reports progress until it is cancelled, `form` asks a person,
 `write` asks a model, `both` asks both at once, `folders` asks for the client's folders, `log` writes log messages, `grow`
 adds a tool, `update` says that a resource changed, `refuse` answers with an error of the protocol, `meta` with what came in
-`_meta`, `pid` with its process id, and `nap` takes a while. A second argument is a file for what was cancelled.
+`_meta`, `pid` with its process id, `nap` takes a while, and `shout` logs a lot. A second argument is a file for what was cancelled.
 """
 
 import json
@@ -15,7 +15,22 @@ import time
 ERA = sys.argv[1]
 NOTES = sys.argv[2] if len(sys.argv) > 2 else os.devnull
 META = "io.modelcontextprotocol/"
-NAMES = ["echo", "slow", "form", "write", "both", "folders", "log", "grow", "update", "refuse", "meta", "pid", "nap"]
+NAMES = [
+    "echo",
+    "slow",
+    "form",
+    "write",
+    "both",
+    "folders",
+    "log",
+    "grow",
+    "update",
+    "refuse",
+    "meta",
+    "pid",
+    "nap",
+    "shout",
+]
 OUT = threading.Lock()
 CANCELLED = set()
 ANSWERS = {}
@@ -115,6 +130,9 @@ def call(key, params):
         for level in ("debug", "warning"):
             notify("notifications/message", {"level": level, "logger": "server", "data": {"said": level}})
         return text("logged")
+    if name == "shout":
+        notify("notifications/message", {"level": "error", "data": "x" * int(arguments["size"])})
+        return text("shouted")
     if name == "grow":
         NAMES.append("grown")
         announce("notifications/tools/list_changed")

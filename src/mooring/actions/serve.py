@@ -1,20 +1,40 @@
 """`serve`: all servers as one MCP server, for other programs to connect to."""
 
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mooring.core.hello import Implementation
 from mooring.core.limits import Limits
 from mooring.core.verdict import CommandPermissions
+from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.shown import NameStyle
 from mooring.serve.caller import ServeOptions
 from mooring.serve.stdio import serve_stdio
 
+if TYPE_CHECKING:
+    from mooring.serve.http.checks import Address
+
+_LAST_PORT = 65535
 _INBOUND = 1024
 """How many requests of one client are worked on at a time."""
+
+
+class Listening(Struct, frozen=True):
+    """Where programs can connect, and the token they have to send if it was made just now."""
+
+    url: str
+    new_token: str | None
+
+    def __repr__(self) -> str:
+        return f"<Listening on {self.url}>"
 
 
 class ServeTerms(Struct, frozen=True):
@@ -27,6 +47,53 @@ class ServeTerms(Struct, frozen=True):
 async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
     """Serve the program at the other end of stdin and stdout until it closes one of them."""
     await serve_stdio(make_serve_options(host, terms))
+
+
+@asynccontextmanager
+async def serve_on_http(
+    host: Host, terms: ServeTerms, address: "Address", *, token: bool
+) -> AsyncIterator["Listening"]:
+    """Serve every program that connects to an address, while this is open.
+
+    Without `token`, any program on this machine is served.
+
+    Raises: ConfigError if it cannot listen there, or would serve other machines without a token; FileError.
+    """
+    # Loaded here: over stdin and stdout nothing of what speaks HTTP is needed.
+    from mooring.serve.http.server import HttpServer
+    from mooring.serve.http.token import load_token
+
+    if not token and not address.is_loopback:
+        raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")
+    access = load_token(f"{host.where.state}/serve-token") if token else None
+    server = HttpServer(address, access, make_serve_options(host, terms))
+    try:
+        await server.__aenter__()
+    except OSError as error:
+        raise ConfigError(f"Cannot listen on {address.host}:{address.port}: {error.strerror or error}.") from error
+    try:
+        yield Listening(str(server.address), access.text if access is not None and access.is_new else None)
+    finally:
+        await server.__aexit__(None, None, None)
+
+
+async def wait_for_end() -> None:
+    """Wait until this program is told to end, by a signal from a terminal or from whoever started it."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+    await ended.wait()
+
+
+def parse_address(text: str) -> "Address":
+    """The address in HOST:PORT, :PORT or PORT; without a host, only this machine is served. Raises: ConfigError."""
+    from mooring.serve.http.checks import Address
+
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdecimal() or int(port) > _LAST_PORT:
+        raise ConfigError(f"{text!r} is not an address to listen on; write HOST:PORT, such as 127.0.0.1:8080.")
+    return Address(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def make_serve_options(host: Host, terms: ServeTerms) -> ServeOptions:

@@ -1,6 +1,7 @@
 """`mooring serve`: all servers as one MCP server."""
 
 import asyncio
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +10,14 @@ import click
 from msgspec.structs import replace
 
 from mooring.actions.opening import Setup, open_for_clients
-from mooring.actions.serve import ServeTerms, serve_on_stdio
+from mooring.actions.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 from mooring.cli.adhoc import address_options, make_setup
-from mooring.cli.base import Command, HintedUsageError, complete_server, get_globals, say
+from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, say
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.host.shown import NameStyle
+
+_GC_THRESHOLD = 5000
+"""With the threshold of short commands, 700 sessions that had ended took 12 MB before any of them was freed."""
 
 
 @click.command("serve", cls=Command)
@@ -25,32 +29,82 @@ from mooring.host.shown import NameStyle
     default="full",
     help="full: mcp__SERVER__TOOL. raw: the servers' own names, as far as no two are the same.",
 )
+@click.option("--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp.")
+@click.option("--no-token", is_flag=True, help="Over HTTP: serve any program on this machine, whoever runs it.")
 @permission_options
 @address_options
 @click.pass_context
-def command(ctx: click.Context, /, names: tuple[str, ...], style: NameStyle, **server: Any) -> None:
-    """Offer all servers, or some, to another program as one MCP server on stdin and stdout.
+def command(
+    ctx: click.Context,
+    /,
+    names: tuple[str, ...],
+    style: NameStyle,
+    http: str | None,
+    no_token: bool,
+    **server: Any,
+) -> None:
+    """Offer all servers, or some, to other programs as one MCP server, on stdin and stdout or over HTTP.
 
-    That program starts this command, as it would start any MCP server. Calls are checked by your rules and logged. What
-    has to be asked is asked through that program, if it supports elicitation; if not, it is refused, and the refusal
-    says which rule would allow it.
+    On stdin and stdout, the other program starts this command, as it would start any MCP server. Over HTTP, clients
+    send the token that is shown at the first start. Calls are checked by your rules and logged. What has to be asked is
+    asked through the client, if it supports elicitation. If not, it is refused, and the refusal says which rule would
+    allow it.
 
     \b
     claude mcp add all -- mooring serve
     mooring serve github time --allow 'time.*'
     mooring serve --url https://example.com/mcp --names raw
+    mooring serve --http 127.0.0.1:8080
     """
     options = get_globals(ctx)
     permissions = take_permissions(server)
     setup = replace(make_setup(options, {**server, "timeout": None}), permissions=permissions)
     if setup.adhoc is not None and names:
         raise HintedUsageError("--server and --url name the server;", "leave out the names of others.")
+    terms = ServeTerms(style, permissions)
+    if http is not None:
+        asyncio.run(_serve_http(options, setup, names, terms, http, token=not no_token))
+        return
+    if no_token:
+        raise HintedUsageError("--no-token goes with --http;", "on stdin and stdout there is no token.")
     if sys.stdin.isatty() and not options.quiet:
         say("Waiting for an MCP client on stdin; Ctrl+C ends this.", err=True)
-    asyncio.run(_serve(setup, names, ServeTerms(style, permissions)))
+    asyncio.run(_serve(setup, names, terms))
 
 
 async def _serve(setup: Setup, names: Sequence[str], terms: ServeTerms) -> None:
     # Nobody at this end is asked anything: stdin belongs to the client.
     async with open_for_clients(replace(setup, ask=None), names) as host:
         await serve_on_stdio(host, terms)
+
+
+async def _serve_http(
+    options: Globals, setup: Setup, names: Sequence[str], terms: ServeTerms, http: str, *, token: bool
+) -> None:
+    address = parse_address(http)
+    # Nobody at this end is asked anything: whoever calls has to answer.
+    async with (
+        open_for_clients(replace(setup, ask=None), names) as host,
+        serve_on_http(host, terms, address, token=token) as listening,
+    ):
+        _announce(options, listening, token)
+        _collect_sooner()
+        await wait_for_end()
+
+
+def _announce(options: Globals, listening: Listening, token: bool) -> None:
+    say(f"Serving MCP at {listening.url}", err=True)
+    if listening.new_token is not None:
+        # The only time that it is shown. It has to be, or nobody could connect.
+        say(f"Clients have to send the header: Authorization: Bearer {listening.new_token}", err=True)
+        say("This is shown once; the token is kept in your state folder, in serve-token.", err=True)
+    elif not token:
+        say("Warning: without a token, any program on this machine can call your tools.", err=True)
+    elif not options.quiet:
+        say("Clients have to send the token in your state folder, in serve-token.", err=True)
+
+
+def _collect_sooner() -> None:
+    """Have what clients leave behind collected soon, although hardly anything was while the program was loaded."""
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD)

@@ -20,6 +20,7 @@ from mooring.core.question import Ask, check_ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.verdict import Rule
+from mooring.core.where import Where
 from mooring.display.tables import StatusTable
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
@@ -117,6 +118,11 @@ class Host:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._parts.settings
+
+    @property
+    def where(self) -> Where:
+        """The folders that it uses."""
+        return self._parts.options.request.where
 
     @property
     def problems(self) -> tuple[Problem, ...]:

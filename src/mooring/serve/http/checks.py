@@ -1,0 +1,110 @@
+"""Who may talk to the server: checked before a byte of a body is read."""
+
+import asyncio
+from ipaddress import ip_address
+from typing import Final
+
+from aiohttp import web
+from msgspec import Struct
+
+from mooring.serve.http.token import AccessToken
+from mooring.wire.rpc.notes import Window
+
+PATH: Final = "/mcp"
+METHODS: Final = ("POST", "GET", "DELETE")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_BEARER: Final = "bearer "
+_FAILURES: Final = 20
+"""How many wrong tokens are answered in a second; the rest are told to come back later, unchecked."""
+
+
+class Refused(Exception):
+    """A request that is not let in: the status, and one sentence on why."""
+
+    def __init__(self, status: int, words: str, **headers: str) -> None:
+        super().__init__(words)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Address(Struct, frozen=True):
+    """Where the server listens."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can reach it."""
+        if self.host in _LOOPBACK:
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}{PATH}"
+
+
+class AccessChecks:
+    """The checks of one server. Each raises Refused."""
+
+    def __init__(self, address: Address, token: AccessToken | None) -> None:
+        self._address = address
+        self._token = token
+        self._failures = Window(_FAILURES)
+
+    def check(self, request: web.BaseRequest) -> None:
+        """Let a request in, or not."""
+        if request.rel_url.raw_path != PATH:
+            raise Refused(404, f"There is nothing here; MCP is at {PATH}.")
+        self._check_host(request.headers.get("Host", ""))
+        self._check_origin(request)
+        self._check_token(request.headers.get("Authorization", ""))
+        if request.method not in METHODS:
+            raise Refused(405, "Use POST, GET or DELETE.", Allow=", ".join(METHODS))
+
+    def _check_host(self, given: str) -> None:
+        """A page in a browser can point a name of its own at this machine, but then the name is in this header."""
+        host, port = _split_host(given)
+        is_here = port in ("", str(self._address.port)) and self._is_own_name(host)
+        if not is_here:
+            raise Refused(403, "This server does not answer to that name.")
+
+    def _is_own_name(self, host: str) -> bool:
+        if host in _LOOPBACK or host == self._address.host.lower():
+            return True
+        if self._address.is_loopback:
+            return False
+        try:
+            ip_address(host)
+        except ValueError:
+            return False
+        return True
+
+    def _check_origin(self, request: web.BaseRequest) -> None:
+        """Only browsers send it. No page but one of this very server has any business here, and there is none."""
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.lower() != f"http://{request.headers.get('Host', '').lower()}":
+            raise Refused(403, "Pages in a browser may not use this server.")
+
+    def _check_token(self, given: str) -> None:
+        if self._token is None:
+            return
+        is_bearer = given[: len(_BEARER)].lower() == _BEARER
+        if is_bearer and self._token.matches(given[len(_BEARER) :].strip()):
+            return
+        if not self._failures.admit(asyncio.get_running_loop().time()):
+            raise Refused(429, "Too many wrong tokens; try again in a second.", Retry_After="1")
+        raise Refused(401, "Send the token of this server as: Authorization: Bearer TOKEN", WWW_Authenticate="Bearer")
+
+
+def _split_host(given: str) -> tuple[str, str]:
+    """The name and the port of a Host header."""
+    host, bracket, rest = given.lower().rpartition("]")
+    if bracket:
+        return host.removeprefix("["), rest.removeprefix(":")
+    name, _, port = given.lower().partition(":")
+    return name, port

@@ -1,0 +1,284 @@
+"""The HTTP server: one address for all clients, of either era."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+from msgspec import UNSET, DecodeError
+from msgspec.json import Decoder
+
+from mooring.core.raw import read_as
+from mooring.errors import RpcError
+from mooring.serve.caller import ServeOptions
+from mooring.serve.http.checks import AccessChecks, Address, Refused
+from mooring.serve.http.exchange import Exchange
+from mooring.serve.http.outgoing import Outgoing
+from mooring.serve.http.sessions import HttpSessions
+from mooring.serve.http.token import AccessToken
+from mooring.serve.params import CLIENT, Params, read_params
+from mooring.serve.stateless import VERSIONS, StatelessClients, check_meta
+from mooring.wire.rpc.message import (
+    HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
+    Fault,
+    Frame,
+    Refusal,
+    encode,
+)
+
+SESSION: Final = "Mcp-Session-Id"
+VERSION: Final = "MCP-Protocol-Version"
+JSON: Final = "application/json"
+STREAM: Final = "text/event-stream"
+MOST_CONNECTIONS: Final = 2000
+HEADER_SECONDS: Final = 20.0
+"""How long a new connection may take to send the headers of its first request."""
+BODY_SECONDS: Final = 30.0
+SHUTDOWN_SECONDS: Final = 1.0
+
+_frames = Decoder(list[Frame])
+_frame = Decoder(Frame)
+
+
+class HttpServer:
+    """All clients over HTTP, used with `async with`. They share the servers behind it, and nothing else."""
+
+    def __init__(self, address: Address, token: AccessToken | None, options: ServeOptions) -> None:
+        self.address = address
+        self._token = token
+        self._options = options
+        self._checks: AccessChecks
+        self._sessions: HttpSessions
+        self._stateless: StatelessClients
+        self._runner: web.ServerRunner
+
+    async def __aenter__(self) -> "HttpServer":
+        """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
+        self._sessions = HttpSessions(self._options)
+        self._stateless = StatelessClients(self._options)
+        self._runner = web.ServerRunner(_BoundedServer(self._handle))
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self.address.host, self.address.port, shutdown_timeout=SHUTDOWN_SECONDS)
+        try:
+            await site.start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        self.address = Address(self.address.host, self._runner.addresses[0][1])
+        self._checks = AccessChecks(self.address, self._token)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._sessions.close()
+        await self._stateless.close()
+        await self._runner.cleanup()
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            self._checks.check(request)
+            match request.method:
+                case "POST":
+                    return await self._post(request)
+                case "GET":
+                    return await self._follow(request)
+                case _:
+                    return await self._delete(request)
+        except Refused as refusal:
+            # What is left of the body is not read: the connection ends instead.
+            return _refuse(refusal)
+
+    async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await self._read_body(request)
+        frames = _read_frames(body)
+        first = frames[0]
+        try:
+            params = read_params(first.params) if first.method is not None else Params()
+        except RpcError as error:
+            if first.id is UNSET:
+                raise Refused(400, error.message) from error
+            return _answer_error(first, error, 400)
+        version = request.headers.get(VERSION, "")
+        if first.method is not None and (params.stateless_version is not None or version in VERSIONS):
+            return await self._post_stateless(request, first, params, body)
+        return await self._post_in_session(request, frames, body)
+
+    async def _post_stateless(
+        self, request: web.BaseRequest, frame: Frame, params: Params, body: bytes
+    ) -> web.StreamResponse:
+        if frame.id is UNSET:
+            return web.Response(status=202)
+        try:
+            check_meta_and_headers(request, frame, params)
+        except RpcError as error:
+            return _answer_error(frame, error, 400)
+        if frame.method == "ping":
+            # The peer answers a ping by itself, but there is none in this era.
+            return _answer_error(frame, RpcError(CLIENT, METHOD_NOT_FOUND, "Method not found: ping"), 404)
+        exchange = Exchange(self._stateless, self._options.limits, frame, params)
+        try:
+            way = exchange.begin(body)
+            return await _send(request, way, lambda: exchange.transport.status)
+        finally:
+            # Whoever hung up takes the request back.
+            await exchange.close()
+
+    async def _post_in_session(
+        self, request: web.BaseRequest, frames: Sequence[Frame], body: bytes
+    ) -> web.StreamResponse:
+        is_new = frames[0].method == "initialize" and SESSION not in request.headers
+        session = self._sessions.open() if is_new else self._sessions.find(request.headers.get(SESSION))
+        keys = [frame.id for frame in frames if frame.method is not None and frame.id is not UNSET]
+        session.open_ways += 1
+        try:
+            way = session.transport.receive(body, keys)
+            if not keys:
+                return web.Response(status=202)
+            headers = {SESSION: session.id} if is_new else {}
+            return await _send(request, way, headers=headers)
+        finally:
+            session.open_ways -= 1
+            if keys:
+                session.transport.forget(way)
+
+    async def _follow(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Stream what belongs to no request of a session."""
+        if request.headers.get(VERSION) in VERSIONS:
+            raise Refused(405, "There is no stream of its own in this revision.", Allow="POST")
+        session = self._sessions.find(request.headers.get(SESSION))
+        session.open_ways += 1
+        try:
+            return await _stream(request, session.transport.take_common(), {})
+        finally:
+            session.open_ways -= 1
+
+    async def _delete(self, request: web.BaseRequest) -> web.StreamResponse:
+        await self._sessions.end(self._sessions.find(request.headers.get(SESSION)))
+        return web.Response(status=204)
+
+    async def _read_body(self, request: web.BaseRequest) -> bytes:
+        """The body, within its limits. Raises: Refused."""
+        limit = self._options.limits.line
+        # A page in a browser may send other types to any address, without asking first.
+        if request.content_type != JSON:
+            raise Refused(415, f"Send {JSON}.")
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            raise Refused(415, "Send the body uncompressed.")
+        if (request.content_length or 0) > limit:
+            raise Refused(413, f"The body is larger than {limit:,} bytes.")
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for piece in request.content.iter_any():
+                    size += len(piece)
+                    if size > limit:
+                        raise Refused(413, f"The body is larger than {limit:,} bytes.")
+                    pieces.append(piece)
+        except TimeoutError:
+            raise Refused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
+        return b"".join(pieces)
+
+
+class _BoundedServer(web.Server):
+    """Closes connections that are too many, or that never send a request."""
+
+    def __init__(self, handler: Any) -> None:
+        super().__init__(
+            self._note_request,
+            handler_cancellation=True,
+            auto_decompress=False,
+            access_log=None,
+            lingering_time=0,
+        )
+        self._handler = handler
+        self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        if len(self._connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
+        self._silent[handler] = self._loop.call_later(HEADER_SECONDS, transport.abort)
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        self._note(handler)
+        super().connection_lost(handler, exc)
+
+    async def _note_request(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._note(request.protocol)
+        response: web.StreamResponse = await self._handler(request)
+        return response
+
+    def _note(self, handler: RequestHandler) -> None:
+        timer = self._silent.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def check_meta_and_headers(request: web.BaseRequest, frame: Frame, params: Params) -> None:
+    """Raises: RpcError if a stateless request lacks something, or its headers say something else than its body."""
+    version = params.stateless_version
+    if isinstance(version, str) and request.headers.get(VERSION) != version:
+        raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {VERSION} is not what the body says")
+    check_meta(params)
+    for name, said in (("Mcp-Method", frame.method), ("Mcp-Name", params.name or params.uri)):
+        given = request.headers.get(name)
+        if given is not None and given != said and not given.startswith("=?"):
+            raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {name} is not what the body says")
+
+
+def _read_frames(body: bytes) -> list[Frame]:
+    """The messages of a body; a batch has several. Raises: Refused."""
+    try:
+        frames = read_as(_frames, body) if body.lstrip()[:1] == b"[" else [read_as(_frame, body)]
+    except DecodeError:
+        frames = []
+    if not frames:
+        raise Refused(400, "The body is not a message of JSON-RPC.")
+    return frames
+
+
+async def _send(
+    request: web.BaseRequest, way: Outgoing, find_status: Any = lambda: 200, headers: dict[str, str] | None = None
+) -> web.StreamResponse:
+    """Send what comes on a way: as one answer if there is nothing before it, else as a stream."""
+    first = await way.get()
+    if first is None:
+        raise Refused(500, "The request was not answered.")
+    if way.is_finished and way.is_empty:
+        return web.Response(body=first, status=find_status(), content_type=JSON, headers=headers)
+    return await _stream(request, way, headers or {}, first)
+
+
+async def _stream(
+    request: web.BaseRequest, way: Outgoing, headers: dict[str, str], first: bytes | None = None
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": STREAM, "Cache-Control": "no-cache", **headers})
+    await response.prepare(request)
+    message = first if first is not None else await way.get()
+    with suppress(ConnectionError):
+        while message is not None:
+            await response.write(b"event: message\ndata: " + message + b"\n\n")
+            message = await way.get()
+    if way.was_cut and request.transport is not None:
+        # Its buffer is full of what it does not read: there is no polite way to end.
+        request.transport.abort()
+    return response
+
+
+def _refuse(refusal: Refused) -> web.Response:
+    body = encode({"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": str(refusal)}})
+    headers = {**refusal.headers, "Connection": "close"}
+    response = web.Response(body=body, status=refusal.status, content_type=JSON, headers=headers)
+    response.force_close()
+    return response
+
+
+def _answer_error(frame: Frame, error: RpcError, status: int) -> web.Response:
+    body = encode(Refusal(frame.id, Fault(error.code, error.message, error.data)))
+    return web.Response(body=body, status=status, content_type=JSON)

@@ -1,0 +1,167 @@
+"""Sessions of the handshake era: one client over many HTTP requests, with as many ways back to it."""
+
+import asyncio
+from collections.abc import Collection, Iterator
+from secrets import token_urlsafe
+from typing import Final
+
+from mooring.core.failure import Ending
+from mooring.serve.caller import ServeOptions
+from mooring.serve.connection import Connection
+from mooring.serve.http.checks import Refused
+from mooring.serve.http.outgoing import Outgoing
+from mooring.wire.rpc.inbound import RequestId, current_request
+from mooring.wire.rpc.message import Message, Refusal, Response, encode
+from mooring.wire.rpc.transport import Receiver, Withdrawal
+
+MOST_SESSIONS: Final = 1000
+IDLE: Final = 3600.0
+"""How many seconds a session is kept that nobody uses."""
+
+
+class SessionTransport:
+    """The messages of one session. What belongs to a request goes the way of that request, all else the common way."""
+
+    def __init__(self) -> None:
+        self.mirrors = None
+        self.takes_headers = False
+        self.common = Outgoing()
+        """For what belongs to no request: read by the client's GET, if it makes one."""
+        self._is_common_read = False
+        self._ways: dict[RequestId, Outgoing] = {}
+        self._receiver: Receiver
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def receive(self, body: bytes, keys: Collection[RequestId]) -> Outgoing:
+        """Take the body of a request with the ids in it; returns the way back for their answers."""
+        way = Outgoing()
+        if any(key in self._ways for key in keys):
+            raise Refused(400, "A request with this id is being worked on.")
+        for key in keys:
+            self._ways[key] = way
+        self._receiver.receive([body])
+        return way
+
+    def take_common(self) -> Outgoing:
+        """The common way, for one reader alone: whoever read it before reads no more."""
+        if self._is_common_read:
+            # A client that lost its stream opens another one, perhaps before we know that the first is gone.
+            self.common.finish()
+            self.common = Outgoing()
+        self._is_common_read = True
+        return self.common
+
+    def forget(self, way: Outgoing) -> None:
+        """Drop a way back whose client is gone, and what is still on it. Its requests go on: it may be lost alone."""
+        self._ways = {key: each for key, each in self._ways.items() if each is not way}
+
+    def send(self, message: Message) -> None:
+        line = encode(message)
+        if isinstance(message, Response | Refusal):
+            self._answer(message.id, line)
+        else:
+            self._find_way().put(line)
+
+    def _answer(self, key: RequestId, line: bytes) -> None:
+        way = self._ways.pop(key, None)
+        if way is None:
+            return
+        way.put(line)
+        if way not in self._ways.values():
+            way.finish()
+
+    def _find_way(self) -> Outgoing:
+        key = current_request.get()
+        way = None if key is None else self._ways.get(key)
+        return self.common if way is None else way
+
+    def withdraw(self, key: int) -> Withdrawal:
+        return "running"
+
+    def end(self) -> None:
+        """The client is gone."""
+        self._receiver.end(Ending("it ended the session"))
+
+    def close(self) -> None:
+        for way in (*self._ways.values(), self.common):
+            way.finish()
+        self._ways.clear()
+
+    async def wait_closed(self) -> None:
+        """Return immediately: nothing is open here."""
+
+
+class HttpSession:
+    """One client, known by the id that it was given."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.id = token_urlsafe(24)
+        self.transport = SessionTransport()
+        self.open_ways = 0
+        """How many of its HTTP requests are being answered."""
+        self.used_at = asyncio.get_running_loop().time()
+        self._connection = Connection(self.transport, options)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+class HttpSessions:
+    """All sessions of a server. None can be reached without its id, which nobody can guess."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self._options = options
+        self._sessions: dict[str, HttpSession] = {}
+        self._loop = asyncio.get_running_loop()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def open(self) -> HttpSession:
+        """A new session. Raises: Refused if there are too many that are used."""
+        self._end_idle()
+        if len(self._sessions) >= MOST_SESSIONS:
+            self._end_longest_unused()
+        session = HttpSession(self._options)
+        self._sessions[session.id] = session
+        return session
+
+    def find(self, id: str | None) -> HttpSession:
+        """The session of that id. Raises: Refused."""
+        if id is None:
+            raise Refused(400, "Send Mcp-Session-Id, or begin with initialize.")
+        found = self._sessions.get(id)
+        if found is None:
+            raise Refused(404, "There is no such session; begin again with initialize.")
+        found.used_at = self._loop.time()
+        return found
+
+    async def end(self, session: HttpSession) -> None:
+        if self._sessions.pop(session.id, None) is not None:
+            await session.close()
+
+    async def close(self) -> None:
+        for session in tuple(self._sessions.values()):
+            await self.end(session)
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _end_idle(self) -> None:
+        oldest = self._loop.time() - IDLE
+        for session in [each for each in self._list_unused() if each.used_at < oldest]:
+            self._begin_end(session)
+
+    def _end_longest_unused(self) -> None:
+        session = min(self._list_unused(), key=lambda each: each.used_at, default=None)
+        if session is None:
+            raise Refused(503, "Too many clients are connected.")
+        self._begin_end(session)
+
+    def _list_unused(self) -> Iterator[HttpSession]:
+        return (session for session in self._sessions.values() if not session.open_ways)
+
+    def _begin_end(self, session: HttpSession) -> None:
+        del self._sessions[session.id]
+        ending = self._loop.create_task(session.close())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)

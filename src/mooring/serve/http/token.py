@@ -1,0 +1,36 @@
+"""The token that clients have to show: made once, kept where only its owner can read it."""
+
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import Final
+
+from msgspec import Struct
+
+from mooring import files
+
+_BYTES: Final = 32
+
+
+class AccessToken(Struct, frozen=True):
+    """A token, and whether it is new: then it has to be shown once."""
+
+    text: str
+    is_new: bool
+
+    def __repr__(self) -> str:
+        return "<AccessToken>"
+
+    def matches(self, shown: str) -> bool:
+        """Whether a client shows this token. It takes as long whatever they show, so that nobody can guess by time."""
+        return compare_digest(shown.encode(errors="surrogatepass"), self.text.encode())
+
+
+def load_token(path: str) -> AccessToken:
+    """The token in a file, which is made if there is none. Raises: FileError."""
+    with files.locked(path):
+        kept = files.read_own(path)
+        if kept and kept.strip():
+            return AccessToken(kept.decode(errors="replace").strip(), False)
+        made = token_urlsafe(_BYTES)
+        files.write(path, made.encode() + b"\n")
+        return AccessToken(made, True)

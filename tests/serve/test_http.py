@@ -1,0 +1,290 @@
+"""`mooring serve --http`: sessions, single requests, the token, and clients that never see each other."""
+
+import asyncio
+import json
+import os
+import secrets
+import stat
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from web import WebServer, events, serving
+
+from support import Home, running
+
+SERVER = str(Path(__file__).parent / "server.py")
+RAW = ("--names", "raw", "--permission-mode", "bypass")
+
+
+def configure(home: Home, era: str = "handshake", *words: str, **more: Any) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, era, *words], **more})
+
+
+def text(answer: Any) -> Any:
+    return answer["result"]["content"][0]["text"]
+
+
+async def test_a_session_begins_with_initialize_and_ends_with_delete(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        assert text(await session.call("pid")).isdigit()
+        assert await session.end() == 204
+        async with await session.post({"id": 9, "method": "ping"}) as answer:
+            assert answer.status == 404
+        async with await server.post({"id": 9, "method": "tools/list"}) as answer:
+            assert answer.status == 400
+
+
+async def test_progress_comes_before_the_answer_on_the_same_stream(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        params = {"name": "slow", "arguments": {"steps": 4}, "_meta": {"progressToken": "p"}}
+        async with await session.open("tools/call", params) as answer:
+            assert answer.content_type == "text/event-stream"
+            messages = [message async for message in events(answer)]
+        assert [message["params"]["progress"] for message in messages[:-1]] == [1, 2, 3]
+        assert text(messages[-1]) == "slow"
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+async def test_a_question_is_put_on_the_stream_of_its_request_and_answered_by_a_post(home: Home, era: str) -> None:
+    configure(home, era)
+    async with serving(home, *RAW) as server:
+        session, other = await server.session(), await server.session()
+        async with await other.listen() as elsewhere, await session.open("tools/call", {"name": "form"}) as answer:
+            stream = events(answer)
+            question = await anext(stream)
+            assert question["method"] == "elicitation/create"
+            reply = {"id": question["id"], "result": {"action": "accept", "content": {"name": "Ada"}}}
+            # An answer of another client to a question of the same id is no answer.
+            async with await other.post({**reply, "result": {"action": "accept", "content": {"name": "Eve"}}}) as taken:
+                assert taken.status == 202
+            async with await session.post(reply) as taken:
+                assert taken.status == 202
+            assert "Ada" in text(await anext(stream))
+            assert await collect(elsewhere, 0.2) == []
+
+
+async def test_changes_come_on_the_stream_that_belongs_to_no_request(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session, other = await server.session(), await server.session()
+        async with await session.listen() as stream, await other.listen() as elsewhere:
+            await session.request("resources/subscribe", {"uri": "test://static"})
+            await session.call("update")
+            note = await anext(events(stream))
+            while note["method"] != "notifications/resources/updated":
+                note = await anext(events(stream))
+            assert note["params"] == {"uri": "test://static"}
+            # The other one did not subscribe. What it hears is only what it may: that lists changed.
+            heard = await collect(elsewhere, 0.2)
+            assert all(message["method"].endswith("/list_changed") for message in heard)
+
+
+async def test_a_stateless_request_needs_no_session_and_is_asked_by_its_result(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        found = await server.stateless("server/discover")
+        assert found["result"]["supportedVersions"] == ["2026-07-28"]
+        asked = (await server.stateless("tools/call", {"name": "form", "arguments": {}}))["result"]
+        [key] = asked["inputRequests"]
+        given = {key: {"action": "accept", "content": {"name": "Ada"}}}
+        more = {"requestState": asked["requestState"], "inputResponses": given}
+        assert "Ada" in text(await server.stateless("tools/call", {"name": "form", "arguments": {}, **more}))
+
+
+async def test_whoever_hangs_up_takes_a_stateless_request_back(home: Home, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    configure(home, "handshake", str(notes))
+    async with serving(home, *RAW) as server:
+        params = {"name": "slow", "arguments": {"mark": "x"}, "_meta": {"progressToken": 1}}
+        answer = await server.open_stateless("tools/call", params)
+        await anext(events(answer))
+        answer.close()
+        while not notes.exists():
+            await server.stateless("tools/list")
+        assert notes.read_text() == "cancelled x\n"
+
+
+@pytest.mark.parametrize(
+    ("headers", "meta", "status", "code"),
+    [
+        ({}, {}, 400, -32602),
+        ({"MCP-Protocol-Version": "v9"}, {"protocolVersion": "v9", "clientCapabilities": {}}, 400, -32022),
+        ({}, {"protocolVersion": "v9", "clientCapabilities": {}}, 400, -32020),
+        ({"Mcp-Method": "tools/call"}, {"protocolVersion": "2026-07-28", "clientCapabilities": {}}, 400, -32020),
+    ],
+)  # fmt: skip
+async def test_what_a_stateless_request_says_has_to_fit_together(
+    home: Home, headers: dict[str, str], meta: dict[str, Any], status: int, code: int
+) -> None:
+    async with serving(home) as server:
+        carried = {f"io.modelcontextprotocol/{key}": value for key, value in meta.items()}
+        message = {"id": 7, "method": "server/discover", "params": {"_meta": carried} if carried else {}}
+        async with await server.post(message, {"MCP-Protocol-Version": "2026-07-28", **headers}) as answer:
+            refused = await answer.json()
+            assert (answer.status, refused["id"], refused["error"]["code"]) == (status, 7, code)
+
+
+@pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "no/such"])
+async def test_what_the_stateless_era_does_not_have_is_not_found(home: Home, method: str) -> None:
+    async with serving(home) as server, await server.open_stateless(method) as answer:
+        assert answer.status == 404
+        assert (await answer.json())["error"]["code"] == -32601
+
+
+async def test_the_token_is_made_once_shown_once_and_kept_private(home: Home) -> None:
+    async with serving(home) as server:
+        token = server.token
+        assert token is not None
+        path = home.home / ".local/state/mooring/serve-token"
+        assert path.read_text().strip() == token
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    async with serving(home) as server:
+        assert server.token == token
+        assert not any(token in line for line in server.said)
+        assert token not in read_command_line(server.pid)
+
+
+async def test_sixty_four_clients_with_equal_ids_get_their_own_answers_from_one_server(home: Home) -> None:
+    nonce = secrets.token_hex(8)
+    configure(home, env={"NONCE": nonce})
+    async with serving(home, *RAW) as server:
+
+        async def check_session(number: int) -> None:
+            session = await server.session()
+            for turn in range(5):
+                own = f"{number}-{turn}"
+                assert text(await session.call("nap", seconds=0.001, nonce=own)) == own
+
+        async def check_single(number: int) -> None:
+            for turn in range(5):
+                own = f"single-{number}-{turn}"
+                params = {"name": "nap", "arguments": {"seconds": 0.001, "nonce": own}}
+                assert text(await server.stateless("tools/call", params)) == own
+
+        await asyncio.gather(*map(check_session, range(32)), *map(check_single, range(32)))
+        assert len(running(nonce)) == 1
+    assert running(nonce) == []
+
+
+async def test_a_cancellation_of_one_client_leaves_the_equal_id_of_another_alone(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        one, other = await server.session(), await server.session()
+        waiting = asyncio.ensure_future(one.call("nap", seconds=0.5, nonce="mine"))
+        await asyncio.sleep(0.1)
+        async with await other.post({"method": "notifications/cancelled", "params": {"requestId": 1}}) as answer:
+            assert answer.status == 202
+        assert text(await waiting) == "mine"
+
+
+async def test_a_question_without_a_clear_addressee_is_put_to_nobody(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        one, other = await server.session(), await server.session()
+        async with await other.open("tools/call", {"name": "slow", "_meta": {"progressToken": 1}}) as busy:
+            await anext(events(busy))
+            # The server does not say for which of the two calls it asks.
+            assert json.loads(text(await one.call("form"))) == {"form": {"action": "cancel"}}
+            async for message in events(busy):
+                assert message["method"] == "notifications/progress"
+                if message["params"]["progress"] > 10:
+                    break
+
+
+async def test_a_client_that_stops_reading_is_cut_and_slows_nobody(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        reader, writer = await stuck_client(server)
+        for _ in range(20):
+            assert text(await (await server.session()).call("pid")).isdigit()
+        # What it was sent does not fit into its buffer: it is told nothing, its connection is gone.
+        async with asyncio.timeout(20):
+            while await reader.read(1 << 16):
+                pass
+        writer.close()
+
+
+async def stuck_client(server: WebServer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A client that asks for far more than it reads."""
+    session = await server.session()
+    host, port = server.url.removeprefix("http://").removesuffix("/mcp").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    headers = "".join(f"{name}: {value}\r\n" for name, value in session.headers.items())
+    writer.write(f"GET /mcp HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n".encode())
+    await reader.readline()
+    await session.request("logging/setLevel", {"level": "debug"})
+    for _ in range(12):
+        await session.call("shout", size=1 << 20)
+    return reader, writer
+
+
+async def test_nothing_is_left_after_it_was_killed(home: Home) -> None:
+    nonce = secrets.token_hex(8)
+    configure(home, env={"NONCE": nonce})
+    async with serving(home, *RAW) as server:
+        await (await server.session()).call("pid")
+        assert len(running(nonce)) == 1
+        os.kill(server.pid, 9)
+        await server.process.wait()
+        wait_gone(nonce)
+
+
+async def test_sessions_that_come_and_go_leave_nothing_behind(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        for _ in range(150):
+            await _come_and_go(server)
+        before = _resident(server.pid)
+        for _ in range(300):
+            await _come_and_go(server)
+        # A session takes 14 kB while it is open: 300 of them would be 4 MB.
+        assert _resident(server.pid) - before < 2_000_000
+
+
+def wait_gone(nonce: str) -> None:
+    deadline = time.monotonic() + 20
+    while running(nonce):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def read_command_line(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+async def collect(stream: aiohttp.ClientResponse, seconds: float) -> list[dict[str, Any]]:
+    """What comes on a stream within some time."""
+    found: list[dict[str, Any]] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            async for message in events(stream):
+                found.append(message)
+    return found
+
+
+async def _come_and_go(server: WebServer) -> None:
+    session = await server.session()
+    await session.call("pid")
+    assert await session.end() == 204
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def test_each_request_of_a_batch_is_answered(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        batch = [{"jsonrpc": "2.0", "id": "a", "method": "ping"}, {"jsonrpc": "2.0", "id": "b", "method": "ping"}]
+        async with await server.post(json.dumps(batch).encode(), session.headers) as answer:
+            assert [message["id"] async for message in events(answer)] == ["a", "b"]
