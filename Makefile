@@ -49,8 +49,9 @@ attacks: $(VENV)/.dev       ## try every attack and print how often it got throu
 soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; some minutes
 	$(BIN)/python -m tests.soak
 
-conformance: $(VENV)/.dev   ## the official suite against our client; needs npm
+conformance: $(VENV)/.dev   ## the official suite against our client and our server; needs npm
 	$(BIN)/python tests/conformance/run.py
+	$(BIN)/python tests/conformance/served.py
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench

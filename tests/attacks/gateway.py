@@ -229,7 +229,7 @@ def start_a_program(folder: Path, tally: Tally) -> None:
         for method in methods:
             params = {"name": "touch", "server": command, "arguments": command, **command, "_meta": meta}
             body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-            victim.ask(body=body, MCP_Protocol_Version="2026-07-28")
+            victim.ask(body=body, MCP_Protocol_Version="2026-07-28", Mcp_Method=method, Mcp_Name="touch")
             tally.count(method, marker.exists())
 
 

@@ -128,7 +128,8 @@ async def test_what_a_stateless_request_says_has_to_fit_together(
     async with serving(home) as server:
         carried = {f"io.modelcontextprotocol/{key}": value for key, value in meta.items()}
         message = {"id": 7, "method": "server/discover", "params": {"_meta": carried} if carried else {}}
-        async with await server.post(message, {"MCP-Protocol-Version": "2026-07-28", **headers}) as answer:
+        own = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"}
+        async with await server.post(message, {**own, **headers}) as answer:
             refused = await answer.json()
             assert (answer.status, refused["id"], refused["error"]["code"]) == (status, 7, code)
 

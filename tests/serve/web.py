@@ -66,7 +66,10 @@ class WebServer:
         meta = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": declared}
         given = params or {}
         carried = {**given, "_meta": {**given.get("_meta", {}), **meta}}
-        return await self.post({"id": 1, "method": method, "params": carried}, {"MCP-Protocol-Version": "2026-07-28"})
+        headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+        if subject := given.get("name") or given.get("uri"):
+            headers["Mcp-Name"] = subject
+        return await self.post({"id": 1, "method": method, "params": carried}, headers)
 
 
 class WebSession:

@@ -13,6 +13,8 @@ class Sampling(Struct, frozen=True, tag=True):
 
     server: str
     request: Mapping[str, Any]
+    key: str = ""
+    """What the server calls the question, if it says."""
 
 
 class Form(Struct, frozen=True, tag=True):
@@ -21,6 +23,7 @@ class Form(Struct, frozen=True, tag=True):
     server: str
     message: str
     schema: Mapping[str, Any]
+    key: str = ""
 
 
 class Visit(Struct, frozen=True, tag=True):
@@ -30,6 +33,7 @@ class Visit(Struct, frozen=True, tag=True):
     message: str
     url: str
     id: str
+    key: str = ""
 
 
 class MissingValue(Struct, frozen=True, tag=True):

@@ -53,18 +53,20 @@ class ClientRequest(Struct, frozen=True):
     params: Mapping[str, Any]
     needs: Mapping[str, Any]
     can_be_put: bool
+    key: str = ""
+    """What the server calls its question, if it says."""
 
 
 def make_client_request(question: Question, capabilities: ClientCapabilities) -> ClientRequest | None:
     """The request that puts a question to a client; `None` if the protocol has no words for it."""
     match question:
-        case Form(_, message, schema):
-            return _make_form(message, schema, capabilities)
-        case Visit(_, message, url, id):
+        case Form(_, message, schema, key):
+            return _make_form(message, schema, capabilities, key)
+        case Visit(_, message, url, id, key):
             params = {"mode": "url", "message": message, "url": url, "elicitationId": id}
-            return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits)
-        case Sampling(_, request):
-            return _make_sampling(request, capabilities)
+            return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits, key)
+        case Sampling(_, request, key):
+            return _make_sampling(request, capabilities, key)
         case Permission():
             return _make_form(_describe_call(question), _make_choice(question), capabilities)
         case _:
@@ -87,16 +89,18 @@ def read_answer(question: Question, raw: Raw) -> Answer:
     return _read_choice(content) if isinstance(question, Permission) else Yes(content)
 
 
-def _make_form(message: str, schema: Mapping[str, Any], capabilities: ClientCapabilities) -> ClientRequest:
+def _make_form(
+    message: str, schema: Mapping[str, Any], capabilities: ClientCapabilities, key: str = ""
+) -> ClientRequest:
     params = {"message": message, "requestedSchema": schema}
-    return ClientRequest("elicitation/create", params, {"elicitation": {"form": {}}}, capabilities.forms)
+    return ClientRequest("elicitation/create", params, {"elicitation": {"form": {}}}, capabilities.forms, key)
 
 
-def _make_sampling(request: Mapping[str, Any], capabilities: ClientCapabilities) -> ClientRequest:
+def _make_sampling(request: Mapping[str, Any], capabilities: ClientCapabilities, key: str) -> ClientRequest:
     uses_tools = "tools" in request
     needs: dict[str, Any] = {"sampling": {"tools": {}} if uses_tools else {}}
     can_sample = capabilities.sampling and (capabilities.sampling_tools or not uses_tools)
-    return ClientRequest("sampling/createMessage", request, needs, can_sample)
+    return ClientRequest("sampling/createMessage", request, needs, can_sample, key)
 
 
 def _describe_call(question: Permission) -> str:

@@ -18,6 +18,7 @@ from mooring.serve.methods import Report
 from mooring.serve.params import CLIENT
 from mooring.serve.upstream import ListRoots
 from mooring.wire.rpc.message import INVALID_PARAMS, MISSING_CAPABILITY
+from mooring.wire.session.client import asked_as
 
 HOLD: Final = 600.0
 """How many seconds a client may take to come back with what it was asked for."""
@@ -115,7 +116,7 @@ class HeldRequest:
             question = replace(question, scopes=tuple(scope for scope in question.scopes if scope != "session"))
         request = make_client_request(question, self._capabilities)
         if request is not None and request.can_be_put:
-            return read_answer(question, await self._require(request.method, request.params))
+            return read_answer(question, await self._require(request.method, request.params, request.key))
         if request is None or isinstance(question, Permission):
             return NOBODY
         data = {"requiredCapabilities": request.needs}
@@ -123,14 +124,16 @@ class HeldRequest:
 
     async def _list_roots(self) -> list[Any]:
         try:
-            found = read(await self._require("roots/list", {}))
+            found = read(await self._require("roots/list", {}, asked_as.get()))
         except DecodeError:
             found = None
         roots = found.get("roots") if isinstance(found, dict) else None
         return roots if isinstance(roots, list) else []
 
-    async def _require(self, method: str, params: Any) -> Raw:
-        key = f"{method}-{next(self._numbers)}"
+    async def _require(self, method: str, params: Any, key: str) -> Raw:
+        """Ask the client for something, under the key that the server gave it, if it did."""
+        if not key or key in self._asked:
+            key = f"{method}-{next(self._numbers)}"
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._asked[key] = _Asked(method, params, answer)
         self._has_asked.set()

@@ -10,7 +10,7 @@ from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visi
 from mooring.core.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.rpc.inbound import Responder
-from mooring.wire.session.client import Client, ListName, Respond, Root
+from mooring.wire.session.client import Client, ListName, Respond, Root, asked_as
 
 ListRoots: TypeAlias = Callable[[], Awaitable[Sequence[Any]]]
 """The folders that a program works in, as the protocol has them."""
@@ -71,7 +71,7 @@ def find_roots(folder: str, home: str) -> list[str]:
 
 def _make_sampler(server: str, ask: Ask) -> Respond:
     async def sample(params: dict[str, Any]) -> Mapping[str, Any]:
-        match await ask(Sampling(server, params)):
+        match await ask(Sampling(server, params, asked_as.get())):
             case Yes(content) if isinstance(content, Mapping):
                 return content
             case Yes() | Allow():
@@ -96,8 +96,8 @@ def _make_elicitor(server: str, ask: Ask) -> Respond:
 
 
 def _make_question(server: str, params: Mapping[str, Any]) -> Question:
-    message = str(params.get("message", ""))
+    message, key = str(params.get("message", "")), asked_as.get()
     if params.get("mode") == "url":
-        return Visit(server, message, str(params.get("url", "")), str(params.get("elicitationId", "")))
+        return Visit(server, message, str(params.get("url", "")), str(params.get("elicitationId", "")), key)
     schema = params.get("requestedSchema")
-    return Form(server, message, schema if isinstance(schema, Mapping) else {})
+    return Form(server, message, schema if isinstance(schema, Mapping) else {}, key)

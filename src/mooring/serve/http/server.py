@@ -1,6 +1,7 @@
 """The HTTP server: one address for all clients, of either era."""
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -38,6 +39,9 @@ HEADER_SECONDS: Final = 20.0
 """How long a new connection may take to send the headers of its first request."""
 BODY_SECONDS: Final = 30.0
 SHUTDOWN_SECONDS: Final = 1.0
+
+_BASE64_START: Final = "=?base64?"
+_BASE64_END: Final = "?="
 
 _frames = Decoder(list[Frame])
 _frame = Decoder(Frame)
@@ -226,10 +230,25 @@ def check_meta_and_headers(request: web.BaseRequest, frame: Frame, params: Param
     if isinstance(version, str) and request.headers.get(VERSION) != version:
         raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {VERSION} is not what the body says")
     check_meta(params)
-    for name, said in (("Mcp-Method", frame.method), ("Mcp-Name", params.name or params.uri)):
-        given = request.headers.get(name)
-        if given is not None and given != said and not given.startswith("=?"):
-            raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {name} is not what the body says")
+    _check_header(request, "Mcp-Method", frame.method or "")
+    if subject := params.name or params.uri:
+        _check_header(request, "Mcp-Name", subject)
+
+
+def _check_header(request: web.BaseRequest, name: str, said: str) -> None:
+    given = request.headers.get(name)
+    if given is None or _decode_header(given) != said:
+        raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {name} is not what the body says")
+
+
+def _decode_header(given: str) -> str | None:
+    """The value of a header; what does not fit into one is sent in Base64, between two marks."""
+    if not (given.startswith(_BASE64_START) and given.endswith(_BASE64_END)):
+        return given
+    try:
+        return b64decode(given[len(_BASE64_START) : -len(_BASE64_END)], validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _read_frames(body: bytes) -> list[Frame]:

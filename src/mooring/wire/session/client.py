@@ -1,6 +1,7 @@
 """What this side of a connection offers a server, and which of its notifications it listens to."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
@@ -22,6 +23,9 @@ META: Final = "io.modelcontextprotocol/"
 """How the keys in `_meta` begin that the protocol itself uses."""
 TASKS: Final = f"{META}tasks"
 """The extension for calls that a server carries out as tasks."""
+
+asked_as: ContextVar[str] = ContextVar("asked_as", default="")
+"""What a server calls the question that the current task answers; only in the stateless era does it say."""
 
 _log = Decoder(LogMessage)
 

@@ -26,7 +26,7 @@ from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
 from mooring.wire.session import answers
-from mooring.wire.session.client import META, TASKS, Client
+from mooring.wire.session.client import META, TASKS, Client, asked_as
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listing import TOOLS, fetch_all
 from mooring.wire.session.subscription import Subscription
@@ -269,13 +269,14 @@ class Stateless:
         responders = {**self._answers, **own}
         try:
             async with asyncio.timeout_at(deadline):
-                answering = [self._answer(request, responders) for request in requests.values()]
+                answering = [self._answer(key, request, responders) for key, request in requests.items()]
                 return dict(zip(requests, await _gather_all(answering), strict=True))
         except TimeoutError as error:
             raise TimedOut(self._peer.server, method, until - began, may_have_run=True) from error
 
-    async def _answer(self, request: _Input, responders: Mapping[str, Responder]) -> Any:
+    async def _answer(self, key: str, request: _Input, responders: Mapping[str, Responder]) -> Any:
         server, method = self._peer.server, request.method
+        asked_as.set(key)
         if (answer := responders.get(method)) is None:
             raise ProtocolError(server, f"it asked for {method[:100]}, which was not offered")
         try:
