@@ -123,6 +123,21 @@ def test_a_tool_that_changed_since_it_was_approved_is_held_back(home: Home, tmp_
         assert client.call("mcp__actor__shifty")["error"]["code"] == -32602
 
 
+def test_with_search_a_client_finds_tools_and_calls_what_it_found(home: Home) -> None:
+    home.configure(box=entry(), demo=DEMO)
+    with ServeClient(home, "--search", "--allow", "demo.*", capabilities={}) as client:
+        assert names(client) == ["ToolSearch", "ToolCall"]
+        found = json.loads(client.call("ToolSearch", query="add two numbers", limit=3)["content"][0]["text"])
+        assert found[0]["name"] == "mcp__demo__add"
+        assert set(found[0]["inputSchema"]["properties"]) == {"a", "b"}
+        added = client.call("ToolCall", name=found[0]["name"], arguments={"a": 1, "b": 2})
+        assert added["structuredContent"] == {"sum": 3}
+        # What is found is judged as what is listed.
+        assert "nobody to ask" in client.call("ToolCall", name="mcp__box__pid")["content"][0]["text"]
+        assert client.call("ToolCall", name="nowhere")["error"]["code"] == -32602
+        assert "limit" in client.call("ToolSearch", query="x", limit=0)["content"][0]["text"]
+
+
 def test_calls_of_clients_are_on_record(home: Home) -> None:
     home.configure(box=entry())
     with ServeClient(home, *BYPASS) as client:

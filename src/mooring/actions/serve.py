@@ -41,6 +41,7 @@ class ServeTerms(Struct, frozen=True):
     """What holds for every client: the names it is shown, and what it may call."""
 
     names: NameStyle = "full"
+    search: bool = False
     permissions: CommandPermissions = CommandPermissions()
 
 
@@ -98,6 +99,6 @@ def parse_address(text: str) -> "Address":
 
 def make_serve_options(host: Host, terms: ServeTerms) -> ServeOptions:
     """What to serve every client with: one host for all, and permissions of its own for each."""
-    open_upstream = partial(host.open_client, policy=terms.permissions.mode, names=terms.names)
+    open_upstream = partial(host.open_client, policy=terms.permissions.mode, names=terms.names, search=terms.search)
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
     return ServeOptions(open_upstream, Implementation("mooring", version("mooring")), limits)

@@ -29,6 +29,7 @@ _GC_THRESHOLD = 5000
     default="full",
     help="full: mcp__SERVER__TOOL. raw: the servers' own names, as far as no two are the same.",
 )
+@click.option("--search", is_flag=True, help="Show a tool to find tools and one to call them, instead of all.")
 @click.option("--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp.")
 @click.option("--no-token", is_flag=True, help="Over HTTP: serve any program on this machine, whoever runs it.")
 @permission_options
@@ -39,6 +40,7 @@ def command(
     /,
     names: tuple[str, ...],
     style: NameStyle,
+    search: bool,
     http: str | None,
     no_token: bool,
     **server: Any,
@@ -61,7 +63,7 @@ def command(
     setup = replace(make_setup(options, {**server, "timeout": None}), permissions=permissions)
     if setup.adhoc is not None and names:
         raise HintedUsageError("--server and --url name the server;", "leave out the names of others.")
-    terms = ServeTerms(style, permissions)
+    terms = ServeTerms(style, search, permissions)
     if http is not None:
         asyncio.run(_serve_http(options, setup, names, terms, http, token=not no_token))
         return

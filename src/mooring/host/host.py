@@ -449,12 +449,16 @@ class Host:
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
         names: NameStyle = "full",
+        search: bool = False,
     ) -> ServedClient:
-        """All servers as one MCP client sees them, with permissions of its own as in `registry`; to be closed."""
+        """All servers as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
+
+        With `search`, it is shown a tool to find tools and one to call them, instead of all.
+        """
         from mooring.host.served import ServedClient  # lazy: only `mooring serve` needs it
 
         mode, checked = find_mode(policy), check_rules(rules)
-        return ServedClient(self._parts, client, mode=mode, rules=checked, names=names)
+        return ServedClient(self._parts, client, mode=mode, rules=checked, names=names, search=search)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 

@@ -15,14 +15,15 @@ from mooring.core.address import is_expansion
 from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.extras import CallExtras, make_passed_extras
 from mooring.core.question import Ask
-from mooring.core.result import Progress
+from mooring.core.result import Progress, Result
 from mooring.core.status import Connected
 from mooring.core.tool import Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.core.verdict import Mode, Rule
-from mooring.display.results import as_data
+from mooring.display.text import safe
 from mooring.errors import MooringError, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
 from mooring.host.instructions import join_instructions
+from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
 from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
 from mooring.servers.items import Item
@@ -54,10 +55,13 @@ class ServedClient:
         mode: Mode | None,
         rules: Iterable[Rule],
         names: NameStyle,
+        search: bool,
     ) -> None:
+        """With `search`, the client is shown two tools instead of all: see `search_tools`."""
         self._parts = parts
         self._client = client
         self._names: NameStyle = names
+        self._is_searching = search
         permissions = parts.permissions.begin(client.ask, mode, rules)
         self._conversation = parts.converse(permissions, client.ask, find_answerer=self._find_answerer)
         self._links = ResourceLinks()
@@ -95,6 +99,8 @@ class ServedClient:
     # --- tools ----------------------------------------------------------------------------------------------------
 
     async def list_tools(self) -> Sequence[Tool]:
+        if self._is_searching:
+            return make_search_tools(", ".join(map(safe, self._parts.lookup.own_names)))
         await self._wait_for_tools()
         shown = self._find_tools()
         return [replace(entry.definition, name=name) for name, entry in shown.items()]
@@ -107,16 +113,36 @@ class ServedClient:
         terms: RequestTerms,
         on_progress: Callable[[Progress], None],
     ) -> Raw:
+        if self._is_searching and name == SEARCH:
+            return await self._search(arguments)
+        if self._is_searching and name == CALL:
+            name, arguments = read_call(arguments)
+        entry = await self._find_tool(name)
+        extras = _make_extras(terms)
+        result = await self._conversation.calls.call(entry, arguments, None, on_progress, None, False, extras)
+        self._links.note(entry.server, result)
+        return _read_raw(result)
+
+    async def _find_tool(self, name: str) -> CatalogEntry:
         entry = self._find_tools().get(name)
         if entry is None:
             await self._wait_for_tools()
             entry = self._find_tools().get(name)
         if entry is None:
             raise UnknownTool("Mooring", name)
-        extras = _make_extras(terms)
-        result = await self._conversation.calls.call(entry, arguments, None, on_progress, None, False, extras)
-        self._links.note(entry.server, result)
-        return result.raw if result.raw else Raw(json.encode(as_data(result)))
+        return entry
+
+    async def _search(self, arguments: Mapping[str, Any]) -> Raw:
+        """Find tools by what they do: judged and logged as the tool of that name is everywhere."""
+        query, limit = read_search(arguments)
+
+        async def search() -> Result:
+            await self._wait_for_tools()
+            names = {(entry.server, entry.tool): name for name, entry in self._find_tools().items()}
+            found = self._parts.lookup.catalog.search(query, limit)
+            return describe_found({names[entry.server, entry.tool]: entry for entry in found})
+
+        return _read_raw(await self._conversation.own(SEARCH, arguments, search))
 
     async def _wait_for_tools(self) -> None:
         """Wait for servers whose tools are unknown: many clients ask for the list only once."""
@@ -322,6 +348,14 @@ async def _set_level(server: Server) -> None:
     # What one server makes of a level is of no concern to the others.
     with suppress(MooringError):
         await server.set_log_level()
+
+
+def _read_raw(result: Result) -> Raw:
+    """A result as the protocol has it: as its server sent it, if a server did."""
+    if result.raw:
+        return result.raw
+    # One of Mooring's own tools: nothing but text.
+    return Raw(json.encode({"content": result.content, "isError": result.is_error}))
 
 
 def _make_extras(terms: RequestTerms) -> CallExtras:
