@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers adapters conformance fresh format lint types imports bench search jobs failures docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers adapters conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -55,6 +55,9 @@ conformance: $(VENV)/.dev   ## the official suite against our client and our ser
 
 bench: $(VENV)/.dev         ## measure the promises of speed
 	$(BIN)/python -m bench
+
+gateways: $(VENV)/.dev      ## mooring serve beside other gateways; fails when ours misses its goal
+	$(BIN)/python -m bench.gateways
 
 search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
 	$(BIN)/python -m bench.search --write

@@ -205,12 +205,14 @@ async def test_a_client_that_stops_reading_is_cut_and_slows_nobody(home: Home) -
     configure(home)
     async with serving(home, *RAW) as server:
         reader, writer = await stuck_client(server)
-        for _ in range(20):
+        for _ in range(3):
             assert text(await (await server.session()).call("pid")).isdigit()
         # What it was sent does not fit into its buffer: it is told nothing, its connection is gone.
-        async with asyncio.timeout(20):
-            while await reader.read(1 << 16):
-                pass
+        received = 0
+        with suppress(ConnectionError):
+            while piece := await reader.read(1 << 16):
+                received += len(piece)
+        assert received < 24 << 20
         writer.close()
 
 
@@ -223,7 +225,8 @@ async def stuck_client(server: WebServer) -> tuple[asyncio.StreamReader, asyncio
     writer.write(f"GET /mcp HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n".encode())
     await reader.readline()
     await session.request("logging/setLevel", {"level": "debug"})
-    for _ in range(12):
+    # The system's own buffers take about 6 MB before a byte of it waits in the server.
+    for _ in range(24):
         await session.call("shout", size=1 << 20)
     return reader, writer
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from mooring.core.units import MIB
@@ -10,11 +11,16 @@ MOST_UNREAD: Final = 8 * MIB
 """How many bytes may wait for a client that does not read. It is cut then, so that nobody else waits for it."""
 
 
+def _do_nothing() -> None:
+    return
+
+
 class Outgoing:
     """A queue of encoded messages that never makes its writer wait."""
 
     def __init__(self) -> None:
-        self.was_cut = False
+        self.on_cut: Callable[[], object] = _do_nothing
+        """Called when the client is cut: whoever writes to it may wait for it for ever."""
         self._messages: deque[bytes] = deque()
         self._size = 0
         self._is_finished = False
@@ -36,9 +42,9 @@ class Outgoing:
         self._size += len(message)
         # One message that is larger than the limit is let through, if it is the only one.
         if self._size > MOST_UNREAD and self._messages:
-            self.was_cut = True
             self._messages.clear()
             self.finish()
+            self.on_cut()
             return
         self._messages.append(message)
         self._has_news.set()

@@ -4,9 +4,9 @@ import asyncio
 from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from aiohttp import web
+from aiohttp import StreamReader, web
 from aiohttp.web_protocol import RequestHandler
 from msgspec import UNSET, DecodeError
 from msgspec.json import Decoder
@@ -29,6 +29,8 @@ from mooring.wire.rpc.message import (
     Refusal,
     encode,
 )
+
+T = TypeVar("T", bytes, bytearray)
 
 SESSION: Final = "Mcp-Session-Id"
 VERSION: Final = "MCP-Protocol-Version"
@@ -174,18 +176,15 @@ class HttpServer:
             raise Refused(415, "Send the body uncompressed.")
         if (request.content_length or 0) > limit:
             raise Refused(413, f"The body is larger than {limit:,} bytes.")
-        pieces: list[bytes] = []
-        size = 0
+        content = request.content
+        if content.is_eof():
+            # It came with the headers, as most do: no timer for these.
+            return _check_size(content.read_nowait(-1), limit)
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                async for piece in request.content.iter_any():
-                    size += len(piece)
-                    if size > limit:
-                        raise Refused(413, f"The body is larger than {limit:,} bytes.")
-                    pieces.append(piece)
+                return await _read_pieces(content, limit)
         except TimeoutError:
             raise Refused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
-        return b"".join(pieces)
 
 
 class _BoundedServer(web.Server):
@@ -251,6 +250,20 @@ def _decode_header(given: str) -> str | None:
         return None
 
 
+async def _read_pieces(content: StreamReader, limit: int) -> bytes:
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        _check_size(body, limit)
+    return bytes(body)
+
+
+def _check_size(body: T, limit: int) -> T:
+    if len(body) > limit:
+        raise Refused(413, f"The body is larger than {limit:,} bytes.")
+    return body
+
+
 def _read_frames(body: bytes) -> list[Frame]:
     """The messages of a body; a batch has several. Raises: Refused."""
     try:
@@ -279,14 +292,14 @@ async def _stream(
 ) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": STREAM, "Cache-Control": "no-cache", **headers})
     await response.prepare(request)
+    if request.transport is not None:
+        # Its buffer is full of what it does not read: there is no polite way to end.
+        way.on_cut = request.transport.abort
     message = first if first is not None else await way.get()
     with suppress(ConnectionError):
         while message is not None:
             await response.write(b"event: message\ndata: " + message + b"\n\n")
             message = await way.get()
-    if way.was_cut and request.transport is not None:
-        # Its buffer is full of what it does not read: there is no polite way to end.
-        request.transport.abort()
     return response
 
 
