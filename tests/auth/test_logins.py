@@ -142,7 +142,7 @@ async def test_without_anybody_to_ask_no_login_is_begun(home: Home) -> None:
             await host.login("web")
 
 
-async def test_a_redirect_can_be_pasted_where_the_browser_is_on_another_machine(home: Home) -> None:
+async def test_pitfall_headless_a_redirect_can_be_pasted_where_the_browser_is_on_another_machine(home: Home) -> None:
     async with Issuer() as issuer, Site(issuer=issuer) as site:
 
         async def paste(question: mooring.Question) -> mooring.Answer:
@@ -215,7 +215,7 @@ async def test_a_program_is_nothing_to_log_in_to(home: Home) -> None:
             await host.login("program")
 
 
-async def test_a_code_for_another_device_is_used_where_no_browser_can_come_back(home: Home) -> None:
+async def test_pitfall_headless_a_code_for_another_device_is_used_where_no_browser_can_come_back(home: Home) -> None:
     async with Issuer() as issuer, Site(issuer=issuer) as site:
         shown: list[str] = []
 
@@ -487,6 +487,18 @@ async def test_pitfall_one_slash_at_the_end_of_an_issuer_is_overlooked_and_noted
         )
         done = await host.login("web")
         assert "the slash at the end was overlooked" in done.notes[0]
+        assert await say(host) == "hi"
+
+
+async def test_pitfall_a_gateway_that_passes_on_metadata_has_to_name_itself(home: Home) -> None:
+    async with Issuer() as behind, Issuer() as gateway, Site(issuer=gateway) as site, opened(home, site) as host:
+        gateway.metadata = {"issuer": behind.url}
+        with pytest.raises(mooring.LoginFailed, match=f"the metadata of {gateway.url} belongs to another issuer"):
+            await host.login("web")
+        assert all(path.startswith("/.well-known/") for path, _ in gateway.heard)
+        assert behind.heard == []
+        gateway.metadata = {}
+        await host.login("web")
         assert await say(host) == "hi"
 
 

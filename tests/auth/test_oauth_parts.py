@@ -14,7 +14,8 @@ from mooring.auth.oauth.authorization import (
 )
 from mooring.auth.oauth.client import OAuthClient, authenticate, make_registration, read_registration
 from mooring.auth.oauth.dpop import Prover
-from mooring.auth.oauth.exchange import LoginReply
+from mooring.auth.oauth.exchange import LoginReply, LoginRequest
+from mooring.auth.oauth.flow import refresh
 from mooring.auth.oauth.jwt import SigningKey, encode_digest, make_key
 from mooring.auth.oauth.metadata import (
     IssuerMetadata,
@@ -341,3 +342,26 @@ def test_a_proof_is_for_one_request_one_token_and_one_nonce() -> None:
     assert proof.claims["ath"] == encode_digest("token")
     assert proof.claims["jti"] != again.claims["jti"]
     assert not {"nonce", "ath"} & again.claims.keys()
+
+
+def test_a_bound_token_is_refreshed_with_a_proof_of_the_same_key_and_the_servers_nonce() -> None:
+    from joserfc import jwt
+    from joserfc.jwk import ECKey
+
+    key = make_key()
+    public = ECKey.import_key(key.public)
+    client = OAuthClient("https://as.example", "mine")
+    stale = Token(
+        "old", "DPoP", client, "https://rs.example/mcp", "https://as.example/token", refresh="r1", key=key.text
+    )
+    flow = refresh(stale, "", lambda: 1000.0)
+    first = next(flow)
+    assert isinstance(first, LoginRequest)
+    assert jwt.decode(first.headers["DPoP"], public, algorithms=["ES256"]).claims["htu"] == "https://as.example/token"
+    second = flow.send(LoginReply(400, {"dpop-nonce": "n1"}, b'{"error": "use_dpop_nonce"}'))
+    assert isinstance(second, LoginRequest)
+    assert jwt.decode(second.headers["DPoP"], public, algorithms=["ES256"]).claims["nonce"] == "n1"
+    with pytest.raises(StopIteration) as end:
+        flow.send(LoginReply(200, {}, b'{"access_token": "new", "token_type": "DPoP", "refresh_token": "r2"}'))
+    fresh = end.value.value
+    assert (fresh.access, fresh.type, fresh.refresh, fresh.key) == ("new", "DPoP", "r2", key.text)

@@ -37,7 +37,7 @@ def test_a_secret_goes_into_the_keyring_that_answers_and_into_no_file(home: Home
         ("Missing", "because the system keyring failed:"),
     ],
 )
-def test_without_a_keyring_that_can_be_used_it_goes_into_a_private_file_and_says_why(
+def test_pitfall_keyring_without_one_that_can_be_used_it_goes_into_a_private_file_and_says_why(
     home: Home, keyring: str, why: str
 ) -> None:
     machine = Machine(home, keyring)
@@ -53,7 +53,7 @@ def test_without_a_keyring_that_can_be_used_it_goes_into_a_private_file_and_says
         assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
-def test_a_keyring_that_waits_for_a_dialog_holds_nobody_up(home: Home) -> None:
+def test_pitfall_keyring_one_that_waits_for_a_dialog_holds_nobody_up(home: Home) -> None:
     machine = Machine(home, "Hanging")
     began = time.monotonic()
     stored = machine.run("secret", "set", "github", given=CANARY)

@@ -11,7 +11,9 @@ from aiohttp import web
 import mooring
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
+from mooring.testing import Issuer, log_in
 from mooring.testing.site import ReceivedRequest, Site, event, said
+from support import Home
 
 MIB = 1024 * 1024
 
@@ -24,13 +26,15 @@ async def wait_until(condition):
 class Old(Site):
     """A server of the old kind at `/sse`, its endpoint at `/messages`."""
 
-    def __init__(self, endpoint: str = "/messages?session=1") -> None:
-        super().__init__(path="/sse")
+    def __init__(self, endpoint: str = "/messages?session=1", issuer: Issuer | None = None) -> None:
+        super().__init__(path="/sse", issuer=issuer)
         self.endpoint = endpoint
         self.streams: list[web.StreamResponse] = []
         self.over = asyncio.Event()
 
     async def _answer(self, request: ReceivedRequest) -> web.StreamResponse:
+        if self.issuer is not None and (refusal := self._check_token(request, self.issuer)):
+            return refusal
         if request.request.method == "GET":
             return await self.open(request)
         if request.request.path == "/sse":
@@ -213,3 +217,19 @@ async def test_headers_of_one_call_go_with_no_other_message() -> None:
     users = {heard.params["arguments"]["text"]: heard.headers.get("X-User") for heard in site.said("tools/call")}
     assert users == {"a": "ann", "b": "bob", "c": None}
     assert [heard.method for heard in site.heard if "X-User" in heard.headers] == ["tools/call"] * 2
+
+
+async def test_a_login_serves_the_stream_and_each_message_and_is_renewed_for_both(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    async with Issuer() as issuer, Old(issuer=issuer) as site:
+        servers = {"old": {"type": "sse", "url": site.url}}
+        async with mooring.open(request=home.request(), policy="allow", servers=servers, ask=log_in) as host:
+            with pytest.raises(NeedsLogin, match="mooring mcp login old"):
+                await host.call("old.echo", {"text": "hi"})
+            await host.login("old")
+            assert (await host.call("old.echo", {"text": "hi"})).text == "hi"
+            issuer.expire()
+            assert (await host.call("old.echo", {"text": "again"})).text == "again"
+        assert issuer.count("refresh_token") == 1
