@@ -27,6 +27,7 @@ class Person:
         self.nonce = f"nonce-{uuid4().hex}"
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
+        _keep_output(slave)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _TAKE, MOORING, *words],
             stdin=slave,
@@ -108,3 +109,10 @@ class Person:
         data = read_terminal(self._master)
         self.raw += data.decode(errors="replace")
         return bool(data)
+
+
+def _keep_output(terminal: int) -> None:
+    """Let Ctrl+C discard nothing: Linux sends the signal first, so that it may discard the answer to that."""
+    settings = termios.tcgetattr(terminal)
+    settings[3] |= termios.NOFLSH
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)

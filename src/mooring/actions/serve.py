@@ -15,6 +15,7 @@ from mooring.core.limits import Limits
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 from mooring.host.host import Host
+from mooring.host.served import open_client
 from mooring.host.shown import NameStyle
 from mooring.serve.caller import ServeOptions
 from mooring.serve.stdio import serve_stdio
@@ -99,6 +100,6 @@ def parse_address(text: str) -> "Address":
 
 def make_serve_options(host: Host, terms: ServeTerms) -> ServeOptions:
     """What to serve every client with: one host for all, and permissions of its own for each."""
-    open_upstream = partial(host.open_client, policy=terms.permissions.mode, names=terms.names, search=terms.search)
+    open_upstream = partial(open_client, host, policy=terms.permissions.mode, names=terms.names, search=terms.search)
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
     return ServeOptions(open_upstream, Implementation("mooring", version("mooring")), limits)

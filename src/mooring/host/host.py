@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
     from mooring.core.call import ConversationEvent
-    from mooring.host.served import ServedClient
-    from mooring.host.shown import NameStyle
-    from mooring.serve.upstream import ClientSide
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
@@ -441,24 +438,6 @@ class Host:
             more=more,
             tell=tell,
         )
-
-    def open_client(
-        self,
-        client: ClientSide,
-        *,
-        policy: Policy | None = None,
-        rules: Iterable[Rule] = (),
-        names: NameStyle = "full",
-        search: bool = False,
-    ) -> ServedClient:
-        """All servers as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
-
-        With `search`, it is shown a tool to find tools and one to call them, instead of all.
-        """
-        from mooring.host.served import ServedClient  # lazy: only `mooring serve` needs it
-
-        mode, checked = find_mode(policy), check_rules(rules)
-        return ServedClient(self._parts, client, mode=mode, rules=checked, names=names, search=search)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 

@@ -22,7 +22,9 @@ from mooring.core.verdict import Mode, Rule
 from mooring.display.text import safe
 from mooring.errors import MooringError, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
+from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
+from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
 from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
@@ -42,6 +44,24 @@ LATELY: Final = 600.0
 """Seconds for which a server that failed is not waited for."""
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the handshake era."""
+
+
+def open_client(
+    host: Host,
+    client: ClientSide,
+    *,
+    policy: Policy | None = None,
+    rules: Iterable[Rule] = (),
+    names: NameStyle = "full",
+    search: bool = False,
+) -> "ServedClient":
+    """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
+
+    With `search`, it is shown a tool to find tools and one to call them, instead of all.
+    """
+    # Not a method of the host: programs that only use servers need not know of clients.
+    parts = host._parts
+    return ServedClient(parts, client, mode=find_mode(policy), rules=check_rules(rules), names=names, search=search)
 
 
 class ServedClient:

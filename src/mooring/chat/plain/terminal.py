@@ -212,7 +212,7 @@ class Terminal:
             typed = self._readline.get_line_buffer()
         start = _CLEAR_LINE if self._live else "\n"
         while self._late_output:
-            _write(f"{start}{_wrap(self._late_output.popleft())}\n{request.prompt}{typed}")
+            _write_at_once(f"{start}{_wrap(self._late_output.popleft())}\n{request.prompt}{typed}")
 
     # --- the event loop -------------------------------------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class Terminal:
 
     def _on_signal_in_loop(self) -> None:
         """A signal came. One that came just before the main thread began to wait for a key did not wake it."""
-        with suppress(BlockingIOError):
+        with suppress(OSError):  # there is nothing, or the chat has just ended
             signals = self._signal_receiver.recv(64)
             if signal.SIGINT in signals:
                 # A line that is about to be read, and was ended before it began, stays so.
@@ -375,6 +375,15 @@ def _wrap(text: str) -> str:
     """The text with its lines broken between words; where the width is unknown, the terminal breaks them."""
     cells = _measure_width()
     return "\n".join(part for line in text.split("\n") for part in wrap_words(line, cells))
+
+
+def _write_at_once(text: str) -> None:
+    """Write past the buffer of stdout: a signal may come while this very thread is writing to that."""
+    data = text.encode(sys.stdout.encoding, errors="replace")
+    with suppress(OSError):
+        while data:
+            written = os.write(sys.stdout.fileno(), data)
+            data = data[written:]
 
 
 def _write(text: str) -> None:
