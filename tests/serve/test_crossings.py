@@ -116,7 +116,7 @@ def test_a_call_that_the_client_cancels_is_cancelled_at_the_server(connect: Conn
     key = client.begin("tools/call", {"name": "slow", "arguments": {"mark": "x"}}, {"progressToken": 1})
     client.wait_note("notifications/progress")
     client.cancel(key)
-    while not notes.exists():
+    while not (notes.exists() and notes.read_text()):
         assert client.call("pid")["content"]
     assert notes.read_text() == "cancelled x\n"
 
