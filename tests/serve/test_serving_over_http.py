@@ -108,7 +108,7 @@ async def test_whoever_hangs_up_takes_a_stateless_request_back(home: Home, tmp_p
         answer = await server.open_stateless("tools/call", params)
         await anext(events(answer))
         answer.close()
-        while not notes.exists():
+        while not (notes.exists() and notes.read_text()):
             await server.stateless("tools/list")
         assert notes.read_text() == "cancelled x\n"
 
