@@ -84,7 +84,9 @@ async def ask(session, kind, name, arguments):
             case "read":
                 return {"contents": plain((await session.read_resource(name)).contents)}
             case "prompt":
-                return plain(await session.get_prompt(name, arguments))
+                filled = plain(await session.get_prompt(name, arguments))
+                del filled["raw"]
+                return filled
     except mooring.RpcError as error:
         return {"error": {"code": error.code, "message": error.message}}
 
