@@ -97,7 +97,7 @@ class Copied(Struct, frozen=True, rename="camel"):
     """The person saw the change and said no."""
 
 
-class Candidate(Struct, frozen=True):
+class CopyCandidate(Struct, frozen=True):
     """A definition to copy."""
 
     choice: Choice
@@ -113,7 +113,7 @@ class Candidate(Struct, frozen=True):
         return self.choice.definition.config
 
 
-def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str = "") -> list[Candidate]:
+def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str = "") -> list[CopyCandidate]:
     """The choices of these names, or all of them if there are no names; `whose` says where they were looked for.
 
     Raises:
@@ -121,18 +121,18 @@ def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str 
     """
     by_name = {choice.name: choice for choice in choices}
     if not names:
-        return [Candidate(choice) for choice in by_name.values()]
+        return [CopyCandidate(choice) for choice in by_name.values()]
     try:
         found = dict.fromkeys(find_server(name, by_name) for name in names)
     except UnknownServer as error:
         raise UnknownServer(error.name, error.near, what=f"server {whose}".rstrip()) from None
-    return [Candidate(by_name[name], is_named=True) for name in found]
+    return [CopyCandidate(by_name[name], is_named=True) for name in found]
 
 
 async def copy_servers(
     request: Viewpoint,
     inventory: Inventory,
-    candidates: Iterable[Candidate],
+    candidates: Iterable[CopyCandidate],
     destination: Destination,
     options: CopyOptions,
     ask: Ask | None,
@@ -168,7 +168,7 @@ async def copy_servers(
 class _Entry(Struct, frozen=True):
     """A definition as an entry of the file."""
 
-    candidate: Candidate
+    candidate: CopyCandidate
     config: ServerConfig
     raw: Mapping[str, Any]
     lost: tuple[str, ...]
@@ -182,7 +182,7 @@ class _Entry(Struct, frozen=True):
         return self.config.origin.foreign
 
 
-def _prepare(candidate: Candidate, destination: Destination) -> _Entry | SkippedServer:
+def _prepare(candidate: CopyCandidate, destination: Destination) -> _Entry | SkippedServer:
     name, config = candidate.name, candidate.config
     format = destination.target.format
     if isinstance(config, Broken):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.actions.add import find_destination
-from mooring.actions.copy_servers import BY_DEFAULT, Candidate, Copied, CopyOptions, copy_servers, list_candidates
+from mooring.actions.copy_servers import BY_DEFAULT, Copied, CopyCandidate, CopyOptions, copy_servers, list_candidates
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.inventory.load import load
@@ -30,6 +30,6 @@ async def export_servers(
     return await copy_servers(request, inventory, wanted, destination, options, ask)
 
 
-def _is_of(candidate: Candidate, tool: str) -> bool:
+def _is_of(candidate: CopyCandidate, tool: str) -> bool:
     """Whether a tool reads the definition already, perhaps from another of its files."""
     return candidate.config.origin.tool == tool

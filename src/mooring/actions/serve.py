@@ -21,7 +21,7 @@ from mooring.serve.caller import ServeOptions
 from mooring.serve.stdio import serve_stdio
 
 if TYPE_CHECKING:
-    from mooring.serve.http.checks import Address
+    from mooring.serve.http.checks import ListenAddress
 
 _LAST_PORT = 65535
 _INBOUND = 1024
@@ -53,7 +53,7 @@ async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
 
 @asynccontextmanager
 async def serve_on_http(
-    host: Host, terms: ServeTerms, address: "Address", *, token: bool
+    host: Host, terms: ServeTerms, address: "ListenAddress", *, token: bool
 ) -> AsyncIterator["Listening"]:
     """Serve every program that connects to an address, while this is open.
 
@@ -88,14 +88,14 @@ async def wait_for_end() -> None:
     await ended.wait()
 
 
-def parse_address(text: str) -> "Address":
+def parse_address(text: str) -> "ListenAddress":
     """The address in HOST:PORT, :PORT or PORT; without a host, only this machine is served. Raises: ConfigError."""
-    from mooring.serve.http.checks import Address
+    from mooring.serve.http.checks import ListenAddress
 
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdecimal() or int(port) > _LAST_PORT:
         raise ConfigError(f"{text!r} is not an address to listen on; write HOST:PORT, such as 127.0.0.1:8080.")
-    return Address(host.strip("[]") or "127.0.0.1", int(port))
+    return ListenAddress(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def make_serve_options(host: Host, terms: ServeTerms) -> ServeOptions:

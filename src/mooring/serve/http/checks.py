@@ -18,7 +18,7 @@ _FAILURES: Final = 20
 """How many wrong tokens are answered in a second; the rest are told to come back later, unchecked."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is not let in: the status, and one sentence on why."""
 
     def __init__(self, status: int, words: str, **headers: str) -> None:
@@ -27,7 +27,7 @@ class Refused(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class Address(Struct, frozen=True):
+class ListenAddress(Struct, frozen=True):
     """Where the server listens."""
 
     host: str
@@ -49,9 +49,9 @@ class Address(Struct, frozen=True):
 
 
 class AccessChecks:
-    """The checks of one server. Each raises Refused."""
+    """The checks of one server. Each raises RequestRefused."""
 
-    def __init__(self, address: Address, token: AccessToken | None) -> None:
+    def __init__(self, address: ListenAddress, token: AccessToken | None) -> None:
         self._address = address
         self._token = token
         self._failures = Window(_FAILURES)
@@ -59,19 +59,19 @@ class AccessChecks:
     def check(self, request: web.BaseRequest) -> None:
         """Let a request in, or not."""
         if request.rel_url.raw_path != PATH:
-            raise Refused(404, f"There is nothing here; MCP is at {PATH}.")
+            raise RequestRefused(404, f"There is nothing here; MCP is at {PATH}.")
         self._check_host(request.headers.get("Host", ""))
         self._check_origin(request)
         self._check_token(request.headers.get("Authorization", ""))
         if request.method not in METHODS:
-            raise Refused(405, "Use POST, GET or DELETE.", Allow=", ".join(METHODS))
+            raise RequestRefused(405, "Use POST, GET or DELETE.", Allow=", ".join(METHODS))
 
     def _check_host(self, given: str) -> None:
         """A page in a browser can point a name of its own at this machine, but then the name is in this header."""
         host, port = _split_host(given)
         is_here = port in ("", str(self._address.port)) and self._is_own_name(host)
         if not is_here:
-            raise Refused(403, "This server does not answer to that name.")
+            raise RequestRefused(403, "This server does not answer to that name.")
 
     def _is_own_name(self, host: str) -> bool:
         if host in _LOOPBACK or host == self._address.host.lower():
@@ -88,7 +88,7 @@ class AccessChecks:
         """Only browsers send it. No page but one of this very server has any business here, and there is none."""
         origin = request.headers.get("Origin")
         if origin is not None and origin.lower() != f"http://{request.headers.get('Host', '').lower()}":
-            raise Refused(403, "Pages in a browser may not use this server.")
+            raise RequestRefused(403, "Pages in a browser may not use this server.")
 
     def _check_token(self, given: str) -> None:
         if self._token is None:
@@ -97,8 +97,10 @@ class AccessChecks:
         if is_bearer and self._token.matches(given[len(_BEARER) :].strip()):
             return
         if not self._failures.admit(asyncio.get_running_loop().time()):
-            raise Refused(429, "Too many wrong tokens; try again in a second.", Retry_After="1")
-        raise Refused(401, "Send the token of this server as: Authorization: Bearer TOKEN", WWW_Authenticate="Bearer")
+            raise RequestRefused(429, "Too many wrong tokens; try again in a second.", Retry_After="1")
+        raise RequestRefused(
+            401, "Send the token of this server as: Authorization: Bearer TOKEN", WWW_Authenticate="Bearer"
+        )
 
 
 def _split_host(given: str) -> tuple[str, str]:

@@ -49,7 +49,7 @@ class ExchangeTransport:
         """Return immediately: nothing is open here."""
 
 
-class Exchange:
+class StatelessExchange:
     """Answers one request."""
 
     def __init__(self, clients: StatelessClients, limits: Limits, frame: Frame, params: Params) -> None:

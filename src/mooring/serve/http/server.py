@@ -14,10 +14,10 @@ from msgspec.json import Decoder
 from mooring.core.raw import read_as
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
-from mooring.serve.http.checks import AccessChecks, Address, Refused
-from mooring.serve.http.exchange import Exchange
+from mooring.serve.http.checks import AccessChecks, ListenAddress, RequestRefused
+from mooring.serve.http.exchange import StatelessExchange
 from mooring.serve.http.outgoing import Outgoing
-from mooring.serve.http.sessions import HttpSessions
+from mooring.serve.http.sessions import ServedSessions
 from mooring.serve.http.token import AccessToken
 from mooring.serve.params import CLIENT, Params, read_params
 from mooring.serve.stateless import VERSIONS, StatelessClients, check_meta
@@ -52,18 +52,18 @@ _frame = Decoder(Frame)
 class HttpServer:
     """All clients over HTTP, used with `async with`. They share the servers behind it, and nothing else."""
 
-    def __init__(self, address: Address, token: AccessToken | None, options: ServeOptions) -> None:
+    def __init__(self, address: ListenAddress, token: AccessToken | None, options: ServeOptions) -> None:
         self.address = address
         self._token = token
         self._options = options
         self._checks: AccessChecks
-        self._sessions: HttpSessions
+        self._sessions: ServedSessions
         self._stateless: StatelessClients
         self._runner: web.ServerRunner
 
     async def __aenter__(self) -> "HttpServer":
         """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
-        self._sessions = HttpSessions(self._options)
+        self._sessions = ServedSessions(self._options)
         self._stateless = StatelessClients(self._options)
         self._runner = web.ServerRunner(_BoundedServer(self._handle))
         await self._runner.setup()
@@ -73,7 +73,7 @@ class HttpServer:
         except BaseException:
             await self._runner.cleanup()
             raise
-        self.address = Address(self.address.host, self._runner.addresses[0][1])
+        self.address = ListenAddress(self.address.host, self._runner.addresses[0][1])
         self._checks = AccessChecks(self.address, self._token)
         return self
 
@@ -94,7 +94,7 @@ class HttpServer:
                     return await self._follow(request)
                 case _:
                     return await self._delete(request)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             # What is left of the body is not read: the connection ends instead.
             return _refuse(refusal)
 
@@ -106,7 +106,7 @@ class HttpServer:
             params = read_params(first.params) if first.method is not None else Params()
         except RpcError as error:
             if first.id is UNSET:
-                raise Refused(400, error.message) from error
+                raise RequestRefused(400, error.message) from error
             return _answer_error(first, error, 400)
         version = request.headers.get(VERSION, "")
         if first.method is not None and (params.stateless_version is not None or version in VERSIONS):
@@ -125,7 +125,7 @@ class HttpServer:
         if frame.method == "ping":
             # The peer answers a ping by itself, but there is none in this era.
             return _answer_error(frame, RpcError(CLIENT, METHOD_NOT_FOUND, "Method not found: ping"), 404)
-        exchange = Exchange(self._stateless, self._options.limits, frame, params)
+        exchange = StatelessExchange(self._stateless, self._options.limits, frame, params)
         try:
             way = exchange.begin(body)
             return await _send(request, way, lambda: exchange.transport.status)
@@ -154,7 +154,7 @@ class HttpServer:
     async def _follow(self, request: web.BaseRequest) -> web.StreamResponse:
         """Stream what belongs to no request of a session."""
         if request.headers.get(VERSION) in VERSIONS:
-            raise Refused(405, "There is no stream of its own in this revision.", Allow="POST")
+            raise RequestRefused(405, "There is no stream of its own in this revision.", Allow="POST")
         session = self._sessions.find(request.headers.get(SESSION))
         session.open_ways += 1
         try:
@@ -167,15 +167,15 @@ class HttpServer:
         return web.Response(status=204)
 
     async def _read_body(self, request: web.BaseRequest) -> bytes:
-        """The body, within its limits. Raises: Refused."""
+        """The body, within its limits. Raises: RequestRefused."""
         limit = self._options.limits.line
         # A page in a browser may send other types to any address, without asking first.
         if request.content_type != JSON:
-            raise Refused(415, f"Send {JSON}.")
+            raise RequestRefused(415, f"Send {JSON}.")
         if request.headers.get("Content-Encoding", "identity") != "identity":
-            raise Refused(415, "Send the body uncompressed.")
+            raise RequestRefused(415, "Send the body uncompressed.")
         if (request.content_length or 0) > limit:
-            raise Refused(413, f"The body is larger than {limit:,} bytes.")
+            raise RequestRefused(413, f"The body is larger than {limit:,} bytes.")
         content = request.content
         if content.is_eof():
             # It came with the headers, as most do: no timer for these.
@@ -184,7 +184,7 @@ class HttpServer:
             async with asyncio.timeout(BODY_SECONDS):
                 return await _read_pieces(content, limit)
         except TimeoutError:
-            raise Refused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
+            raise RequestRefused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
 
 
 class _BoundedServer(web.Server):
@@ -260,18 +260,18 @@ async def _read_pieces(content: StreamReader, limit: int) -> bytes:
 
 def _check_size(body: T, limit: int) -> T:
     if len(body) > limit:
-        raise Refused(413, f"The body is larger than {limit:,} bytes.")
+        raise RequestRefused(413, f"The body is larger than {limit:,} bytes.")
     return body
 
 
 def _read_frames(body: bytes) -> list[Frame]:
-    """The messages of a body; a batch has several. Raises: Refused."""
+    """The messages of a body; a batch has several. Raises: RequestRefused."""
     try:
         frames = read_as(_frames, body) if body.lstrip()[:1] == b"[" else [read_as(_frame, body)]
     except DecodeError:
         frames = []
     if not frames:
-        raise Refused(400, "The body is not a message of JSON-RPC.")
+        raise RequestRefused(400, "The body is not a message of JSON-RPC.")
     return frames
 
 
@@ -281,7 +281,7 @@ async def _send(
     """Send what comes on a way: as one answer if there is nothing before it, else as a stream."""
     first = await way.get()
     if first is None:
-        raise Refused(500, "The request was not answered.")
+        raise RequestRefused(500, "The request was not answered.")
     if way.is_finished and way.is_empty:
         return web.Response(body=first, status=find_status(), content_type=JSON, headers=headers)
     return await _stream(request, way, headers or {}, first)
@@ -303,7 +303,7 @@ async def _stream(
     return response
 
 
-def _refuse(refusal: Refused) -> web.Response:
+def _refuse(refusal: RequestRefused) -> web.Response:
     body = encode({"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": str(refusal)}})
     headers = {**refusal.headers, "Connection": "close"}
     response = web.Response(body=body, status=refusal.status, content_type=JSON, headers=headers)

@@ -8,7 +8,7 @@ from typing import Final
 from mooring.core.failure import Ending
 from mooring.serve.caller import ServeOptions
 from mooring.serve.connection import Connection
-from mooring.serve.http.checks import Refused
+from mooring.serve.http.checks import RequestRefused
 from mooring.serve.http.outgoing import Outgoing
 from mooring.wire.rpc.inbound import RequestId, current_request
 from mooring.wire.rpc.message import Message, Refusal, Response, encode
@@ -38,7 +38,7 @@ class SessionTransport:
         """Take the body of a request with the ids in it; returns the way back for their answers."""
         way = Outgoing()
         if any(key in self._ways for key in keys):
-            raise Refused(400, "A request with this id is being worked on.")
+            raise RequestRefused(400, "A request with this id is being worked on.")
         for key in keys:
             self._ways[key] = way
         self._receiver.receive([body])
@@ -93,7 +93,7 @@ class SessionTransport:
         """Return immediately: nothing is open here."""
 
 
-class HttpSession:
+class ServedSession:
     """One client, known by the id that it was given."""
 
     def __init__(self, options: ServeOptions) -> None:
@@ -108,35 +108,35 @@ class HttpSession:
         await self._connection.close()
 
 
-class HttpSessions:
+class ServedSessions:
     """All sessions of a server. None can be reached without its id, which nobody can guess."""
 
     def __init__(self, options: ServeOptions) -> None:
         self._options = options
-        self._sessions: dict[str, HttpSession] = {}
+        self._sessions: dict[str, ServedSession] = {}
         self._loop = asyncio.get_running_loop()
         self._ending: set[asyncio.Task[None]] = set()
 
-    def open(self) -> HttpSession:
-        """A new session. Raises: Refused if there are too many that are used."""
+    def open(self) -> ServedSession:
+        """A new session. Raises: RequestRefused if there are too many that are used."""
         self._end_idle()
         if len(self._sessions) >= MOST_SESSIONS:
             self._end_longest_unused()
-        session = HttpSession(self._options)
+        session = ServedSession(self._options)
         self._sessions[session.id] = session
         return session
 
-    def find(self, id: str | None) -> HttpSession:
-        """The session of that id. Raises: Refused."""
+    def find(self, id: str | None) -> ServedSession:
+        """The session of that id. Raises: RequestRefused."""
         if id is None:
-            raise Refused(400, "Send Mcp-Session-Id, or begin with initialize.")
+            raise RequestRefused(400, "Send Mcp-Session-Id, or begin with initialize.")
         found = self._sessions.get(id)
         if found is None:
-            raise Refused(404, "There is no such session; begin again with initialize.")
+            raise RequestRefused(404, "There is no such session; begin again with initialize.")
         found.used_at = self._loop.time()
         return found
 
-    async def end(self, session: HttpSession) -> None:
+    async def end(self, session: ServedSession) -> None:
         if self._sessions.pop(session.id, None) is not None:
             await session.close()
 
@@ -154,13 +154,13 @@ class HttpSessions:
     def _end_longest_unused(self) -> None:
         session = min(self._list_unused(), key=lambda each: each.used_at, default=None)
         if session is None:
-            raise Refused(503, "Too many clients are connected.")
+            raise RequestRefused(503, "Too many clients are connected.")
         self._begin_end(session)
 
-    def _list_unused(self) -> Iterator[HttpSession]:
+    def _list_unused(self) -> Iterator[ServedSession]:
         return (session for session in self._sessions.values() if not session.open_ways)
 
-    def _begin_end(self, session: HttpSession) -> None:
+    def _begin_end(self, session: ServedSession) -> None:
         del self._sessions[session.id]
         ending = self._loop.create_task(session.close())
         self._ending.add(ending)
