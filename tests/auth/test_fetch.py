@@ -153,3 +153,10 @@ async def test_a_server_inside_a_network_may_have_its_issuer_there_but_not_on_th
         for address in ("127.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"):
             with pytest.raises(OSError, match="it was not contacted"):
                 fetcher._reach.check(address)
+
+
+async def test_a_server_on_this_machine_leads_to_no_private_network() -> None:
+    async with Fetcher("http://127.0.0.1:8000/mcp") as fetcher:
+        for host in ("10.0.0.1", "192.168.0.1", "169.254.169.254", "[fd00::1]"):
+            with pytest.raises(LoginFailed, match="it was not contacted"):
+                await fetcher.send(get_json(f"https://{host}/"))

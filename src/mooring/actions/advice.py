@@ -45,12 +45,19 @@ def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: 
 
 def _advise_time(config: ServerConfig | Broken, place: str) -> str:
     """How a timeout is raised: by a command, if the file may be changed and has a place for one."""
-    format = find_format(config.origin.tool)
-    can_express = format is not None and any(field.slot in _TIMES for field in format.fields.values())
-    if format is None or format.writes is None or not can_express or config.origin.scope not in ("user", "project"):
+    if not _can_edit_timeout(config):
         return f'raise "timeout" in {place}'
-    where = "" if format.tool == OWN.tool else f" --in {format.tool}"
+    tool = config.origin.tool
+    where = "" if tool == OWN.tool else f" --in {tool}"
     return f"`mooring mcp edit {quote_argument(config.name)}{where} --timeout 120` raises its timeout"
+
+
+def _can_edit_timeout(config: ServerConfig | Broken) -> bool:
+    format = find_format(config.origin.tool)
+    if format is None or format.writes is None:
+        return False
+    is_own_file = config.origin.scope in ("user", "project")
+    return is_own_file and any(field.slot in _TIMES for field in format.fields.values())
 
 
 def _advise_token(config: ServerConfig | Broken, place: str) -> str:

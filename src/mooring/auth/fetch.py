@@ -164,8 +164,7 @@ class _Reach:
 
     async def _find_allowed(self) -> frozenset[AddressKind]:
         if self._is_loopback:
-            # Whoever runs a server on this machine may well try it with an issuer inside their network.
-            return frozenset({"global", "loopback", "private"})
+            return frozenset({"global", "loopback"})
         try:
             found = await self.resolve(self._host)
         except OSError:
