@@ -16,6 +16,9 @@ MooringError
 │   ├── NoLoginFound     the server does not say where to log in
 │   ├── GrantRefused     the issuer gave no token
 │   └── LoginTimedOut    nobody completed the login in time
+├── ModelError           a model could not answer
+│   ├── ModelOverloaded  it has too much to do; worth another try after a while
+│   └── ContextOverflow  it was sent more than fits into its window
 ├── Denied               it is not allowed
 │   ├── NotApproved      a project's server that the user has not approved
 │   └── HeldBack         a tool that differs from what the user approved
@@ -213,12 +216,37 @@ class LoginTimedOut(LoginFailed):
         self.args = ("OAuth flow timed out. Please try again.",)
 
 
-class Denied(MooringError):
-    """It is not allowed; nothing was done."""
+class ModelError(MooringError):
+    """A model could not answer; `model` is the provider and the model."""
 
-    def __init__(self, message: str, for_model: str = "") -> None:
+    def __init__(self, model: str, reason: str, hint: str = "") -> None:
+        message = f"{model}: {reason}"
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.model = model
+        self.reason = reason
+        self.hint = hint
+
+
+class ModelOverloaded(ModelError):
+    """The provider has too much to do, or this account asked too often. It is worth another try after a while."""
+
+    def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(model, reason)
+        self.retry_after = retry_after
+        """Seconds to wait, if the provider says how many."""
+
+
+class ContextOverflow(ModelError):
+    """A model was sent more than fits into its window."""
+
+
+class Denied(MooringError):
+    """It is not allowed; nothing was done. `rule` would allow it, if a rule in the settings or an option can."""
+
+    def __init__(self, message: str, for_model: str = "", rule: str = "") -> None:
         super().__init__(message)
         self.for_model = for_model
+        self.rule = rule
 
 
 ApprovalState: TypeAlias = Literal["undecided", "rejected", "declined"]

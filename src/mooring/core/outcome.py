@@ -23,6 +23,14 @@ class Excerpt(Struct, frozen=True):
     """Where the whole is."""
 
 
+class Refusal(Struct, frozen=True):
+    """Why a call was not made."""
+
+    reason: str
+    rule: str = ""
+    """The rule, or the option, that would allow it; empty if none would."""
+
+
 class Outcome(Struct, frozen=True):
     """How a call ended, in the form that a model gets, and which tool it is from.
 
@@ -44,6 +52,8 @@ class Outcome(Struct, frozen=True):
     """The two ends for a person; what the parts hold of such a text has advice for a model in it."""
     for_person: str = ""
     """What a person reads in place of the text, where that is written for a model."""
+    refusal: Refusal | None = None
+    """Why the call was not made, if it may not be."""
     continues: str | None = None
     """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()

@@ -1,17 +1,222 @@
-"""The one shape of everything that answers requests: a model behind an address, another agent, or a person."""
+"""One turn of a conversation: what a backend is given, and what it tells while it works.
+
+A turn is told as events, in order, whoever answers it: a model behind an address, another agent, or a person. Whatever
+shows or stores a turn needs to know nothing else about it.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, json
+from msgspec.structs import replace
 
 from mooring.core.call import Definition
-from mooring.core.outcome import Outcome
+from mooring.core.outcome import Outcome, Part
+from mooring.core.question import Question
 
-OnText: TypeAlias = Callable[[str], None]
-"""Receives the answer piece by piece; must not block."""
+# --- what a turn tells ------------------------------------------------------------------------------------------------
+
+
+class _TurnEvent(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every event of a turn says."""
+
+    session: str
+    """The conversation that it belongs to."""
+    turn: int
+    """Which turn of the conversation it is, from 1 on."""
+    parent: str | None = None
+    """The id of the call that a sub-agent works for; `None` for the agent that the person talks to."""
+
+
+class TurnStarted(_TurnEvent, frozen=True, tag="Started"):
+    """A turn began. It is the first event."""
+
+    backend: str
+    model: str | None = None
+    agent: str | None = None
+
+
+class TextPiece(_TurnEvent, frozen=True, tag="Text"):
+    """Some more of the answer. The pieces joined are the text."""
+
+    text: str
+
+
+class ThinkingPiece(_TurnEvent, frozen=True, tag="Thinking"):
+    """Some more of what the model thinks before it answers."""
+
+    text: str
+
+
+class ToolStarted(_TurnEvent, frozen=True, tag="ToolStarted"):
+    """A tool is to be called; it is not known yet whether it may be."""
+
+    id: str
+    name: str
+    """What the model calls it."""
+    arguments: Mapping[str, Any]
+    server: str | None = None
+    tool: str = ""
+    """The raw name on its server."""
+
+
+class ToolFinished(_TurnEvent, frozen=True, tag="ToolFinished"):
+    """A call ended: it answered, failed, was refused or was canceled. Each `ToolStarted` has one."""
+
+    id: str
+    name: str
+    success: bool
+    outcome: Outcome
+    server: str | None = None
+    tool: str = ""
+    error: str = ""
+    """Why it failed, in one line; empty if it didn't."""
+    denied: bool = False
+    """It was not called, because it may not be."""
+
+
+class QuestionAsked(_TurnEvent, frozen=True, tag="Asked"):
+    """The turn waits for an answer of the person."""
+
+    id: str
+    question: Question
+
+
+class QuestionAnswered(_TurnEvent, frozen=True, tag="Answered"):
+    """The turn goes on. What was answered is not repeated: it may be a secret."""
+
+    id: str
+    answer: Literal["yes", "allow", "no"]
+    reason: str = ""
+
+
+class Todo(Struct, frozen=True, rename="camel"):
+    """One step of a plan."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class PlanChanged(_TurnEvent, frozen=True, tag="Plan"):
+    """The steps that the agent means to take, all of them."""
+
+    steps: tuple[Todo, ...]
+
+
+class TokenUsage(Struct, frozen=True, rename="camel"):
+    """How many tokens were used, as the provider counts them. Those of the cache are among the input tokens."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+class TokensUsed(_TurnEvent, frozen=True, tag="Usage"):
+    """What one reply of the model took."""
+
+    model: str
+    usage: TokenUsage
+    cost: float | None = None
+    """In US dollars; `None` if the price is unknown."""
+    window: int | None = None
+    """How many tokens the model can take at once; `None` if that is unknown."""
+
+
+class HistoryCompacted(_TurnEvent, frozen=True, tag="Compacted"):
+    """What was said before became a summary, because it filled the model's window."""
+
+    summary: str
+    tokens_before: int
+    """As estimated."""
+    tokens_after: int
+
+
+class TurnFailed(_TurnEvent, frozen=True, tag="Failed"):
+    """The model, or the program that answers, failed.
+
+    With `retry_in` it is tried again: whatever the reply said so far is void, because it begins anew.
+    """
+
+    error: str
+    retry_in: float | None = None
+    """Seconds until the next try; `None` if there is none."""
+
+
+class DeniedCall(Struct, frozen=True, rename="camel"):
+    """A tool that was not called because it may not be, and the rule that would allow it."""
+
+    name: str
+    server: str | None = None
+    tool: str = ""
+    rule: str = ""
+    reason: str = ""
+
+
+EndOfTurn: TypeAlias = Literal["finished", "interrupted", "failed", "max-turns"]
+
+
+class TurnDone(_TurnEvent, frozen=True, tag="Done"):
+    """The turn is over. It is the last event."""
+
+    reason: EndOfTurn
+    text: str = ""
+    """What the model said last."""
+    replies: int = 0
+    """How many times the model was asked."""
+    usage: TokenUsage = TokenUsage()
+    """Of all replies, those of sub-agents too."""
+    cost: float | None = None
+    """In US dollars; `None` if any part of it is unknown."""
+    denied: tuple[DeniedCall, ...] = ()
+
+
+TurnEvent: TypeAlias = (
+    TurnStarted
+    | TextPiece
+    | ThinkingPiece
+    | ToolStarted
+    | ToolFinished
+    | QuestionAsked
+    | QuestionAnswered
+    | PlanChanged
+    | TokensUsed
+    | HistoryCompacted
+    | TurnFailed
+    | TurnDone
+)
+EmitTurnEvent: TypeAlias = Callable[[TurnEvent], None]
+"""Receives the events of a turn in order; must not block."""
+
+
+def encode_turn_event(event: TurnEvent) -> bytes:
+    """An event as one line of JSON, without the line's end."""
+    if isinstance(event, ToolFinished):
+        # Its parts are what the model got. The whole result would repeat them, and may be a hundred times as long.
+        event = replace(event, outcome=replace(event.outcome, result=None))
+    return json.encode(event)
+
+
+# --- what a backend is given ------------------------------------------------------------------------------------------
+
+
+class Prompt(Struct, frozen=True):
+    """What the person says in a turn, with what they attached to it."""
+
+    text: str
+    attachments: tuple[Part, ...] = ()
 
 
 class TurnTools(Protocol):
-    """All that a backend gets: the tools of one conversation. A registry is one; every call is checked and logged."""
+    """The tools of one conversation. A registry is one; every call is checked and logged."""
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -26,7 +231,9 @@ class TurnTools(Protocol):
     def show(self, name: str) -> Definition:
         """Have a tool among the definitions from now on: what a model was never shown, it can't call."""
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Outcome:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None
+    ) -> Outcome:
         """Call a tool. A failure is an outcome; cancelling this cancels the call."""
 
 
@@ -36,10 +243,11 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def turn(self, request: str, tools: TurnTools, on_text: OnText) -> None:
+    async def turn(self, prompt: Prompt, emit: EmitTurnEvent) -> None:
         """Do what is asked for. Cancelling this ends the turn and the calls in it.
 
-        The tools report their calls themselves, in order; `on_text` receives everything else.
-
-        Raises: MooringError.
+        Everything that happens is emitted, from `TurnStarted` to `TurnDone`, also if it fails or is canceled.
         """
+
+    async def close(self) -> None:
+        """End whatever answers."""

@@ -172,12 +172,16 @@ class Gate:
             self._on_problem(Problem(None, str(error), hint, level="warning"))
 
     def _refuse_unasked(self, call: ProposedCall, verdict: Verdict) -> Denied:
-        message = _explain_nobody_to_ask(call, verdict, self.policy.is_foreign(call.server))
-        return self._refuse(call, Verdict("ask", "there was nobody to ask"), message)
+        is_foreign = self.policy.is_foreign(call.server)
+        message = _explain_nobody_to_ask(call, verdict, is_foreign)
+        rule = _write_allowance(call, verdict, is_foreign)
+        return self._refuse(call, Verdict("ask", "there was nobody to ask"), message, rule=rule)
 
-    def _refuse(self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "") -> Denied:
+    def _refuse(
+        self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "", rule: str = ""
+    ) -> Denied:
         self._record_refusal(call, verdict)
-        return Denied(message, for_model)
+        return Denied(message, for_model, rule)
 
     def _record_refusal(self, call: ProposedCall, verdict: Verdict) -> None:
         if self._audit is not None:
@@ -206,19 +210,18 @@ def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
 def _build_question(
     call: ProposedCall, verdict: Verdict, scopes: tuple[AnswerScope, ...], project_only: bool
 ) -> Permission:
-    # Advice is only given where following it would help.
-    can_silence = verdict.level != "managed" and not verdict.doubtful
+    allowance = _write_allowance(call, verdict, project_only)
     return Permission(
         server=call.server,
         tool=call.tool,
         arguments=call.arguments,
         why=verdict.why,
-        rule=_write_allow_rule(call) if can_silence and not project_only else "",
+        rule="" if project_only else allowance,
         origin=call.origin,
         hints=call.hints,
         scopes=scopes,
         project_only=project_only,
-        option=_write_allow_option(call) if can_silence and project_only else "",
+        option=allowance if project_only else "",
     )
 
 
@@ -231,6 +234,13 @@ def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
     if not can_save or verdict.doubtful:
         return ("once", "session")
     return ("once", "session", "always")
+
+
+def _write_allowance(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
+    """The rule that would allow a call without asking, or the option where a rule would not; empty if neither does."""
+    if verdict.level == "managed" or verdict.doubtful:
+        return ""
+    return _write_allow_option(call) if is_foreign else _write_allow_rule(call)
 
 
 def _write_allow_rule(call: ProposedCall) -> str:

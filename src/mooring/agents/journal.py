@@ -1,0 +1,41 @@
+"""What is written down while an agent works, so that nothing said is lost and nothing runs twice."""
+
+from typing import Protocol
+
+from mooring.agents.history import CallBlock, CallResult, Message, ReplyBlock
+from mooring.core.turn import TokenUsage
+
+
+class Journal(Protocol):
+    """Keeps a conversation. Each method returns once it would survive the end of this process.
+
+    The order of the calls is the order of what happened. They are quick (a write without a flush to the disk), and so
+    not async: the agent goes on only when it is written.
+    """
+
+    def add_message(self, message: Message) -> None:
+        """A message is complete: one of the person before it is sent, or a reply or the results after they came.
+
+        A reply takes the place of the blocks and the text that were noted while it arrived.
+        """
+
+    def note_text(self, text: str) -> None:
+        """The text of the block that is arriving, as far as it has come. Written at most a second late."""
+
+    def note_block(self, block: ReplyBlock) -> None:
+        """A block of the reply that is arriving is complete."""
+
+    def drop_reply(self) -> None:
+        """The reply that was arriving is void: it is asked for again."""
+
+    def note_call_started(self, call: CallBlock) -> None:
+        """A call was permitted and is about to be sent: from now on it may have run."""
+
+    def note_call_ended(self, result: CallResult) -> None:
+        """What became of one call; the others of the same reply may still run."""
+
+    def compact(self, messages: tuple[Message, ...]) -> None:
+        """From now on these are what the model is sent. What they stand for is kept all the same."""
+
+    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
+        """What one reply took."""

@@ -1,0 +1,84 @@
+"""What the agent needs from a model, whoever provides it."""
+
+from collections.abc import AsyncIterator
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from mooring.agents.history import Message, ModelMessage, ReplyBlock
+from mooring.core.call import Definition
+from mooring.core.turn import TokenUsage
+
+
+class ModelRequest(Struct, frozen=True):
+    """All that a model is sent for one reply."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[Definition, ...] = ()
+
+
+class ReplyText(Struct, frozen=True):
+    """Some more of what the model says."""
+
+    text: str
+
+
+class ReplyThinking(Struct, frozen=True):
+    """Some more of what the model thinks."""
+
+    text: str
+
+
+class BlockFinished(Struct, frozen=True):
+    """A text, a thought or a call is complete. It is worth keeping, even if the rest never arrives."""
+
+    block: ReplyBlock
+
+
+class ReplyFinished(Struct, frozen=True):
+    """The reply is complete; it is the last thing that a model yields."""
+
+    message: ModelMessage
+    usage: TokenUsage
+    cost: float | None = None
+    """In US dollars; `None` if the price is unknown."""
+    stop: Literal["finished", "calls", "length", "refused"] = "finished"
+    """`length`: the reply was cut off at its longest; `refused`: the provider withheld it."""
+
+
+ReplyEvent: TypeAlias = ReplyText | ReplyThinking | BlockFinished | ReplyFinished
+
+
+class Model(Protocol):
+    """One model of one provider, ready to be asked."""
+
+    @property
+    def name(self) -> str:
+        """The provider and the model, as in `anthropic:claude-sonnet-5`."""
+
+    @property
+    def schemas(self) -> str | None:
+        """Whose rules the schemas of tools have to follow: a `provider` of `Host.registry`."""
+
+    @property
+    def takes(self) -> frozenset[Literal["image", "audio"]]:
+        """What it can be given besides text."""
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens it can take at once; `None` if that is unknown."""
+
+    def reply(self, request: ModelRequest) -> AsyncIterator[ReplyEvent]:
+        """Ask for a reply. It arrives piece by piece, and the last piece is `ReplyFinished`.
+
+        Closing the iterator ends the request. Nothing is retried here.
+
+        Raises:
+            ModelOverloaded: worth another try after a while.
+            ContextOverflow: the request is longer than the model's window.
+            ModelError: anything else that went wrong.
+        """
+
+    async def close(self) -> None:
+        """Close its connections."""
