@@ -19,8 +19,8 @@ class Journal(Protocol):
         A reply takes the place of the blocks and the text that were noted while it arrived.
         """
 
-    def note_text(self, text: str) -> None:
-        """The text of the block that is arriving, as far as it has come. Written at most a second late."""
+    def note_text(self, piece: str) -> None:
+        """Some more of the text that is arriving. Written at most a second late."""
 
     def note_block(self, block: ReplyBlock) -> None:
         """A block of the reply that is arriving is complete."""
@@ -39,3 +39,23 @@ class Journal(Protocol):
 
     def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """What one reply took."""
+
+
+class NoJournal:
+    """Keeps nothing, for a conversation that ends with the program."""
+
+    def add_message(self, message: Message) -> None: ...
+
+    def note_text(self, piece: str) -> None: ...
+
+    def note_block(self, block: ReplyBlock) -> None: ...
+
+    def drop_reply(self) -> None: ...
+
+    def note_call_started(self, call: CallBlock) -> None: ...
+
+    def note_call_ended(self, result: CallResult) -> None: ...
+
+    def compact(self, messages: tuple[Message, ...]) -> None: ...
+
+    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None: ...

@@ -1,6 +1,6 @@
 """What the agent needs from a model, whoever provides it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -69,7 +69,7 @@ class Model(Protocol):
     def window(self) -> int | None:
         """How many tokens it can take at once; `None` if that is unknown."""
 
-    def reply(self, request: ModelRequest) -> AsyncIterator[ReplyEvent]:
+    def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         """Ask for a reply. It arrives piece by piece, and the last piece is `ReplyFinished`.
 
         Closing the iterator ends the request. Nothing is retried here.

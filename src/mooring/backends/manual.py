@@ -1,10 +1,12 @@
 """The backend without a model: a person picks the tool and fills in its arguments."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from mooring.agents.reporter import TurnReporter
 from mooring.core.call import Definition
-from mooring.core.turn import OnText, TurnTools
+from mooring.core.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
 
 MAX_CHOICES = 8
 """How many tools a person chooses from at once."""
@@ -29,14 +31,32 @@ class ManualBackend:
 
     name = "manual"
 
-    def __init__(self, person: Person) -> None:
+    def __init__(self, person: Person, tools: TurnTools, reporter: TurnReporter) -> None:
+        """`reporter` has to be told what the tools do: their calls are part of the turn."""
         self._person = person
+        self._tools = tools
+        self._reporter = reporter
 
-    async def turn(self, request: str, tools: TurnTools, on_text: OnText) -> None:
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`. Raises: MooringError; whatever the person's answers raise."""
+        reporter = self._reporter
+        reporter.begin(emit)
+        reason: EndOfTurn = "failed"
+        try:
+            await self._answer(said.text)
+            reason = "finished"
+        except asyncio.CancelledError:
+            reason = "interrupted"
+            raise
+        finally:
+            reporter.end(reason)
+
+    async def _answer(self, request: str) -> None:
+        tools = self._tools
         tool = tools.find(request)
         if tool is None:
             found = tools.search(request, MAX_CHOICES)
-            tool = await choose_tool(self._person, tools, found, on_text, request)
+            tool = await choose_tool(self._person, tools, found, self._reporter.say, request)
         if tool is None:
             return
         arguments = await self._person.fill(tool)
@@ -44,9 +64,12 @@ class ManualBackend:
             tools.show(tool.name)
             await tools.call(tool.name, arguments)
 
+    async def close(self) -> None:
+        """Nothing of a person needs closing."""
+
 
 async def choose_tool(
-    person: Person, tools: TurnTools, found: Sequence[Definition], on_text: OnText, request: str = ""
+    person: Person, tools: TurnTools, found: Sequence[Definition], say: Callable[[str], None], request: str = ""
 ) -> Definition | None:
     """The tool that a person picks among those that were found, or by other words; `None` if they pick none."""
     while found:
@@ -60,5 +83,5 @@ async def choose_tool(
         request, found = choice, tools.search(choice, MAX_CHOICES)
     # What was pasted by mistake need not be repeated whole.
     words = request if len(request) <= LONGEST_REQUEST else f"{request[:LONGEST_REQUEST]}…"
-    on_text(f"No tool matches {words!r}. /tools lists all of them, /mcp the servers.")
+    say(f"No tool matches {words!r}. /tools lists all of them, /mcp the servers.")
     return None

@@ -4,16 +4,20 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from uuid import uuid4
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.opening import open_host
+from mooring.agents.reporter import TurnReporter
+from mooring.backends.manual import ManualBackend
 from mooring.chat.news import ServerNews
 from mooring.core.approved import Approved
-from mooring.core.call import ConversationEvent, Definition
+from mooring.core.call import CallChanged, ConversationEvent, Definition
 from mooring.core.content import Block, Text
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
@@ -21,6 +25,7 @@ from mooring.core.question import Ask
 from mooring.core.result import Result
 from mooring.core.status import Disabled, Status
 from mooring.core.tool import Prompt
+from mooring.core.turn import Backend, TurnEvent, TurnInput
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.text import safe
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from mooring.tools.registry import Registry
 
 T = TypeVar("T")
+BackendName: TypeAlias = Literal["manual", "api"]
 
 
 class Face(Protocol):
@@ -51,6 +57,23 @@ class Face(Protocol):
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show what became of a call, or of something that is watched."""
 
+    def show_turn_event(self, event: TurnEvent) -> None:
+        """Show what happens in a turn."""
+
+    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+
+    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
+
+
+class ChatOptions(Struct, frozen=True, kw_only=True):
+    """Who answers in a chat."""
+
+    backend: BackendName | None = None
+    """`None`: a model if one is chosen, else the person."""
+    model: str | None = None
+    """The provider and the model; `None` for what the environment or the settings name."""
+    max_turns: int | None = None
+
 
 class Conversation:
     """Everything in one chat that is not drawn. Use `open`, then `start`."""
@@ -58,6 +81,9 @@ class Conversation:
     host: Host
     news: ServerNews
     registry: "Registry"
+    backend: Backend
+    model: str | None = None
+    """The provider and the model that answers; `None` if it is the person."""
 
     def __init__(
         self,
@@ -65,6 +91,7 @@ class Conversation:
         permissions: CommandPermissions,
         face: Face,
         guard: Guard | None = None,
+        options: ChatOptions | None = None,
         *,
         tokens: int,
         lines: int,
@@ -76,6 +103,7 @@ class Conversation:
         self.permissions = permissions
         self._face = face
         self._guard = guard
+        self._options = options or ChatOptions()
         self._switched_on: frozenset[str] = frozenset()
         self._switched_off: frozenset[str] = frozenset()
 
@@ -93,21 +121,61 @@ class Conversation:
             warn=lambda server, lack: self._face.notice(f"{safe(server)}: {safe(lack)}"),
         )
         async with open_host(options) as self.host:
-            tools = self.host.registry(
-                budget=None,  # a person who picks tools reads no schemas
-                follow=True,
-                takes=(),
-                tokens=self.tokens,
-                lines=self.lines,
-                tell=self._face.show_call_event,
-            )
             self.news = ServerNews(self.host, self._face.notice)
-            async with tools as self.registry:
+            async with self._open_backend():
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
                 finally:
                     listening.cancel()
+
+    @asynccontextmanager
+    async def _open_backend(self) -> AsyncIterator[None]:
+        """Set who answers, and the tools of this conversation. Raises: ConfigError if there is no such model."""
+        if not self._wants_model():
+            async with self._open_manual():
+                yield
+            return
+        # Loaded here: without a model, nothing of an agent is needed.
+        from mooring.actions.turn import AgentOptions, choose_model_for, open_agent
+
+        model = await choose_model_for(self.host, self._options.model)
+        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns)
+        async with open_agent(self.host, model, options, tell=self._face.show_call_event) as agent:
+            self.registry, self.backend, self.model = agent.registry, agent.backend, agent.model
+            yield
+
+    def _wants_model(self) -> bool:
+        if self._options.backend is not None:
+            return self._options.backend == "api"
+        # A key alone chooses no model: somebody has to have named one.
+        where = self.viewpoint.where
+        return bool(self._options.model or where.env.get("MOORING_MODEL") or self.host.settings["model"])
+
+    @asynccontextmanager
+    async def _open_manual(self) -> AsyncIterator[None]:
+        reporter = TurnReporter(uuid4().hex, ManualBackend.name)
+
+        def tell(event: ConversationEvent) -> None:
+            if isinstance(event, CallChanged):
+                reporter.tell_call(event)
+            self._face.show_call_event(event)
+
+        tools = self.host.registry(
+            budget=None,  # a person who picks tools reads no schemas
+            follow=True,
+            takes=(),
+            tokens=self.tokens,
+            lines=self.lines,
+            tell=tell,
+        )
+        async with tools as self.registry:
+            self.backend = ManualBackend(self._face, self.registry, reporter)
+            yield
+
+    async def turn(self, request: str) -> None:
+        """Have a request answered. Raises: MooringError; whatever the person's answers raise."""
+        await self.backend.turn(TurnInput(request), self._face.show_turn_event)
 
     async def wait_for_servers(self) -> None:
         """Give servers a moment to connect; those that come later are announced when they do."""

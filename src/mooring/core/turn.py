@@ -65,6 +65,7 @@ class ToolFinished(_TurnEvent, frozen=True, tag="ToolFinished"):
 
     id: str
     name: str
+    arguments: Mapping[str, Any]
     success: bool
     outcome: Outcome
     server: str | None = None
@@ -73,6 +74,8 @@ class ToolFinished(_TurnEvent, frozen=True, tag="ToolFinished"):
     """Why it failed, in one line; empty if it didn't."""
     denied: bool = False
     """It was not called, because it may not be."""
+    canceled: bool = False
+    """Somebody ended it."""
 
 
 class QuestionAsked(_TurnEvent, frozen=True, tag="Asked"):
@@ -208,7 +211,7 @@ def encode_turn_event(event: TurnEvent) -> bytes:
 # --- what a backend is given ------------------------------------------------------------------------------------------
 
 
-class Prompt(Struct, frozen=True):
+class TurnInput(Struct, frozen=True):
     """What the person says in a turn, with what they attached to it."""
 
     text: str
@@ -243,7 +246,7 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def turn(self, prompt: Prompt, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """Do what is asked for. Cancelling this ends the turn and the calls in it.
 
         Everything that happens is emitted, from `TurnStarted` to `TurnDone`, also if it fails or is canceled.

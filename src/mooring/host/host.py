@@ -20,7 +20,7 @@ from mooring.core.question import Ask, check_ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.status import Status
 from mooring.core.verdict import Rule
-from mooring.core.where import Where
+from mooring.core.where import Viewpoint, Where
 from mooring.display.tables import StatusTable
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
@@ -158,6 +158,11 @@ class Host:
         held = self.held()
         known = {name: server.instructions for name, server in self._parts.fleet.servers.items() if name not in held}
         return join_instructions({name: text for name, text in known.items() if text.strip()})
+
+    @property
+    def viewpoint(self) -> Viewpoint:
+        """The machine and the folder that it was opened for."""
+        return self._parts.options.request
 
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""

@@ -5,30 +5,32 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from mooring.actions.opening import find_idle_denies
-from mooring.backends.manual import ManualBackend
 from mooring.chat import commands
-from mooring.chat.conversation import Conversation
+from mooring.chat.conversation import ChatOptions, Conversation
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
+from mooring.chat.plain.turn_view import TurnView
 from mooring.chat.servers import describe_status
 from mooring.core.call import (
     CallChanged,
     CallDone,
     CallFailed,
+    CallId,
     CallProcessing,
     ConversationEvent,
     Definition,
     Invocation,
+    ToolName,
     WatchNews,
 )
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
-from mooring.core.turn import Backend
+from mooring.core.turn import ToolFinished, TurnEvent
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.lines import (
@@ -46,7 +48,6 @@ from mooring.display.text import (
     problem_line,
     quote_argument,
     safe,
-    safe_text,
     shorten_description,
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
@@ -65,13 +66,20 @@ class _TypedInstead(Exception):
 class Chat:
     """One conversation at a terminal."""
 
-    def __init__(self, viewpoint: Viewpoint, permissions: CommandPermissions, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        viewpoint: Viewpoint,
+        permissions: CommandPermissions,
+        guard: Guard | None = None,
+        options: ChatOptions | None = None,
+    ) -> None:
         self._terminal = Terminal()
         self._questions = Questions(self._terminal, project=viewpoint.project)
-        self.conversation = Conversation(
-            viewpoint, permissions, self, guard, tokens=SHOWN_BYTES // BYTES_PER_TOKEN, lines=SHOWN_LINES
-        )
-        self._backend: Backend = ManualBackend(self)
+        self._turn_view = TurnView(self._terminal, self._show_finished)
+        tokens = SHOWN_BYTES // BYTES_PER_TOKEN
+        self.conversation = Conversation(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
+        self._in_turn = False
+        self._in_background: set[str] = set()
         self._leaving = False
 
     @property
@@ -102,9 +110,15 @@ class Chat:
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         self._greet_with_trouble()
         if status_of:
-            self.notice("No model connected: describe a task and I'll suggest tools. /help lists the commands.")
+            self.notice(self._describe_answerer())
         else:
             await commands.run(self, "/mcp")
+
+    def _describe_answerer(self) -> str:
+        model = self.conversation.model
+        if model is None:
+            return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
+        return f"{safe(model)} answers. /help lists the commands."
 
     def _greet_with_trouble(self) -> None:
         host = self.conversation.host
@@ -172,12 +186,17 @@ class Chat:
 
     async def _turn(self, request: str) -> None:
         server, dot, _ = request.partition(".")
-        names_tool = dot and " " not in request and server in self.conversation.status
+        is_manual = self.conversation.model is None
+        names_tool = is_manual and dot and " " not in request and server in self.conversation.status
         if names_tool:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
             tool = await self.conversation.find_tool(request)
             request = tool.name
-        await self._backend.turn(request, self.conversation.registry, lambda words: self.say(safe_text(words)))
+        self._in_turn = True
+        try:
+            await self.conversation.turn(request)
+        finally:
+            self._in_turn = False
 
     def leave(self) -> None:
         self._leaving = True
@@ -238,19 +257,31 @@ class Chat:
     def warn(self, *lines: str) -> None:
         self.say(*(self._terminal.style(safe(line), "yellow") for line in lines))
 
+    def show_turn_event(self, event: TurnEvent) -> None:
+        """Show what happens in a turn."""
+        self._turn_view.show(event)
+
+    def _show_finished(self, event: ToolFinished) -> None:
+        if event.canceled or event.outcome.continues is not None:
+            return  # whoever stopped it says so, and what continues is announced
+        invocation = Invocation(CallId(event.id), ToolName(event.name), event.arguments, event.server, event.tool)
+        self._show_call(invocation, event.outcome)
+
     def show_call_event(self, event: ConversationEvent) -> None:
-        """Show what happens to the tools of the conversation."""
+        """Show how far calls have come, and what became of those that belong to no turn."""
         pairs = self.conversation.registry.pairs
         match event:
             case CallChanged(state=CallProcessing(background=False)):
                 (line,) = describe_conversation_event(event, pairs)
                 self._terminal.show_progress(f"{line} · Ctrl+C ends it")
             case CallChanged(invocation, CallProcessing(background=True)):
+                self._in_background.add(invocation.id)
                 self.notice(f"{name_tool(invocation.name, pairs)} goes on in the background; its result will be shown.")
             case CallChanged(state=CallFailed(aborted=True)):
                 pass  # whoever stopped it says so
             case CallChanged(invocation, CallDone(outcome) | CallFailed(outcome)):
-                self._show_call(invocation, outcome)
+                if not self._in_turn or invocation.id in self._in_background:
+                    self._show_call(invocation, outcome)
             case WatchNews():
                 self.say(*describe_conversation_event(event, pairs))
             case CallChanged():

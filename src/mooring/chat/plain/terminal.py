@@ -279,6 +279,11 @@ class Terminal:
             _write(_CLEAR_LINE)
 
     @property
+    def is_live(self) -> bool:
+        """Whether a line can be drawn anew."""
+        return self._live
+
+    @property
     def width(self) -> int:
         """How many cells a line has now."""
         return _measure_width() or _USUAL_WIDTH

@@ -1,0 +1,256 @@
+"""`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import date
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from msgspec import Struct
+
+from mooring.agents.history import CallResult, Message
+from mooring.agents.journal import Journal
+from mooring.agents.model import Model
+from mooring.agents.reporter import TurnReporter
+from mooring.agents.system import Surroundings, build_system_prompt
+from mooring.agents.thread import AgentThread
+from mooring.backends.agent import AgentBackend
+from mooring.core.call import ConversationEvent
+from mooring.core.question import Answer, Ask, No, Question
+from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.core.verdict import Rule
+from mooring.errors import ConfigError, ModelError
+from mooring.host.host import Host
+from mooring.host.options import Policy
+from mooring.tools.registry import Registry
+from mooring.tools.tool import ModelTool
+
+if TYPE_CHECKING:
+    from mooring.tools.schema.adapt import Provider
+
+
+class AgentPast(Struct, frozen=True):
+    """What a conversation that goes on brings with it."""
+
+    session: str
+    turn: int = 0
+    messages: tuple[Message, ...] = ()
+    ended: tuple[CallResult, ...] = ()
+    """Results of the last reply's calls; those without one are made first."""
+    loaded: tuple[str, ...] = ()
+    """Names of tools that a search found."""
+
+
+class AgentOptions(Struct, frozen=True, kw_only=True):
+    """How one agent works. `mooring.agent` takes the same by name."""
+
+    instructions: str = ""
+    """What the agent is told besides, in its system prompt."""
+    role: str = ""
+    """Who it is, in place of Mooring's own words."""
+    ask: Ask | None = None
+    policy: Policy | None = None
+    rules: tuple[Rule, ...] = ()
+    tools: tuple[ModelTool, ...] = ()
+    """Tools of its own, beside those of servers."""
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    max_turns: int | None = None
+    past: AgentPast | None = None
+    journal: Journal | None = None
+    agent: str | None = None
+    """Its name, if it is a defined one."""
+
+
+class Agent:
+    """A model that uses a host's tools, in one conversation. `mooring.agent` makes one."""
+
+    def __init__(self, backend: AgentBackend, registry: Registry) -> None:
+        self.backend = backend
+        self.registry = registry
+        self._busy = False
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.model}, {len(self.history)} messages>"
+
+    @property
+    def model(self) -> str:
+        """The provider and the model."""
+        return self.backend.thread.model.name
+
+    @property
+    def session(self) -> str:
+        """Identifies the conversation."""
+        return self.backend.thread.reporter.session
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said and done so far, as the model is sent it."""
+        return tuple(self.backend.thread.messages)
+
+    async def turn(self, said: str | TurnInput) -> AsyncGenerator[TurnEvent, None]:
+        """Say something, and follow what happens: from `TurnStarted` to `TurnDone`.
+
+        Leaving the iteration early, as with `break` inside `contextlib.aclosing`, ends the turn and its calls; servers
+        are not affected. A model that fails is an event too.
+
+        Raises: ConfigError if another turn is under way; what `ask` raises.
+        """
+        events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        working = asyncio.create_task(self.run_turn(said, events.put_nowait))
+        working.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await working
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+
+    async def run(self, said: str | TurnInput) -> TurnDone:
+        """Say something, and wait for the end of the turn.
+
+        Raises: ModelError if the model failed; ConfigError if another turn is under way; what `ask` raises.
+        """
+        errors: list[str] = []
+        done: list[TurnDone] = []
+
+        def note(event: TurnEvent) -> None:
+            if event.parent is not None:
+                return
+            if isinstance(event, TurnDone):
+                done.append(event)
+            elif isinstance(event, TurnFailed) and event.retry_in is None:
+                errors.append(event.error)
+
+        await self.run_turn(said, note)
+        if done[-1].reason == "failed":
+            raise ModelError(self.model, errors[-1].removeprefix(f"{self.model}: "))
+        return done[-1]
+
+    async def run_turn(self, said: str | TurnInput, emit: EmitTurnEvent) -> None:
+        """The same with a function that receives the events; it must not block. Raises: as `turn`."""
+        if self._busy:
+            raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
+        self._busy = True
+        try:
+            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+        finally:
+            self._busy = False
+
+
+@asynccontextmanager
+async def open_agent(
+    host: Host, model: Model, options: AgentOptions, *, tell: Callable[[ConversationEvent], None] | None = None
+) -> AsyncIterator[Agent]:
+    """An agent on an open host. `tell` receives what happens to its tools, as `Host.registry` has it.
+
+    Raises: ConfigError if an option is invalid.
+    """
+    past = options.past or AgentPast(uuid4().hex)
+    reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
+    thread = AgentThread(
+        model,
+        reporter,
+        system=lambda: _build_system(host, options),
+        journal=options.journal,
+        messages=past.messages,
+        ended=past.ended,
+        agent=options.agent,
+        max_replies=options.max_turns,
+    )
+
+    def tell_both(event: ConversationEvent) -> None:
+        thread.tell(event)
+        if tell is not None:
+            tell(event)
+
+    registry = host.registry(
+        ask=reporter.wrap_ask(options.ask or _refuse_unasked),
+        policy=options.policy,
+        rules=options.rules,
+        provider=_find_provider(model),
+        allow=options.allow,
+        deny=options.deny,
+        loaded=past.loaded,
+        follow=True,
+        takes=model.takes,
+        more=options.tools,
+        tell=tell_both,
+    )
+    backend = AgentBackend(thread)
+    try:
+        async with registry:
+            thread.tools = registry
+            yield Agent(backend, registry)
+    finally:
+        await backend.close()
+
+
+async def _refuse_unasked(_: Question) -> Answer:
+    return No(nobody=True)
+
+
+def _find_provider(model: Model) -> "Provider | None":
+    provider: Provider | None = model.schemas  # type: ignore[assignment]  # the registry checks it
+    return provider
+
+
+async def choose_model_for(host: Host, spec: str | None) -> Model:
+    """The model that is meant; without `spec`, what the environment or the settings name. Raises: ConfigError."""
+    from mooring.backends.api.choose import choose_model  # only where a model is wanted
+
+    return await choose_model(spec, host.viewpoint.where, host.settings)
+
+
+def _build_system(host: Host, options: AgentOptions) -> str:
+    viewpoint = host.viewpoint
+    surroundings = Surroundings(viewpoint.cwd, viewpoint.where.platform, date.today().isoformat())
+    return build_system_prompt(surroundings, [options.instructions, host.instructions], role=options.role)
+
+
+@asynccontextmanager
+async def agent(
+    host: Host,
+    model: str | Model | None = None,
+    *,
+    instructions: str = "",
+    ask: Ask | None = None,
+    policy: Policy | None = None,
+    rules: Iterable[Rule] = (),
+    tools: Iterable[ModelTool] = (),
+    allow: Iterable[str] | None = None,
+    deny: Iterable[str] = (),
+    max_turns: int | None = None,
+) -> AsyncIterator[Agent]:
+    """A model that uses everything a host offers:
+
+        async with mooring.open() as host, mooring.agent(host, "anthropic:claude-sonnet-5") as agent:
+            done = await agent.run("Which of my repositories has the most open issues?")
+            print(done.text)
+
+    Args:
+        model: the provider and the model, or a `Model` of your own. By default, what `MOORING_MODEL` or the settings
+            say.
+        instructions: what it is told besides, in its system prompt.
+        ask, policy, rules: who is asked about calls, and which may be made unasked, as in `mooring.open`.
+        tools: tools of its own; `mooring.tool` makes one.
+        allow, deny: globs over `server.tool` of what it may use.
+        max_turns: how many times the model is asked in one turn, at most.
+
+    Raises: ConfigError if there is no such model, or an option is invalid.
+    """
+    options = AgentOptions(
+        instructions=instructions,
+        ask=ask,
+        policy=policy,
+        rules=tuple(rules),
+        tools=tuple(tools),
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(deny),
+        max_turns=max_turns,
+    )
+    found = await choose_model_for(host, model) if model is None or isinstance(model, str) else model
+    async with open_agent(host, found, options) as opened:
+        yield opened

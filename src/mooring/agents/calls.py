@@ -1,0 +1,80 @@
+"""The calls of one reply: made at once where they are independent, their results in the order of the reply."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from mooring.agents.history import CallBlock, CallResult, ResultsMessage
+from mooring.agents.thread import AgentThread
+from mooring.core.content import Text
+
+NOTHING = Text("(no output)")
+_MAY_HAVE_RUN = "The call was interrupted; it may have run."
+_DID_NOT_RUN = "The call was interrupted before it began. It did not run."
+
+
+async def make_calls(
+    thread: AgentThread, calls: Sequence[CallBlock], ended: Mapping[str, CallResult] | None = None
+) -> None:
+    """Make the calls of a reply and add their results; those in `ended` are not made again.
+
+    Calls of servers, and tools that only read, run at the same time. Tools of the agent's own that change something run
+    one after another, since each may count on the one before.
+
+    If this is cancelled, or a question is answered by raising, every call still gets a result: without one, no provider
+    would take the history any more.
+    """
+    results = dict(ended or {})
+    thread.calls = {call.id: call for call in calls}
+    thread.started.clear()
+    tasks: list[asyncio.Task[None]] = []
+    before: asyncio.Task[None] | None = None
+    for call in calls:
+        if call.id in results:
+            continue
+        is_change = _changes_something(thread, call)
+        task = asyncio.create_task(_make_call(thread, call, results, before if is_change else None))
+        tasks.append(task)
+        if is_change:
+            before = task
+    try:
+        if tasks:
+            await _wait_for_all(tasks)
+    finally:
+        kept = [results.get(call.id) or _make_interrupted(thread, call) for call in calls]
+        thread.calls = {}
+        thread.add(ResultsMessage(tuple(kept)))
+
+
+async def _make_call(
+    thread: AgentThread, call: CallBlock, results: dict[str, CallResult], before: "asyncio.Task[None] | None"
+) -> None:
+    if before is not None:
+        await asyncio.wait({before})
+    outcome = await thread.tools.call(call.name, call.arguments, id=call.id)
+    result = CallResult(call.id, call.name, outcome.parts or (NOTHING,), outcome.is_error)
+    thread.journal.note_call_ended(result)
+    results[call.id] = result
+
+
+async def _wait_for_all(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    """Wait until every task has ended. If one raises, or this is cancelled, the others are cancelled too."""
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+def _changes_something(thread: AgentThread, call: CallBlock) -> bool:
+    tool = thread.tools.find(call.name)
+    if tool is None or tool.server is not None:
+        return False
+    return tool.hints is None or not tool.hints.read_only_hint
+
+
+def _make_interrupted(thread: AgentThread, call: CallBlock) -> CallResult:
+    words = _MAY_HAVE_RUN if call.id in thread.started else _DID_NOT_RUN
+    return CallResult(call.id, call.name, (Text(words),), is_error=True)

@@ -1,0 +1,227 @@
+"""Making room: what was said long ago becomes a summary, so that a conversation can go on past a model's window.
+
+The model is sent less, nothing is deleted: the journal keeps every message.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
+
+from msgspec import json
+from msgspec.structs import replace
+
+from mooring.agents.history import (
+    CallResult,
+    Message,
+    ModelMessage,
+    PersonMessage,
+    ResultsMessage,
+    SummaryMessage,
+)
+from mooring.agents.model import ModelRequest, ReplyFinished
+from mooring.agents.thread import AgentThread
+from mooring.core.content import Text
+from mooring.core.outcome import Part
+from mooring.core.turn import Todo
+from mooring.errors import ContextOverflow, ModelError
+
+FULL_SHARE = 0.8
+"""How much of a window may be filled before room is made."""
+KEPT_SHARE = 0.25
+"""How much of the window, or of the history where the window is unknown, is kept as it is."""
+VERBATIM_SHARE = 0.25
+"""How much of it the person's own words may take. The oldest are left out if they take more."""
+BYTES_PER_TOKEN = 4
+IMAGE_TOKENS = 1_600
+LONGEST_RESULT = 2_000
+"""How many characters of a result a summary is made from."""
+MOST_SHORTENINGS = 6
+"""How often the history is halved for a model that has no room even to summarize it."""
+
+_SUMMARIZE = """\
+This conversation is about to be continued by somebody who has not seen it. Write down, briefly and without any \
+comment, everything they need: what was asked for, what was found out (names, paths, figures), what was done and how \
+it ended, what is left to do, and what was decided. Do not call any tool."""
+_PREFACE = "What happened in this conversation before, as a summary:"
+_SAID_BEFORE = "What the person said until then, word for word:"
+_PLAN = "The plan as it stands:"
+_UNSUMMARIZED = "(It could not be summarized.)"
+
+
+def is_nearly_full(thread: AgentThread, system: str) -> bool:
+    """Whether the next request would fill most of the model's window; false if nobody knows how large that is."""
+    window = thread.model.window
+    return window is not None and _measure_thread(thread, system) > window * FULL_SHARE
+
+
+async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bool:
+    """Put a summary in place of what was said, except for the last of it and the person's own words.
+
+    False if there is nothing to put a summary in place of. With `must`, the results of the last calls are cut then,
+    which the model has not seen yet; false if that is no help either.
+    """
+    before = _measure_thread(thread, system)
+    window = thread.model.window or before
+    tail_start = _find_tail(thread.messages, round(window * KEPT_SHARE))
+    head, tail = thread.messages[:tail_start], thread.messages[tail_start:]
+    summary = ""
+    if head:
+        summary = await _summarize(thread, head)
+        tail = [_make_summary(head, summary, thread.plan, round(window * VERBATIM_SHARE)), *tail]
+    elif must:
+        tail = _shorten_results(tail)
+    if tail == thread.messages:
+        return False
+    thread.journal.compact(tuple(tail))
+    thread.messages = tail
+    thread.context_tokens = thread.counted_messages = 0
+    thread.reporter.compact(summary, before, _measure_thread(thread, system))
+    return True
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def _find_tail(messages: Sequence[Message], tokens: int) -> int:
+    """Where the part begins that is kept as it is: the last of the conversation, as far as it fits.
+
+    Never between calls and their results, and never nothing at all: the last message is what the model has to answer.
+    """
+    start = len(messages)
+    taken = 0
+    for index in range(len(messages) - 1, -1, -1):
+        taken += _measure(messages[index])
+        if taken > tokens and start < len(messages):
+            break
+        if not isinstance(messages[index], ResultsMessage):
+            start = index
+    return start
+
+
+def _make_summary(head: Sequence[Message], summary: str, plan: Sequence[Todo], verbatim_tokens: int) -> Message:
+    sections = [f"{_PREFACE}\n\n{summary}"]
+    said = _list_said(head, verbatim_tokens)
+    if said:
+        sections.append("\n\n".join([_SAID_BEFORE, *said]))
+    if plan:
+        steps = [f"- [{step.status}] {step.content}" for step in plan]
+        sections.append("\n".join([_PLAN, *steps]))
+    return SummaryMessage("\n\n".join(sections))
+
+
+def _list_said(head: Sequence[Message], tokens: int) -> list[str]:
+    """The person's own words, the last of them if there are too many."""
+    said: list[str] = []
+    for message in reversed(head):
+        words = _find_own_words(message)
+        tokens -= len(words.encode()) // BYTES_PER_TOKEN
+        if tokens < 0:
+            said.append("(What was said before that is left out.)")
+            break
+        if words:
+            said.append(words)
+    return said[::-1]
+
+
+def _find_own_words(message: Message) -> str:
+    match message:
+        case PersonMessage(parts, synthetic=False):
+            return f"> {_join_texts(parts)}"
+        case SummaryMessage(text):
+            # An earlier summary holds the words from before it.
+            return text.partition(_SAID_BEFORE)[2].partition(_PLAN)[0].strip()
+        case PersonMessage() | ModelMessage() | ResultsMessage():
+            return ""
+
+
+# --- the summary ------------------------------------------------------------------------------------------------------
+
+
+async def _summarize(thread: AgentThread, head: Sequence[Message]) -> str:
+    """What the model makes of the earlier part. Without a model that can, the person's own words have to do."""
+    messages = _shorten_results(head)
+    for _ in range(MOST_SHORTENINGS):
+        try:
+            return await _ask_for_summary(thread, messages) or _UNSUMMARIZED
+        except ContextOverflow:
+            messages = _drop_oldest_half(messages)
+        except ModelError:
+            break
+    return _UNSUMMARIZED
+
+
+async def _ask_for_summary(thread: AgentThread, messages: Sequence[Message]) -> str:
+    asked = PersonMessage((Text(_SUMMARIZE),), synthetic=True)
+    request = ModelRequest("", (*messages, asked))
+    async with aclosing(thread.model.reply(request)) as events:
+        async for event in events:
+            if isinstance(event, ReplyFinished):
+                model = event.message.model
+                thread.journal.note_usage(model, event.usage, event.cost)
+                thread.reporter.use(model, event.usage, event.cost, thread.model.window)
+                return event.message.text.strip()
+    return ""
+
+
+def _drop_oldest_half(messages: Sequence[Message]) -> list[Message]:
+    half = list(messages[len(messages) // 2 :])
+    # Results without their calls are refused by every provider.
+    while half and isinstance(half[0], ResultsMessage):
+        half.pop(0)
+    return half
+
+
+def _shorten_results(messages: Iterable[Message]) -> list[Message]:
+    return [_shorten_message(message) for message in messages]
+
+
+def _shorten_message(message: Message) -> Message:
+    if not isinstance(message, ResultsMessage):
+        return message
+    return ResultsMessage(tuple(map(_shorten_result, message.results)))
+
+
+def _shorten_result(result: CallResult) -> CallResult:
+    text = _join_texts(result.parts)
+    if len(text) <= LONGEST_RESULT and len(result.parts) == 1:
+        return result
+    half = LONGEST_RESULT // 2
+    shortened = text if len(text) <= LONGEST_RESULT else f"{text[:half]}\n[…]\n{text[-half:]}"
+    return replace(result, parts=(Text(shortened),))
+
+
+# --- how long it is ---------------------------------------------------------------------------------------------------
+
+
+def _measure_thread(thread: AgentThread, system: str) -> int:
+    """How many tokens the next request takes: as the provider counted, and estimated for what came after that."""
+    counted = thread.context_tokens
+    fresh = sum(map(_measure, thread.messages[thread.counted_messages :]))
+    if counted:
+        return counted + fresh
+    tools = sum(len(json.encode(tool.schema)) + len(tool.description) for tool in thread.tools.definitions)
+    return fresh + (len(system) + tools) // BYTES_PER_TOKEN
+
+
+def _measure(message: Message) -> int:
+    match message:
+        case PersonMessage(parts):
+            return _measure_parts(parts)
+        case ModelMessage(blocks):
+            return len(json.encode(blocks)) // BYTES_PER_TOKEN
+        case ResultsMessage(results):
+            return sum(_measure_parts(result.parts) for result in results)
+        case SummaryMessage(text):
+            return len(text.encode()) // BYTES_PER_TOKEN
+
+
+def _measure_parts(parts: Iterable[Part]) -> int:
+    tokens = 0
+    for part in parts:
+        # Base64 says nothing about what an image takes.
+        tokens += len(part.text.encode()) // BYTES_PER_TOKEN + 1 if isinstance(part, Text) else IMAGE_TOKENS
+    return tokens
+
+
+def _join_texts(parts: Iterable[Part]) -> str:
+    texts = [part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in parts]
+    return "\n".join(texts)

@@ -1,0 +1,117 @@
+"""One conversation with a model: what was said and done so far, and everything that it goes on with."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, PersonMessage
+from mooring.agents.journal import Journal, NoJournal
+from mooring.agents.model import Model
+from mooring.agents.reporter import TurnReporter
+from mooring.core.call import CallChanged, CallDone, CallFailed, CallProcessing, ConversationEvent, WatchNews
+from mooring.core.clock import Sleep
+from mooring.core.content import Text
+from mooring.core.outcome import Outcome
+from mooring.core.turn import Todo, TurnTools
+
+
+class AgentThread:
+    """The state of one conversation with a model. `run_turn` takes it one turn further."""
+
+    tools: TurnTools
+    """Set once: a registry needs `tell` of this before it exists."""
+
+    def __init__(
+        self,
+        model: Model,
+        reporter: TurnReporter,
+        *,
+        system: Callable[[], str] = lambda: "",
+        journal: Journal | None = None,
+        messages: Iterable[Message] = (),
+        ended: Iterable[CallResult] = (),
+        agent: str | None = None,
+        max_replies: int | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """`messages` are those of a conversation that goes on. If the last one is a reply with calls, `ended` are the
+        results that are known; the calls without one are made first of all."""
+        self.model = model
+        self.reporter = reporter
+        self.system = system
+        self.journal: Journal = journal or NoJournal()
+        self.messages = list(messages)
+        self.ended = {result.id: result for result in ended}
+        self.agent = agent
+        self.max_replies = max_replies
+        self.sleep = sleep
+        self.plan: tuple[Todo, ...] = ()
+        self.context_tokens = 0
+        """How many tokens the last reply and everything before it take, as the provider counted them."""
+        self.counted_messages = 0
+        """How many of the messages these tokens are."""
+        self.calls: dict[str, CallBlock] = {}
+        """The calls of the reply that are being made."""
+        self.started: set[str] = set()
+        """Those of them that were permitted: they may have run."""
+        self._background: set[str] = set()
+        self._news: list[str] = []
+
+    def add(self, message: Message) -> None:
+        """Add what was said, once it is written down."""
+        self.journal.add_message(message)
+        self.messages.append(message)
+
+    @property
+    def last_text(self) -> str:
+        """What the model said last in this turn."""
+        for message in reversed(self.messages):
+            if isinstance(message, ModelMessage) and message.text:
+                return message.text
+            if isinstance(message, PersonMessage) and not message.synthetic:
+                break
+        return ""
+
+    def change_plan(self, steps: tuple[Todo, ...]) -> None:
+        """Take the steps that the agent means to take."""
+        self.plan = steps
+        self.reporter.change_plan(steps)
+
+    # --- what the tools tell --------------------------------------------------------------------------------------
+
+    def tell(self, event: ConversationEvent) -> None:
+        """Take what the tools of this conversation report; give this to its registry."""
+        match event:
+            case CallChanged():
+                self._note_call(event)
+                self.reporter.tell_call(event)
+            case WatchNews(updates):
+                for update in updates:
+                    words = update.outcome.text or "(no text)"
+                    self._news.append(f"{update.target} of {update.server}, which you watch, is now:\n{words}")
+
+    def _note_call(self, event: CallChanged) -> None:
+        id = event.request.id
+        match event.state:
+            case CallProcessing(background=True):
+                self._background.add(id)
+            case CallProcessing() if id in self.calls and id not in self.started:
+                # Before the call is sent: whatever ends this process now, nobody takes it for one that never ran.
+                self.journal.note_call_started(self.calls[id])
+                self.started.add(id)
+            case CallDone(outcome) | CallFailed(outcome) if id in self._background:
+                self._background.discard(id)
+                self._news.append(_describe_background(event.request.name, id, outcome))
+            case _:
+                pass
+
+    def take_news(self) -> None:
+        """Add what happened since the model was asked last, such as how calls in the background ended."""
+        if self._news:
+            words = "\n\n".join(self._news)
+            self._news = []
+            self.add(PersonMessage((Text(words),), synthetic=True))
+
+
+def _describe_background(name: str, id: str, outcome: Outcome) -> str:
+    how = "failed" if outcome.is_error else "has ended"
+    return f"The call {id} of {name}, which continued in the background, {how}:\n{outcome.text}"

@@ -1,0 +1,26 @@
+"""The backend of Mooring's own agent: a model is asked, and the loop makes its calls."""
+
+from mooring.agents.loop import run_turn
+from mooring.agents.thread import AgentThread
+from mooring.core.turn import EmitTurnEvent, TurnInput
+
+
+class AgentBackend:
+    """One conversation with a model."""
+
+    name = "api"
+
+    def __init__(self, thread: AgentThread) -> None:
+        self.thread = thread
+
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`."""
+        await run_turn(self.thread, said, emit)
+
+    async def resume(self, emit: EmitTurnEvent) -> None:
+        """Go on with a turn that was interrupted, where it was interrupted."""
+        await run_turn(self.thread, None, emit)
+
+    async def close(self) -> None:
+        """Close the connection to the model."""
+        await self.thread.model.close()
