@@ -10,24 +10,29 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "Allow", "Answer", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "Broken", "CallChanged",
-        "CallDone", "CallFailed", "CallPending", "CallPolicy", "CallProcessing", "CallState", "ChangedIssuer",
-        "ChangedTool", "ChangedTools", "Client", "Clogged", "Closed", "Completion", "ConfigError", "ConnectError",
-        "Connected", "Connecting", "ConversationEvent", "Definition", "Denied", "Disabled", "Embedded", "Event",
-        "Excerpt", "Failed", "FileError", "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard",
-        "GuardLost", "HandshakeError", "HeldBack", "HeldTools", "Hello", "Hints", "Host", "Http", "HttpError", "Idle",
-        "Image", "Implementation", "InputMissing", "Inventory", "Invocation", "Item", "Limits", "ListChanged",
-        "ListedTool", "Listing", "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult",
-        "LoginTimedOut", "LogoutResult", "Media", "Message", "MissingValue", "ModelTool", "MooringError", "NeedsAuth",
-        "NeedsInput", "NeedsLogin", "No", "NotAdmitted", "NotApproved", "Origin", "Other", "Outcome", "ParseError",
-        "Part", "Permission", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
-        "Reading", "Registry", "RejectedServer", "Reloaded", "Resource", "ResourceContents", "ResourceLink",
-        "ResourceTemplate", "Result", "Root", "RpcError", "Rule", "Sampling", "SecretMissing", "Server", "ServerConfig", "ServerDied",
-        "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError", "Stale", "Status", "StatusChanged",
-        "Stdio", "Suspended", "Text", "TimedOut", "Timeout", "TooLarge", "Tool", "ToolsChanged", "Troubled",
-        "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict", "Viewpoint", "Visit",
-        "Watch", "WatchNews", "WatchUpdate", "Where", "Yes", "connect", "discover", "discover_and_load", "open",
-        "tool",
+        "Agent", "Allow", "Answer", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "BlockFinished",
+        "Broken", "CallBlock", "CallChanged", "CallDone", "CallFailed", "CallPending", "CallPolicy", "CallProcessing",
+        "CallResult", "CallState", "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged", "Closed",
+        "Completion", "ConfigError", "ConnectError", "Connected", "Connecting", "ContextOverflow", "ConversationEvent",
+        "Definition", "Denied", "DeniedCall", "Disabled", "Embedded", "Event", "Excerpt", "Failed", "FileError",
+        "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError", "HeldBack",
+        "HeldTools", "Hello", "Hints", "HistoryCompacted", "Host", "Http", "HttpError", "Idle", "Image",
+        "Implementation", "InputMissing", "Inventory", "Invocation", "Item", "Limits", "ListChanged", "ListedTool",
+        "Listing", "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut",
+        "LogoutResult", "Media", "Message", "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded",
+        "ModelRequest", "ModelTool", "MooringError", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted",
+        "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part", "Permission", "PersonMessage",
+        "PlanChanged", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
+        "QuestionAnswered", "QuestionAsked", "Reading", "Refusal", "Registry", "RejectedServer", "Reloaded",
+        "ReplyEvent", "ReplyFinished", "ReplyText", "ReplyThinking", "Resource", "ResourceContents", "ResourceLink",
+        "ResourceTemplate", "Result", "ResultsMessage", "Root", "RpcError", "Rule", "Sampling", "SecretMissing",
+        "Server", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError",
+        "Stale", "Status", "StatusChanged", "Stdio", "SummaryMessage", "Suspended", "Text", "TextBlock", "TextPiece",
+        "ThinkingBlock", "ThinkingPiece", "TimedOut", "Timeout", "Todo", "TokenUsage", "TokensUsed", "TooLarge",
+        "Tool", "ToolFinished", "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed",
+        "TurnInput", "TurnStarted", "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict",
+        "Viewpoint", "Visit", "Watch", "WatchNews", "WatchUpdate", "Where", "Yes", "agent", "connect", "discover",
+        "discover_and_load", "open", "tool",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 
@@ -57,5 +62,6 @@ def test_only_one_place_opens_a_host() -> None:
     root = Path(mooring.__file__).parent
     made = re.compile(r"(?<!class )\bHost\(|mooring\.open\(|host\.open import")
     openers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
-    # `mooring.open` is the library's own, and the messages of a host name it; every face goes through the actions.
-    assert openers == {"actions/opening.py", "host/open.py", "host/host.py", "__init__.py"}
+    # `mooring.open` is the library's own, and the messages of a host and the help of `mooring.agent` name it; every
+    # face goes through the actions.
+    assert openers == {"actions/opening.py", "actions/turn.py", "host/open.py", "host/host.py", "__init__.py"}

@@ -6,6 +6,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mooring.actions.turn import Agent, agent
+    from mooring.agents.history import (
+        CallBlock,
+        CallResult,
+        ModelMessage,
+        PersonMessage,
+        ResultsMessage,
+        SummaryMessage,
+        TextBlock,
+        ThinkingBlock,
+    )
+    from mooring.agents.model import (
+        BlockFinished,
+        Model,
+        ModelRequest,
+        ReplyEvent,
+        ReplyFinished,
+        ReplyText,
+        ReplyThinking,
+    )
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
     from mooring.core.approved import Approved
@@ -57,11 +77,7 @@ if TYPE_CHECKING:
         Limits,
         Timeout,
     )
-    from mooring.core.outcome import (
-        Excerpt,
-        Outcome,
-        Part,
-    )
+    from mooring.core.outcome import Excerpt, Outcome, Part, Refusal
     from mooring.core.problem import (
         Problem,
     )
@@ -114,6 +130,25 @@ if TYPE_CHECKING:
     from mooring.core.tool import (
         Tool as ListedTool,
     )
+    from mooring.core.turn import (
+        DeniedCall,
+        HistoryCompacted,
+        PlanChanged,
+        QuestionAnswered,
+        QuestionAsked,
+        TextPiece,
+        ThinkingPiece,
+        Todo,
+        TokensUsed,
+        TokenUsage,
+        ToolFinished,
+        ToolStarted,
+        TurnDone,
+        TurnEvent,
+        TurnFailed,
+        TurnInput,
+        TurnStarted,
+    )
     from mooring.core.verdict import (
         Rule,
         Verdict,
@@ -128,6 +163,7 @@ if TYPE_CHECKING:
         Closed,
         ConfigError,
         ConnectError,
+        ContextOverflow,
         Denied,
         FileError,
         GuardLost,
@@ -137,6 +173,8 @@ if TYPE_CHECKING:
         InputMissing,
         LoginFailed,
         LoginTimedOut,
+        ModelError,
+        ModelOverloaded,
         MooringError,
         NeedsLogin,
         NotApproved,
@@ -219,6 +257,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Agent",
     "Allow",
     "Answer",
     "Approval",
@@ -227,13 +266,16 @@ __all__ = [
     "Audio",
     "BadArguments",
     "Block",
+    "BlockFinished",
     "Broken",
+    "CallBlock",
     "CallChanged",
     "CallDone",
     "CallFailed",
     "CallPending",
     "CallPolicy",
     "CallProcessing",
+    "CallResult",
     "CallState",
     "ChangedIssuer",
     "ChangedTool",
@@ -246,9 +288,11 @@ __all__ = [
     "ConnectError",
     "Connected",
     "Connecting",
+    "ContextOverflow",
     "ConversationEvent",
     "Definition",
     "Denied",
+    "DeniedCall",
     "Disabled",
     "Embedded",
     "Event",
@@ -266,6 +310,7 @@ __all__ = [
     "HeldTools",
     "Hello",
     "Hints",
+    "HistoryCompacted",
     "Host",
     "Http",
     "HttpError",
@@ -291,6 +336,11 @@ __all__ = [
     "Media",
     "Message",
     "MissingValue",
+    "Model",
+    "ModelError",
+    "ModelMessage",
+    "ModelOverloaded",
+    "ModelRequest",
     "ModelTool",
     "MooringError",
     "NeedsAuth",
@@ -305,6 +355,8 @@ __all__ = [
     "ParseError",
     "Part",
     "Permission",
+    "PersonMessage",
+    "PlanChanged",
     "Policy",
     "Problem",
     "Progress",
@@ -312,15 +364,23 @@ __all__ = [
     "ProtocolError",
     "Provider",
     "Question",
+    "QuestionAnswered",
+    "QuestionAsked",
     "Reading",
+    "Refusal",
     "Registry",
     "RejectedServer",
     "Reloaded",
+    "ReplyEvent",
+    "ReplyFinished",
+    "ReplyText",
+    "ReplyThinking",
     "Resource",
     "ResourceContents",
     "ResourceLink",
     "ResourceTemplate",
     "Result",
+    "ResultsMessage",
     "Root",
     "RpcError",
     "Rule",
@@ -338,14 +398,29 @@ __all__ = [
     "Status",
     "StatusChanged",
     "Stdio",
+    "SummaryMessage",
     "Suspended",
     "Text",
+    "TextBlock",
+    "TextPiece",
+    "ThinkingBlock",
+    "ThinkingPiece",
     "TimedOut",
     "Timeout",
+    "Todo",
+    "TokenUsage",
+    "TokensUsed",
     "TooLarge",
     "Tool",
+    "ToolFinished",
+    "ToolStarted",
     "ToolsChanged",
     "Troubled",
+    "TurnDone",
+    "TurnEvent",
+    "TurnFailed",
+    "TurnInput",
+    "TurnStarted",
     "Unapproved",
     "UnknownServer",
     "UnknownTool",
@@ -359,6 +434,7 @@ __all__ = [
     "WatchUpdate",
     "Where",
     "Yes",
+    "agent",
     "connect",
     "discover",
     "discover_and_load",
@@ -369,6 +445,15 @@ __all__ = [
 # The names of each module; names that are not listed are in `errors`. Loaded on first use: the guard and the demo
 # server run this file, too, and must start in an instant.
 _NAMES = {
+    "actions.turn": "Agent agent",
+    "agents.history": (
+        "CallBlock CallResult ModelMessage PersonMessage ResultsMessage SummaryMessage TextBlock ThinkingBlock"
+    ),
+    "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
+    "core.turn": (
+        "DeniedCall HistoryCompacted PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
+        "TokenUsage TokensUsed ToolFinished ToolStarted TurnDone TurnEvent TurnFailed TurnInput TurnStarted"
+    ),
     "auth.login": "LoginResult",
     "auth.renewal": "LogoutResult",
     "core.call": (
@@ -380,7 +465,7 @@ _NAMES = {
     "core.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
     "core.hello": "Hello Implementation",
     "core.limits": "Limits Timeout",
-    "core.outcome": "Excerpt Outcome Part",
+    "core.outcome": "Excerpt Outcome Part Refusal",
     "core.problem": "Problem",
     "core.question": (
         "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools Form Login MissingValue No Permission "

@@ -7,7 +7,6 @@ from mooring.agents.history import CallBlock, CallResult, ResultsMessage
 from mooring.agents.thread import AgentThread
 from mooring.core.content import Text
 
-NOTHING = Text("(no output)")
 _MAY_HAVE_RUN = "The call was interrupted; it may have run."
 _DID_NOT_RUN = "The call was interrupted before it began. It did not run."
 
@@ -23,16 +22,16 @@ async def make_calls(
     If this is cancelled, or a question is answered by raising, every call still gets a result: without one, no provider
     would take the history any more.
     """
-    results = dict(ended or {})
     thread.calls = {call.id: call for call in calls}
+    thread.results = dict(ended or {})
     thread.started.clear()
     tasks: list[asyncio.Task[None]] = []
     before: asyncio.Task[None] | None = None
     for call in calls:
-        if call.id in results:
+        if call.id in thread.results:
             continue
         is_change = _changes_something(thread, call)
-        task = asyncio.create_task(_make_call(thread, call, results, before if is_change else None))
+        task = asyncio.create_task(_make_call(thread, call, before if is_change else None))
         tasks.append(task)
         if is_change:
             before = task
@@ -40,20 +39,17 @@ async def make_calls(
         if tasks:
             await _wait_for_all(tasks)
     finally:
-        kept = [results.get(call.id) or _make_interrupted(thread, call) for call in calls]
+        kept = [thread.results.get(call.id) or _make_interrupted(thread, call) for call in calls]
         thread.calls = {}
         thread.add(ResultsMessage(tuple(kept)))
 
 
-async def _make_call(
-    thread: AgentThread, call: CallBlock, results: dict[str, CallResult], before: "asyncio.Task[None] | None"
-) -> None:
+async def _make_call(thread: AgentThread, call: CallBlock, before: "asyncio.Task[None] | None") -> None:
     if before is not None:
         await asyncio.wait({before})
     outcome = await thread.tools.call(call.name, call.arguments, id=call.id)
-    result = CallResult(call.id, call.name, outcome.parts or (NOTHING,), outcome.is_error)
-    thread.journal.note_call_ended(result)
-    results[call.id] = result
+    # Noted already if it has ended; if it continues in the background, this is what the model gets for now.
+    thread.note_result(call.id, outcome)
 
 
 async def _wait_for_all(tasks: Sequence["asyncio.Task[None]"]) -> None:

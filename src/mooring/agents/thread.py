@@ -13,6 +13,9 @@ from mooring.core.content import Text
 from mooring.core.outcome import Outcome
 from mooring.core.turn import Todo, TurnTools
 
+NO_OUTPUT = Text("(no output)")
+"""What the model gets for a call that returned nothing: providers refuse an empty result."""
+
 
 class AgentThread:
     """The state of one conversation with a model. `run_turn` takes it one turn further."""
@@ -53,6 +56,8 @@ class AgentThread:
         """The calls of the reply that are being made."""
         self.started: set[str] = set()
         """Those of them that were permitted: they may have run."""
+        self.results: dict[str, CallResult] = {}
+        """What became of those that have ended."""
         self._background: set[str] = set()
         self._news: list[str] = []
 
@@ -101,8 +106,18 @@ class AgentThread:
             case CallDone(outcome) | CallFailed(outcome) if id in self._background:
                 self._background.discard(id)
                 self._news.append(_describe_background(event.request.name, id, outcome))
+            case CallDone(outcome) | CallFailed(outcome, aborted=False):
+                self.note_result(id, outcome)
             case _:
                 pass
+
+    def note_result(self, id: str, outcome: Outcome) -> None:
+        """Keep what became of a call, as soon as anybody is told: what comes next may be an interruption."""
+        if id not in self.calls or id in self.results:
+            return
+        result = CallResult(id, self.calls[id].name, outcome.parts or (NO_OUTPUT,), outcome.is_error)
+        self.journal.note_call_ended(result)
+        self.results[id] = result
 
     def take_news(self) -> None:
         """Add what happened since the model was asked last, such as how calls in the background ended."""
