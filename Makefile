@@ -76,7 +76,7 @@ docs: $(VENV)/.dev          ## write the pages that are made from the code
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o locks/run.lock
-	$(BIN)/uv pip compile $(LOCK) --extra dev pyproject.toml -o locks/dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra dev --extra api pyproject.toml -o locks/dev.lock
 	$(BIN)/uv pip compile $(LOCK) --extra search pyproject.toml -o locks/search.lock
 
 lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the benchmark, anew

@@ -3,6 +3,7 @@
 MooringError
 ├── ConfigError          a configuration, or something on the command line, cannot be used
 │   ├── FileError        a file cannot be read or written
+│   ├── NoModel          no model was chosen, or the chosen one cannot be used
 │   ├── StoreUnavailable  the keyring that has a secret does not answer
 │   └── ParseError       a text does not follow its format
 │       └── TooManyValues  a text holds more than it may
@@ -91,6 +92,10 @@ class StoreUnavailable(ConfigError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"The store of your secrets cannot be used: {reason}.")
         self.reason = reason
+
+
+class NoModel(ConfigError):
+    """No model was chosen, or the chosen one cannot be used; the hint says what would work."""
 
 
 class ParseError(ConfigError):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.near import suggest_key
 from mooring.core.problem import Problem
+from mooring.core.secret import is_secret_value
 from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.errors import FileError, ParseError
@@ -75,6 +76,8 @@ MAX_RULES = 2_000
 """How many rules of one file are in force. Each is compiled once, which takes up to a tenth of a millisecond."""
 MAX_RULE_TEXT = 256 * 1024
 """How many characters they may have in all."""
+MODEL_KINDS = ("anthropic", "google", "openai", "openai-chat")
+"""What an endpoint for models can speak."""
 NETWORK = ("proxy", "ca", "certificate", "key")
 _RULE_KEYS = ("tool", "pattern", "action")
 _RULE_ACTIONS = ("allow", "deny", "ask")
@@ -139,6 +142,24 @@ def _is_network(value: Any) -> bool:
     return _are_texts(value) and set(value) <= set(NETWORK)
 
 
+def _are_endpoints(value: Any) -> bool:
+    return _is_map_of(_is_endpoint, value) and all(map(_is_word, value))
+
+
+def _is_word(value: str) -> bool:
+    # What follows the first colon of `PROVIDER:MODEL` is the model.
+    return bool(value) and ":" not in value and value == value.strip()
+
+
+def _is_endpoint(value: Any) -> bool:
+    if not _are_texts(value) or not value.keys() <= {"kind", "baseUrl", "key"}:
+        return False
+    has_address = value.get("baseUrl", "").startswith(("https://", "http://"))
+    # The name of a key is wanted. Whoever wrote the key itself would have it in a file that is copied and shown.
+    names_key = not is_secret_value(value.get("key", ""))
+    return has_address and names_key and value.get("kind") in MODEL_KINDS
+
+
 def _is_rule(value: Any) -> bool:
     # An unknown key makes it no rule, for it may be a slip that matters: `"actoin": "deny"` beside `"action": "ask"`.
     if not isinstance(value, Mapping) or not value.keys() <= set(_RULE_KEYS):
@@ -180,7 +201,12 @@ SETTINGS: Mapping[str, Setting] = {
     "trustedServers": Setting(
         [], "a list of names", _are_names, False, "servers that are believed when they say that a tool only reads",
     ),
-    "model": Setting(None, "text", _is_text, False, "the model the chat speaks to"),
+    "model": Setting(None, "text", _is_text, False, "the model the chat speaks to, as PROVIDER:MODEL"),
+    "models": Setting(
+        {}, 'an object of names and {"kind", "baseUrl", "key"}, where kind is one of ' + ", ".join(MODEL_KINDS),
+        _are_endpoints, False,
+        "endpoints that have models, for NAME:MODEL; key is the name of a variable or a stored secret",
+    ),
     "backend": Setting(None, "text", _is_text, False, "the agent behind the chat"),
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,

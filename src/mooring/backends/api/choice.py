@@ -1,0 +1,75 @@
+"""Which model is meant: `-m` before the agent's file, before MOORING_MODEL, before the setting `model`."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mooring.backends.api.advice import advise
+from mooring.backends.api.providers import ModelProvider, list_providers
+from mooring.core.near import nearest
+from mooring.core.where import Where
+from mooring.errors import NoModel
+from mooring.settings import Settings
+
+VARIABLE = "MOORING_MODEL"
+
+
+class ModelChoice(Struct, frozen=True):
+    """A model and who provides it."""
+
+    provider: ModelProvider
+    model: str
+    origin: str
+    """What chose it, in words."""
+
+    @property
+    def name(self) -> str:
+        """As it is written after `-m`."""
+        return f"{self.provider.word}:{self.model}"
+
+
+async def choose_model(
+    spec: str | None, where: Where, settings: Settings, agent_model: str | None = None
+) -> ModelChoice:
+    """The model to talk to; `spec` is what `-m` says. A key alone selects no model.
+
+    Raises:
+        NoModel: none is chosen, or the name is none. The message says what would work now.
+    """
+    providers = list_providers(settings["models"])
+    candidates = {
+        "-m": spec,
+        "the agent's file": agent_model,
+        VARIABLE: where.env.get(VARIABLE),
+        "the setting `model`": settings["model"],
+    }
+    for origin, written in candidates.items():
+        if written:
+            return _read_choice(written, origin, providers)
+    raise NoModel("No model is chosen.", await advise(where, providers))
+
+
+def _read_choice(written: str, origin: str, providers: Mapping[str, ModelProvider]) -> ModelChoice:
+    word, colon, model = written.strip().partition(":")
+    provider = providers.get(word)
+    if provider is not None and model:
+        return ModelChoice(provider, model, origin)
+    if provider is not None:
+        raise NoModel(f"{written!r} ({origin}) names no model.", f"Write {word}:{provider.example}, for example.")
+    if not colon:
+        raise NoModel(f"{written!r} ({origin}) names no provider.", _suggest_whole(written, providers))
+    raise NoModel(f"{word!r} ({origin}) is not a provider of models.", _suggest_provider(word, model, providers))
+
+
+def _suggest_provider(word: str, model: str, providers: Mapping[str, ModelProvider]) -> str:
+    near = nearest(word.casefold(), providers, 1)
+    if near:
+        return f"Did you mean {near[0]}:{model}?"
+    return f"The providers are {', '.join(providers)}; the setting `models` adds others."
+
+
+def _suggest_whole(written: str, providers: Mapping[str, ModelProvider]) -> str:
+    near = nearest(written.casefold(), providers, 1)
+    if near:
+        return f"Write {near[0]}:{providers[near[0]].example}, for example."
+    return f"Write PROVIDER:{written}, where the provider is one of {', '.join(providers)}."

@@ -1,0 +1,68 @@
+"""Where the requests for a model go, with which key, and how to get there."""
+
+from msgspec import Struct
+
+from mooring.auth.oauth.metadata import is_loopback
+from mooring.backends.api.choice import ModelChoice
+from mooring.backends.api.keys import ApiKey, find_key
+from mooring.backends.api.providers import ModelProvider, find_url
+from mooring.core.where import Where
+from mooring.errors import NoModel
+from mooring.settings import Settings
+from mooring.wire.http.address import Address, parse_address
+from mooring.wire.http.network import Network, Options
+
+
+class ModelEndpoint(Struct, frozen=True):
+    """A provider as this person reaches it."""
+
+    provider: ModelProvider
+    url: str
+    key: ApiKey | None
+    network: Network
+    options: Options
+
+    @property
+    def address(self) -> Address:
+        return Address(self.url)
+
+    @property
+    def proxy(self) -> str | None:
+        """The proxy that leads there, if one does. Raises: ConfigError."""
+        return self.network.proxy(self.address, self.options)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine."""
+        return is_loopback(self.url)
+
+
+async def find_endpoint(choice: ModelChoice, where: Where, settings: Settings) -> ModelEndpoint:
+    """The endpoint of a chosen model.
+
+    Raises:
+        NoModel: it needs a key that the person doesn't have, or the key would be readable on its way.
+        ConfigError: its address is none.
+        StoreUnavailable, FileError: the secrets cannot be read.
+    """
+    provider = choice.provider
+    url = parse_address(find_url(provider, where)).url
+    key = await find_key(provider, where)
+    if key is None and provider.needs_key:
+        raise NoModel(f"{choice.name} ({choice.origin}) needs a key.", _suggest_key(provider))
+    _check_plain(url, key)
+    return ModelEndpoint(provider, url, key, Network(where.env), Options(**settings["network"]))
+
+
+def _suggest_key(provider: ModelProvider) -> str:
+    name = provider.key_names[0]
+    return f"Store it with `mooring secret set {name}`, or set the variable {name}."
+
+
+def _check_plain(url: str, key: ApiKey | None) -> None:
+    if key is None or url.startswith("https:") or is_loopback(url):
+        return
+    raise NoModel(
+        f"The key {key.name} is not sent to {Address(url).name}: without https:// everybody on the way could read it.",
+        "Use an https:// address, or one on this machine.",
+    )

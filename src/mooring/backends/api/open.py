@@ -1,0 +1,43 @@
+"""A chosen model, ready to be asked."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeAlias
+
+from mooring.agents.model import Model
+from mooring.backends.api.choice import ModelChoice
+from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
+from mooring.backends.api.providers import ModelKind
+from mooring.core.where import Where
+from mooring.errors import NoModel
+from mooring.settings import Settings
+
+Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
+
+
+async def open_model(choice: ModelChoice, where: Where, settings: Settings) -> Model:
+    """Get a model ready. Nothing is sent to it yet.
+
+    Raises:
+        NoModel: it cannot be used: what is missing is a key, or the extra `mooring[api]`.
+        ConfigError: as `find_endpoint`.
+    """
+    endpoint = await find_endpoint(choice, where, settings)
+    connect = await asyncio.to_thread(_load, choice.provider.kind)
+    return await connect(choice.model, endpoint)
+
+
+def _load(kind: ModelKind) -> Connect:
+    """Load what talks to providers. It takes seconds, so it is done in a thread, and only for a model."""
+    try:
+        from mooring.backends.api.connect import connect, load_kind
+
+        build = load_kind(kind)
+    except ImportError as error:
+        # Pydantic AI says the same of a missing library of a provider, with a command that would not help here.
+        raise NoModel(
+            "Models behind an API need packages that are not installed.",
+            "Install them with: pip install 'mooring[api]'",
+        ) from error
+    return partial(connect, build=build)

@@ -1,0 +1,101 @@
+"""Who answers: one row for each word before the colon of a model's name, as in `anthropic:claude-sonnet-5-5`."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from mooring.core.where import Where
+
+ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
+"""What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
+
+
+class ModelProvider(Struct, frozen=True):
+    """An endpoint that has models."""
+
+    word: str
+    kind: ModelKind
+    url: str
+    key_names: tuple[str, ...] = ()
+    """The variables, or stored secrets, that can hold its key. The first that is set wins."""
+    url_names: tuple[str, ...] = ()
+    """The variables that can hold another address for it."""
+    schemas: str = "openai"
+    """Whose rules the schemas of tools have to follow: a `provider` of `Host.registry`."""
+    needs_key: bool = True
+    example: str = "MODEL"
+    """One of its models, for messages."""
+    prices: str | None = None
+    """What the table of prices calls it; `None` to look it up by its address."""
+
+
+_SCHEMAS: Mapping[ModelKind, str] = {
+    "anthropic": "anthropic",
+    "google": "gemini",
+    "openai": "openai",
+    "openai-chat": "openai",
+}
+
+_ROWS = (
+    ModelProvider(
+        "anthropic", "anthropic", "https://api.anthropic.com", ("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",),
+        "anthropic", example="claude-sonnet-5-5", prices="anthropic",
+    ),
+    ModelProvider(
+        "openai", "openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",),
+        example="gpt-6.1-sol", prices="openai",
+    ),
+    ModelProvider(
+        "openai-chat", "openai-chat", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",),
+        example="gpt-6.1-sol", prices="openai",
+    ),
+    ModelProvider(
+        # Both keys are Google's own names. The one that can mean nothing else comes first.
+        "google", "google", "https://generativelanguage.googleapis.com", ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        ("GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"), "gemini", example="gemini-3.8-flash", prices="google",
+    ),
+    ModelProvider(
+        "openrouter", "openai-chat", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), ("OPENROUTER_BASE_URL",),
+        example="anthropic/claude-sonnet-5.5", prices="openrouter",
+    ),
+    ModelProvider(
+        "ollama", "openai-chat", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",), ("OLLAMA_BASE_URL",),
+        "ollama", needs_key=False,
+    ),
+    ModelProvider(
+        "lmstudio", "openai-chat", "http://127.0.0.1:1234/v1", ("LMSTUDIO_API_KEY",), ("LMSTUDIO_BASE_URL",),
+        needs_key=False,
+    ),
+    ModelProvider(
+        "vllm", "openai-chat", "http://127.0.0.1:8000/v1", ("VLLM_API_KEY",), ("VLLM_BASE_URL",),
+        needs_key=False,
+    ),
+)  # fmt: skip
+
+
+def list_providers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelProvider]:
+    """Every provider by its word; `named` is the setting `models`, which can replace one of ours."""
+    providers = {row.word: row for row in _ROWS}
+    return providers | {word: _read_endpoint(word, entry) for word, entry in named.items()}
+
+
+def find_url(provider: ModelProvider, where: Where) -> str:
+    """The address of a provider: its own, or the one that a variable of the environment names."""
+    for name in provider.url_names:
+        if url := where.env.get(name, "").strip():
+            return url
+    return provider.url
+
+
+def _read_endpoint(word: str, entry: Mapping[str, Any]) -> ModelProvider:
+    kind: ModelKind = entry["kind"]
+    key = entry.get("key")
+    return ModelProvider(
+        word,
+        kind,
+        entry["baseUrl"],
+        (key,) if key else (),
+        schemas=_SCHEMAS[kind],
+        needs_key=bool(key),
+    )

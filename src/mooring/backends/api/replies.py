@@ -1,0 +1,99 @@
+"""A reply as it streams in, as the agent's events."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal
+
+from msgspec import json, to_builtins
+from pydantic_ai import messages as library
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.usage import RequestUsage
+
+from mooring.agents.history import CallBlock, ModelMessage, ReplyBlock, TextBlock, ThinkingBlock
+from mooring.agents.model import BlockFinished, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
+from mooring.backends.api.prices import PriceTag
+from mooring.core.turn import TokenUsage
+from mooring.errors import ModelOverloaded
+
+
+async def read_reply(stream: StreamedResponse, name: str, price: PriceTag) -> AsyncIterator[ReplyEvent]:
+    """The events of a reply. Raises: ModelOverloaded, if it breaks off."""
+    async for event in stream:
+        made = _convert_event(event)
+        if made is not None:
+            yield made
+    response = stream.get()
+    _check_whole(response, name)
+    blocks = tuple(block for part in response.parts if (block := make_block(part)) is not None)
+    message = ModelMessage(blocks, name)
+    yield ReplyFinished(message, _count_tokens(response.usage), price.cost_of(response), _find_stop(message, response))
+
+
+def _convert_event(event: library.ModelResponseStreamEvent) -> ReplyEvent | None:
+    match event:
+        case library.PartStartEvent(part=library.TextPart(content=text)):
+            return ReplyText(text) if text else None
+        case library.PartStartEvent(part=library.ThinkingPart(content=text)):
+            return ReplyThinking(text) if text else None
+        case library.PartDeltaEvent(delta=library.TextPartDelta(content_delta=text)):
+            return ReplyText(text) if text else None
+        case library.PartDeltaEvent(delta=library.ThinkingPartDelta(content_delta=thought)):
+            return ReplyThinking(thought) if thought else None
+        case library.PartEndEvent(part=part):
+            block = make_block(part)
+            return BlockFinished(block) if block is not None else None
+        case _:
+            return None
+
+
+def make_block(part: library.ModelResponsePart) -> ReplyBlock | None:
+    """A part in our words; `None` for one that nobody asked for, such as a file."""
+    match part:
+        case library.TextPart(content=text):
+            opaque = _keep_opaque(part)
+            return TextBlock(text, opaque) if text or opaque else None
+        case library.ThinkingPart(content=text, signature=signature):
+            return ThinkingBlock(text, _keep_opaque(part, signature=signature))
+        case library.ToolCallPart(tool_name=name, args=arguments, tool_call_id=id):
+            return CallBlock(id, name, _write_arguments(arguments), _keep_opaque(part))
+        case _:
+            return None
+
+
+def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
+    if isinstance(arguments, str):
+        # As the model wrote them: what cannot be read is answered by the tool's registry, in words for the model.
+        return arguments or "{}"
+    return json.encode(arguments or {}).decode()
+
+
+def _keep_opaque(
+    part: library.TextPart | library.ThinkingPart | library.ToolCallPart, **more: str | None
+) -> dict[str, Any] | None:
+    """What the provider wants back with a part, as plain data that can be kept in a file."""
+    marks = {"id": part.id, "details": part.provider_details, **more}
+    kept = {key: value for key, value in marks.items() if value}
+    return to_builtins(kept) if kept else None
+
+
+def _check_whole(response: library.ModelResponse, name: str) -> None:
+    # A connection that is closed in an orderly way in the middle of a reply raises nothing. All say why they stop.
+    reason = response.finish_reason
+    details = response.provider_details or {}
+    if reason is None and not details.get("finish_reason"):
+        raise ModelOverloaded(name, "the reply broke off before its end.")
+    if reason == "error":
+        raise ModelOverloaded(name, f"the provider broke off the reply ({details.get('finish_reason', 'error')}).")
+
+
+def _find_stop(
+    message: ModelMessage, response: library.ModelResponse
+) -> Literal["finished", "calls", "length", "refused"]:
+    if response.finish_reason == "length":
+        return "length"
+    if response.finish_reason == "content_filter":
+        return "refused"
+    return "calls" if message.calls else "finished"
+
+
+def _count_tokens(usage: RequestUsage) -> TokenUsage:
+    return TokenUsage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
