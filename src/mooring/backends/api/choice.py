@@ -28,10 +28,10 @@ class ModelChoice(Struct, frozen=True):
         return f"{self.provider.word}:{self.model}"
 
 
-async def choose_model(
+async def find_choice(
     spec: str | None, where: Where, settings: Settings, agent_model: str | None = None
 ) -> ModelChoice:
-    """The model to talk to; `spec` is what `-m` says. A key alone selects no model.
+    """The model that is meant; `spec` is what `-m` says. A key alone selects no model.
 
     Raises:
         NoModel: none is chosen, or the name is none. The message says what would work now.

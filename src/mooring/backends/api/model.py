@@ -1,6 +1,6 @@
 """One model of one provider, behind the agent's own protocol."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Literal
 
 import httpx2
@@ -11,7 +11,7 @@ from mooring.backends.api.failures import FAILURES, explain_failure
 from mooring.backends.api.kinds.built import BuiltModel
 from mooring.backends.api.messages import Recipient, convert_messages, make_parameters
 from mooring.backends.api.prices import PriceTag
-from mooring.backends.api.replies import read_reply
+from mooring.backends.api.replies import convert_event, finish_reply
 
 
 class ApiModel:
@@ -44,14 +44,17 @@ class ApiModel:
     def window(self) -> int | None:
         return self._built.model.context_window
 
-    async def reply(self, request: ModelRequest) -> AsyncIterator[ReplyEvent]:
+    async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self._takes)
         messages = convert_messages(request.messages, recipient)
         parameters = make_parameters(request, self._built.adapt_schema)
         try:
             async with self._built.model.request_stream(messages, self._built.settings, parameters) as stream:
-                async for event in read_reply(stream, self._name, self._price):
-                    yield event
+                async for piece in stream:
+                    event = convert_event(piece)
+                    if event is not None:
+                        yield event
+                yield finish_reply(stream.get(), self._name, self._price)
         except FAILURES as error:
             # Without the cause: what the provider answered may repeat the key.
             raise await explain_failure(error, self._name, self._endpoint) from None

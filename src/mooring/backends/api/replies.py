@@ -1,11 +1,10 @@
 """A reply as it streams in, as the agent's events."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import json, to_builtins
 from pydantic_ai import messages as library
-from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from mooring.agents.history import CallBlock, ModelMessage, ReplyBlock, TextBlock, ThinkingBlock
@@ -15,20 +14,16 @@ from mooring.core.turn import TokenUsage
 from mooring.errors import ModelOverloaded
 
 
-async def read_reply(stream: StreamedResponse, name: str, price: PriceTag) -> AsyncIterator[ReplyEvent]:
-    """The events of a reply. Raises: ModelOverloaded, if it breaks off."""
-    async for event in stream:
-        made = _convert_event(event)
-        if made is not None:
-            yield made
-    response = stream.get()
+def finish_reply(response: library.ModelResponse, name: str, price: PriceTag) -> ReplyFinished:
+    """A reply as a whole. Raises: ModelOverloaded, if it broke off."""
     _check_whole(response, name)
     blocks = tuple(block for part in response.parts if (block := make_block(part)) is not None)
     message = ModelMessage(blocks, name)
-    yield ReplyFinished(message, _count_tokens(response.usage), price.cost_of(response), _find_stop(message, response))
+    return ReplyFinished(message, _count_tokens(response.usage), price.cost_of(response), _find_stop(message, response))
 
 
-def _convert_event(event: library.ModelResponseStreamEvent) -> ReplyEvent | None:
+def convert_event(event: library.ModelResponseStreamEvent) -> ReplyEvent | None:
+    """A piece of a reply in our words; `None` for one that tells the agent nothing."""
     match event:
         case library.PartStartEvent(part=library.TextPart(content=text)):
             return ReplyText(text) if text else None

@@ -1,4 +1,4 @@
-"""A chosen model, ready to be asked."""
+"""The model that is meant, ready to be asked."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeAlias
 
 from mooring.agents.model import Model
-from mooring.backends.api.choice import ModelChoice
+from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.backends.api.providers import ModelKind
 from mooring.core.where import Where
@@ -16,13 +16,14 @@ from mooring.settings import Settings
 Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
 
 
-async def open_model(choice: ModelChoice, where: Where, settings: Settings) -> Model:
-    """Get a model ready. Nothing is sent to it yet.
+async def choose_model(spec: str | None, where: Where, settings: Settings, agent_model: str | None = None) -> Model:
+    """The model to talk to, ready to be asked; nothing is sent to it yet. `spec` is what `-m` says.
 
     Raises:
-        NoModel: it cannot be used: what is missing is a key, or the extra `mooring[api]`.
+        NoModel: none is chosen, or the chosen one cannot be used: what is missing is a key, or the extra `mooring[api]`.
         ConfigError: as `find_endpoint`.
     """
+    choice = await find_choice(spec, where, settings, agent_model)
     endpoint = await find_endpoint(choice, where, settings)
     connect = await asyncio.to_thread(_load, choice.provider.kind)
     return await connect(choice.model, endpoint)
