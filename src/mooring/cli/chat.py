@@ -1,33 +1,87 @@
 """`mooring chat`, and `mooring` alone on a terminal."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mooring.cli.adhoc import take_guard
-from mooring.cli.base import Command, Globals, get_globals, is_on_terminal
+from mooring.cli.base import Command, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 
+if TYPE_CHECKING:
+    from mooring.chat.conversation import ChatOptions
+
+BACKENDS = ("api", "manual")
+FORMATS = ("text", "json", "stream-json")
+
 
 @click.command("chat", cls=Command)
-@click.option(
-    "-b", "--backend", type=click.Choice(["manual"]), default="manual", help="Who picks the tools; manual: you do."
-)
+@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who picks the tools; api: a model, manual: you.")
+@click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5.")
+@click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
+@click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most so often in a turn.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
 @permission_options
 @click.pass_context
-def command(ctx: click.Context, /, backend: str, plain: bool, **given: Any) -> None:
-    """Use every configured server: describe a task, pick a tool, fill in what it needs.
+def command(
+    ctx: click.Context,
+    /,
+    backend: str | None,
+    model: str | None,
+    prompt: str | None,
+    output: str | None,
+    max_turns: int | None,
+    plain: bool,
+    **given: Any,
+) -> None:
+    """Use every configured server: a model answers and calls tools, or you pick them yourself.
 
-    Each call is asked about unless a rule allows it; /help inside shows the rest.
+    Each call is asked about unless a rule allows it; /help inside shows the rest. With -p nothing is asked: what would
+    be is denied, and the answer names the rule that would allow it.
+
+    \b
+    mooring chat -m anthropic:claude-sonnet-5
+    mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
+    git diff | mooring chat -p 'Review this' --output-format json
     """
     options = get_globals(ctx)
     permissions = take_permissions(given)
+    if backend == "manual" and (model or prompt is not None):
+        raise HintedUsageError("With -b manual you pick the tools;", "leave out -m and -p, or use -b api.")
+    if prompt is not None:
+        ctx.exit(_run_headless(options, permissions, prompt, model, output, max_turns))
+    if output is not None:
+        raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
-        raise ConfigError("A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.")
-    _open(options, permissions)
+        raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
+    from mooring.chat.conversation import ChatOptions  # without a terminal, the error comes without it
+
+    _open(options, permissions, ChatOptions(backend=_as_backend(backend), model=model, max_turns=max_turns))
+
+
+def _as_backend(word: str | None) -> Any:
+    return word  # click has checked it
+
+
+def _run_headless(
+    options: Globals,
+    permissions: CommandPermissions,
+    prompt: str,
+    model: str | None,
+    output: str | None,
+    max_turns: int | None,
+) -> int:
+    # Loaded here: a chat with a person needs none of it.
+    from mooring.actions.headless import HeadlessRequest
+    from mooring.cli.headless import run
+    from mooring.core.turn import TurnInput
+
+    request = HeadlessRequest(said=TurnInput(prompt), model=model, max_turns=max_turns)
+    chosen: Any = output or ("json" if options.json else "text")
+    return run(options, permissions, request, chosen)
 
 
 def show_chat(options: Globals) -> None:
@@ -35,7 +89,7 @@ def show_chat(options: Globals) -> None:
     _open(options, CommandPermissions())
 
 
-def _open(options: Globals, permissions: CommandPermissions) -> None:
+def _open(options: Globals, permissions: CommandPermissions, chat_options: "ChatOptions | None" = None) -> None:
     from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
 
-    Chat(options.request(), permissions, take_guard(options)).run()
+    Chat(options.request(), permissions, take_guard(options), chat_options).run()

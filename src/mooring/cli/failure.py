@@ -14,6 +14,7 @@ from mooring.errors import (
     InputMissing,
     LoginFailed,
     LoginTimedOut,
+    ModelError,
     MooringError,
     NeedsLogin,
     SecretMissing,
@@ -84,7 +85,7 @@ def exit_code(error: MooringError) -> int:
             return LOGIN
         case InputMissing() | SecretMissing():
             return DENIED
-        case ServerError():
+        case ServerError() | ModelError():
             return UNHEALTHY
         case Denied():
             return DENIED

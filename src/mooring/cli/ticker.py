@@ -87,11 +87,15 @@ class Ticker:
         else:
             click.echo(safe(text), err=True)
 
-    def on_pending(self, names: Sequence[str]) -> None:
-        """Show which servers are still connecting."""
+    def show(self, text: str) -> None:
+        """Show what is under way, where a line can be drawn anew."""
         self.on_connected()
         if self._live:
-            self._draw(f"connecting {', '.join(names)} …" if names else "")
+            self._draw(text)
+
+    def on_pending(self, names: Sequence[str]) -> None:
+        """Show which servers are still connecting."""
+        self.show(f"connecting {', '.join(names)} …" if names else "")
 
     def _draw(self, text: str) -> None:
         if self._paused:

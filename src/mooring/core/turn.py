@@ -7,7 +7,7 @@ shows or stores a turn needs to know nothing else about it.
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec import Struct, json
+from msgspec import Struct, json, to_builtins
 from msgspec.structs import replace
 
 from mooring.core.call import Definition
@@ -202,10 +202,20 @@ EmitTurnEvent: TypeAlias = Callable[[TurnEvent], None]
 
 def encode_turn_event(event: TurnEvent) -> bytes:
     """An event as one line of JSON, without the line's end."""
-    if isinstance(event, ToolFinished):
-        # Its parts are what the model got. The whole result would repeat them, and may be a hundred times as long.
-        event = replace(event, outcome=replace(event.outcome, result=None))
-    return json.encode(event)
+    if not isinstance(event, ToolFinished):
+        return json.encode(event)
+    outcome = event.outcome
+    # Its parts are what the model got. The whole result would repeat them, and may be a hundred times as long.
+    shown = {
+        "parts": outcome.parts,
+        "structured": outcome.structured,
+        "file": outcome.file,
+        "notes": outcome.notes,
+        "continues": outcome.continues,
+        "rule": outcome.refusal.rule if outcome.refusal is not None else None,
+    }
+    plain: dict[str, Any] = to_builtins(replace(event, outcome=Outcome()))
+    return json.encode({**plain, "outcome": shown})
 
 
 # --- what a backend is given ------------------------------------------------------------------------------------------

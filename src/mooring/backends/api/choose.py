@@ -20,7 +20,7 @@ async def choose_model(spec: str | None, where: Where, settings: Settings, agent
     """The model to talk to, ready to be asked; nothing is sent to it yet. `spec` is what `-m` says.
 
     Raises:
-        NoModel: none is chosen, or the chosen one cannot be used: what is missing is a key, or the extra `mooring[api]`.
+        NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `mooring[api]`.
         ConfigError: as `find_endpoint`.
     """
     choice = await find_choice(spec, where, settings, agent_model)

@@ -1,0 +1,106 @@
+"""One turn without a person: a prompt goes in, events and one answer come out, and nothing is ever asked."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from mooring.actions.deadline import Deadline
+from mooring.actions.opening import connect_servers
+from mooring.actions.turn import AgentOptions, choose_model_for, open_agent
+from mooring.core.config import ServerConfig
+from mooring.core.status import Unapproved
+from mooring.core.turn import DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.errors import MooringError, NeedsLogin, NotApproved
+from mooring.host.host import Host
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+
+
+class HeadlessRequest(Struct, frozen=True, kw_only=True):
+    """What one turn is asked for, and who answers."""
+
+    said: TurnInput
+    model: str | None = None
+    max_turns: int | None = None
+
+
+class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the turn ended, as `--output-format json` prints it."""
+
+    version: int = 1
+    session: str
+    text: str
+    is_error: bool
+    """The model failed, or `--max-turns` was reached before it had finished."""
+    turns: int
+    """How many times the model was asked."""
+    usage: TokenUsage
+    cost: float | None
+    """In US dollars; null if the price is unknown."""
+    denied: tuple[DeniedCall, ...]
+    """Calls that were refused, each with the rule that would allow it."""
+    error: str | None = None
+
+
+async def run_headless(
+    host: Host, deadline: Deadline, request: HeadlessRequest, on_event: Callable[[TurnEvent], None]
+) -> HeadlessAnswer:
+    """Have one turn taken, and tell everything that happens. What would be asked is denied.
+
+    Raises: ConfigError if there is no model; NeedsLogin, NotApproved if a required server can't be used for that
+    reason.
+    """
+    model = await choose_model_for(host, request.model)
+    await _require_servers(host, deadline)
+    errors: list[str] = []
+    ends: list[TurnDone] = []
+
+    def take(event: TurnEvent) -> None:
+        if event.parent is None and isinstance(event, TurnFailed) and event.retry_in is None:
+            errors.append(event.error)
+        if event.parent is None and isinstance(event, TurnDone):
+            ends.append(event)
+        on_event(event)
+
+    async with open_agent(host, model, AgentOptions(max_turns=request.max_turns)) as agent:
+        await agent.run_turn(request.said, take)
+    return _make_answer(ends[-1], errors)
+
+
+def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:
+    error = errors[-1] if errors else None
+    if done.reason == "max-turns":
+        error = f"The model was asked {done.replies} times, as --max-turns says, and had not finished."
+    return HeadlessAnswer(
+        session=done.session,
+        text=done.text,
+        is_error=done.reason != "finished",
+        turns=done.replies,
+        usage=done.usage,
+        cost=done.cost,
+        denied=done.denied,
+        error=error,
+    )
+
+
+async def _require_servers(host: Host, deadline: Deadline) -> None:
+    """Wait for the servers that the configuration says are required, and for a moment for the others.
+
+    Raises: NeedsLogin, NotApproved if a required server needs a login, or was not approved. One that fails otherwise is
+    left out, and the model is told when it calls it.
+    """
+    for refused in host.refused.values():
+        config = refused.config
+        is_required = isinstance(config, ServerConfig) and config.required
+        if is_required and isinstance(refused.status, Unapproved):
+            raise refused.error
+    required = [name for name, server in host.servers.items() if server.config.required]
+    errors: dict[str, MooringError] = {}
+    if required:
+        errors = await connect_servers(host, deadline, required)
+    for error in errors.values():
+        if isinstance(error, NeedsLogin | NotApproved):
+            raise error
+    # Tools that are known from before are there at once; this is for those that nobody has seen yet.
+    await host.ready(host.settings["startWindow"] / 1000)

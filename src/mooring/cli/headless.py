@@ -1,0 +1,118 @@
+"""`mooring chat -p`: one turn without a person, for scripts and other programs."""
+
+import asyncio
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable
+
+import click
+from msgspec import json
+from msgspec.structs import replace
+
+from mooring.actions.deadline import Deadline
+from mooring.actions.headless import HeadlessAnswer, HeadlessRequest, OutputFormat, run_headless
+from mooring.actions.opening import Setup, open_for_clients
+from mooring.cli.adhoc import make_configured_setup
+from mooring.cli.base import UNHEALTHY, Globals, say
+from mooring.cli.ticker import Ticker
+from mooring.core.turn import ToolFinished, ToolStarted, TurnEvent, TurnFailed, TurnInput, encode_turn_event
+from mooring.core.units import MIB
+from mooring.core.verdict import CommandPermissions
+from mooring.display.text import safe
+from mooring.errors import ConfigError
+
+LARGEST_CONTEXT = 10 * MIB
+PATIENCE = 3.0
+"""Seconds to wait for the first byte on stdin: some programs leave it open and never write anything."""
+
+
+def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequest, output: OutputFormat) -> int:
+    """Have one turn taken and print what became of it; the exit code."""
+    request = replace(request, said=_add_context(request.said))
+    setup = make_configured_setup(options, None)
+    # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
+    setup = replace(setup, permissions=permissions, ask=None)
+    with Ticker(options, "the model") as ticker:
+        answer = asyncio.run(_take_turn(setup, request, _choose_listener(ticker, output)))
+        ticker.clear()
+    _show_answer(options, answer, output)
+    return UNHEALTHY if answer.is_error else 0
+
+
+async def _take_turn(setup: Setup, request: HeadlessRequest, listener: Callable[[TurnEvent], None]) -> HeadlessAnswer:
+    async with open_for_clients(setup, ()) as host:
+        return await run_headless(host, Deadline(setup.timeout), request, listener)
+
+
+def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEvent], None]:
+    def print_event(event: TurnEvent) -> None:
+        sys.stdout.buffer.write(encode_turn_event(event) + b"\n")
+        sys.stdout.buffer.flush()
+
+    def show_progress(event: TurnEvent) -> None:
+        match event:
+            case ToolStarted():
+                ticker.show(f"calling {_name_tool(event)} …")
+            case ToolFinished():
+                ticker.show("the model is answering …")
+            case TurnFailed(error=error, retry_in=float(seconds)):
+                ticker.warn(f"{error} Trying again in {seconds:.0f} s.")
+            case _:
+                pass
+
+    return print_event if output == "stream-json" else show_progress
+
+
+def _name_tool(event: ToolStarted) -> str:
+    return safe(event.name if event.server is None else f"{event.server}.{event.tool}")
+
+
+def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat) -> None:
+    match output:
+        case "json":
+            click.echo(json.encode(answer))
+        case "text" if answer.text:
+            click.echo(answer.text.encode())
+        case "text" | "stream-json":
+            pass
+    if output == "text" and not options.quiet:
+        for denied in answer.denied:
+            say(f"Denied: {safe(denied.reason)}", err=True)
+    if answer.error is not None and output != "stream-json":
+        say(f"mooring: {safe(answer.error)}", err=True)
+
+
+def _add_context(said: TurnInput) -> TurnInput:
+    """The prompt with what is on stdin behind it. Raises: ConfigError if it is too long, or no text."""
+    context = _read_stdin().strip()
+    text = "\n\n".join(part for part in (said.text.strip(), context) if part)
+    if not text:
+        raise ConfigError("The prompt is empty: write what to do behind -p, or send it to stdin.")
+    return replace(said, text=text)
+
+
+def _read_stdin() -> str:
+    if sys.stdin is None or sys.stdin.isatty() or not _has_input(sys.stdin.fileno()):
+        return ""
+    data = sys.stdin.buffer.read(LARGEST_CONTEXT + 1)
+    if len(data) > LARGEST_CONTEXT:
+        raise ConfigError(
+            f"What is on stdin is larger than {LARGEST_CONTEXT // MIB} MiB. Name a file in the prompt instead."
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        reason = "What is on stdin is not UTF-8 text."
+    raise ConfigError(reason)
+
+
+def _has_input(fd: int) -> bool:
+    """Whether there is anything to read; a file always has an end, a pipe may stay silent."""
+    if stat.S_ISREG(os.fstat(fd).st_mode) or sys.platform == "win32":
+        return True
+    readable, _, _ = select.select([fd], [], [], PATIENCE)
+    if not readable:
+        say("Warning: nothing came on stdin; going on without it.", err=True)
+    return bool(readable)
