@@ -1,14 +1,14 @@
 """The adapter for the Anthropic SDK: its client against an API on loopback, in the loop that a program would write."""
 
-import asyncio
 from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any
 
 from anthropic import AsyncAnthropic
 from anthropic.types import Message, MessageParam
-from api import serve
 from behaviors import Behaviors, Reply, Run, Turn
+from tests.models import Call, FakeModel, ModelRequest, Say
+from tests.models import Reply as ModelReply
 
 import mooring
 from mooring.adapters.anthropic import call_tools, find_waiting, make_tools
@@ -19,22 +19,20 @@ class AnthropicRun(Run):
 
     def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
-        self._loop = asyncio.get_running_loop()
         self._messages: list[MessageParam] = [{"role": "user", "content": "Begin."}]
         self._message: Message | None = None
 
-    def _respond(self, request: dict[str, Any]) -> str | Sequence[Any]:
-        """The next turn, in the thread of the API; the script itself belongs to the test's loop."""
-        return asyncio.run_coroutine_threadsafe(self._take_turn(request), self._loop).result()
-
-    async def _take_turn(self, request: dict[str, Any]) -> str | Sequence[Any]:
-        self.offered.append({tool["name"]: tool["input_schema"] for tool in request["tools"]})
-        return self.next_turn()
+    def _respond(self, request: ModelRequest) -> ModelReply:
+        self.offered.append({tool.name: tool.schema for tool in request.tools})
+        turn = self.next_turn()
+        return Say(turn) if isinstance(turn, str) else [Call(name, arguments) for name, arguments in turn]
 
     async def start(self) -> None:
-        with serve(self._respond) as url:
-            async with AsyncAnthropic(base_url=url, api_key="none", max_retries=0) as client:
-                await self._go(client)
+        async with (
+            FakeModel(self._respond) as model,
+            AsyncAnthropic(base_url=model.anthropic_url, api_key="none", max_retries=0) as client,
+        ):
+            await self._go(client)
 
     async def _go(self, client: AsyncAnthropic) -> None:
         while True:

@@ -4,10 +4,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from api import Calls, serve
+from tests.models import Call, FakeModel, Say
 
 from support import Home
 
@@ -22,16 +21,10 @@ def find_programs() -> dict[str, str]:
 
 @pytest.mark.parametrize("adapter", find_programs())
 def test_the_program_on_the_page_gets_its_answer(adapter: str, home: Home) -> None:
-    turns: list[str | Calls] = [[("mcp__demo__add", {"a": 2, "b": 40})], "It is 42."]
-    seen: list[dict[str, Any]] = []
-
-    def respond(request: dict[str, Any]) -> str | Calls:
-        seen.append(request)
-        return turns.pop(0)
-
-    with serve(respond) as url:
+    script = [Call("mcp__demo__add", {"a": 2, "b": 40}), Say("It is 42.")]
+    with FakeModel(script) as model:
         keys = {"ANTHROPIC_API_KEY": "none", "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-        env = {**home.env, **keys, "ANTHROPIC_BASE_URL": url, "OPENAI_BASE_URL": url}
+        env = {**home.env, **keys, "ANTHROPIC_BASE_URL": model.anthropic_url, "OPENAI_BASE_URL": model.openai_url}
         done = subprocess.run(
             [sys.executable, "-c", find_programs()[adapter]],
             cwd=home.cwd, env=env, capture_output=True, text=True, timeout=50,
@@ -39,5 +32,5 @@ def test_the_program_on_the_page_gets_its_answer(adapter: str, home: Home) -> No
     assert (done.returncode, done.stderr) == (0, "")
     assert "42" in done.stdout
     # Where a model takes part, it was shown the tools and given the result.
-    assert all("mcp__demo__add" in str(request) for request in seen)
-    assert turns == [] or adapter == "fastmcp"
+    assert all("mcp__demo__add" in request.tool_names for request in model.requests)
+    assert model.unplayed == 0 or adapter == "fastmcp"

@@ -119,7 +119,12 @@ def _read_text(parts: Sequence[Json]) -> str:
 
 
 def _read_pictures(parts: Sequence[Json]) -> list[Picture]:
-    return [Picture(_pick(data, "mimeType"), data["data"]) for data in _pick_all(parts, "inlineData")]
+    return [_read_picture(data) for data in _pick_all(parts, "inlineData")]
+
+
+def _read_picture(data: Json) -> Picture:
+    # Google's library writes the other alphabet of base64.
+    return Picture(_pick(data, "mimeType"), data["data"].replace("-", "+").replace("_", "/"))
 
 
 def _read_call(call: Json) -> AskedCall:

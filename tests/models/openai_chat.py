@@ -32,7 +32,7 @@ from tests.models.wire import Wire, choose_kind, describe, find_all, write_event
 
 STOPS = {"end": "stop", "calls": "tool_calls", "length": "length", "refusal": "content_filter"}
 CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
-TYPES = {429: "requests", 500: "server_error", 503: "server_error"}
+TYPES = {400: "invalid_request_error", 401: "invalid_request_error", 404: "invalid_request_error", 429: "requests"}
 SYSTEM_ROLES = ("system", "developer")
 
 
@@ -83,7 +83,7 @@ def stream(answer: Answer) -> Iterator[Frame]:
 
 def write_error(failure: Fail, _number: int) -> Json:
     code = choose_kind(CODES, failure, "")
-    kind = TYPES.get(failure.status, "invalid_request_error")
+    kind = TYPES.get(failure.status, "server_error")
     return {"error": {"message": describe(failure, code or kind), "type": kind, "param": None, "code": code or None}}
 
 

@@ -34,6 +34,7 @@ from tests.models.wire import Wire, find_all, write_event
 
 WriteEvent = Callable[..., bytes]
 TEXTS = ("input_text", "output_text", "text", "refusal")
+LAST = 1_000_000
 INCOMPLETE = {"length": "max_output_tokens", "refusal": "content_filter"}
 
 
@@ -60,7 +61,7 @@ def write(answer: Answer) -> Json:
     output = [_write_item(part, place, answer) for place, part in enumerate(answer.content)]
     reason = INCOMPLETE.get(answer.stop)
     return {
-        **_write_frame(answer),
+        **_write_frame(f"resp_{answer.number}", answer.model),
         "status": "incomplete" if reason else "completed",
         "incomplete_details": {"reason": reason} if reason else None,
         "output": output,
@@ -86,11 +87,11 @@ def stream(answer: Answer) -> Iterator[Frame]:
 
 
 def stream_error(failure: Fail, number: int) -> bytes:
-    error = openai_chat.write_error(failure, number)["error"]
-    failed = {"id": f"resp_{number}", "object": "response", "status": "failed", "output": [], "error": {
-        "code": error["code"] or error["type"], "message": error["message"],
-    }}  # fmt: skip
-    return write_event({"type": "response.failed", "sequence_number": 1000, "response": failed}, "response.failed")
+    said = openai_chat.write_error(failure, number)["error"]
+    error = {"code": said["code"] or said["type"], "message": said["message"]}
+    failed = {**_write_frame(f"resp_{number}", ""), "status": "failed", "output": [], "error": error}
+    # The number only has to be higher than those before it.
+    return write_event({"type": "response.failed", "sequence_number": LAST, "response": failed}, "response.failed")
 
 
 def overflow(overflow: Overflow) -> Fail:
@@ -146,12 +147,13 @@ def _read_tool(tool: Json) -> OfferedTool:
     return OfferedTool(tool.get("name") or tool["type"], tool.get("description") or "", tool.get("parameters"))
 
 
-def _write_frame(answer: Answer) -> Json:
+def _write_frame(id: str, model: str) -> Json:
+    """What is the same in all responses."""
     return {
-        "id": f"resp_{answer.number}",
+        "id": id,
         "object": "response",
         "created_at": 1,
-        "model": answer.model,
+        "model": model,
         "error": None,
         "instructions": None,
         "metadata": {},

@@ -292,6 +292,7 @@ def _describe_model(name: str) -> Json:
     return {
         "id": name, "object": "model", "created": 1, "owned_by": "tests",
         "type": "model", "display_name": name, "created_at": "2026-01-01T00:00:00Z",
+        "lifecycle": "active", "max_input_tokens": 200_000, "max_tokens": 64_000,
         "name": f"models/{name}", "displayName": name, "inputTokenLimit": 200_000, "outputTokenLimit": 64_000,
         "supportedGenerationMethods": ["generateContent", "countTokens"],
     }  # fmt: skip

@@ -6,7 +6,7 @@ import sysconfig
 from pathlib import Path
 
 from install import python
-from tests.adapters.api import Calls, Json, serve
+from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 
 import mooring
 from support import Home
@@ -15,18 +15,11 @@ ROOT = Path(__file__).parents[2]
 OWN = [str(Path(mooring.__file__).parents[1]), sysconfig.get_path("purelib")]
 
 
-class Model:
+def respond(request: ModelRequest) -> Reply:
     """A model that adds two numbers with a tool, and then says what came of it."""
-
-    def __init__(self) -> None:
-        self.requests: list[Json] = []
-
-    def respond(self, request: Json) -> str | Calls:
-        self.requests.append(request)
-        last = request["messages"][-1]["content"]
-        if isinstance(last, str):
-            return [("mcp__demo__add", {"a": 2, "b": 40})]
-        return f"The tool says: {last[0]['content'][0]['text']}"
+    if request.results:
+        return Say(f"The tool says: {request.results[0].text}")
+    return Call("mcp__demo__add", {"a": 2, "b": 40})
 
 
 def test_the_agent_of_the_documents_calls_a_tool_and_answers(home: Home) -> None:
@@ -36,15 +29,14 @@ def test_the_agent_of_the_documents_calls_a_tool_and_answers(home: Home) -> None
     program = f"import sys\nsys.path += {OWN!r}\n{program}"
     # The program starts the demo server with its own interpreter, which has no package of ours.
     program = program.replace('"-I", "-m", "mooring.demo"', f"{str(Path(mooring.__file__).parent / 'demo.py')!r}")
-    model = Model()
-    with serve(model.respond) as address:
-        env = {**home.env, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none"}
+    with FakeModel(respond) as model:
+        env = {**home.env, "ANTHROPIC_BASE_URL": model.anthropic_url, "ANTHROPIC_API_KEY": "none"}
         done = subprocess.run(
             [python("providers"), "-c", program], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=60
         )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == 'The tool says: {"sum": 42}'
     first, second = model.requests
-    assert "mcp__demo__add" in [tool["name"] for tool in first["tools"]]
-    assert '<server-instructions server="demo">' in first["system"]
-    assert second["messages"][-1]["content"][0]["is_error"] is False
+    assert "mcp__demo__add" in first.tool_names
+    assert '<server-instructions server="demo">' in first.system
+    assert not second.results[0].is_error
