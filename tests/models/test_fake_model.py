@@ -159,7 +159,7 @@ async def test_a_function_chooses_by_what_it_was_asked() -> None:
 
 
 async def test_a_held_reply_goes_on_when_it_is_released() -> None:
-    script = [[Say("a"), Hold("door"), Say("b")]]
+    script: list[Reply] = [[Say("a"), Hold("door"), Say("b")]]
     async with FakeModel(script) as model, connect(model) as client, client.stream("go") as events:
         before = [await anext(events) for _ in range(4)]
         assert before[-1] == "content_block_delta"
