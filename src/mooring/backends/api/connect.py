@@ -4,11 +4,14 @@ import asyncio
 import ssl
 
 import httpx2
+from pydantic_ai.exceptions import UserError
 
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.kinds.built import BuildModel
 from mooring.backends.api.model import ApiModel
 from mooring.backends.api.providers import ModelKind
+from mooring.backends.api.traffic import note_response
+from mooring.errors import NoModel
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
@@ -37,14 +40,24 @@ def load_kind(kind: ModelKind) -> BuildModel:
 
 
 async def connect(model: str, endpoint: ModelEndpoint, build: BuildModel) -> ApiModel:
-    """A model that can be asked. Raises: ConfigError, if a certificate or the proxy cannot be used."""
+    """A model that can be asked.
+
+    Raises:
+        NoModel: the provider can have no model of that name.
+        ConfigError: a certificate or the proxy cannot be used.
+    """
     tls = await endpoint.network.tls(endpoint.options)
     return await asyncio.to_thread(_assemble, model, endpoint, build, tls)
 
 
 def _assemble(model: str, endpoint: ModelEndpoint, build: BuildModel, tls: ssl.SSLContext | None) -> ApiModel:
+    name = f"{endpoint.provider.word}:{model}"
     http = _make_client(endpoint, tls)
-    return ApiModel(f"{endpoint.provider.word}:{model}", endpoint, build(model, endpoint, http), http)
+    try:
+        return ApiModel(name, endpoint, build(model, endpoint, http), http)
+    except UserError as error:
+        # Such as a model of OpenRouter's without the name of who made it.
+        raise NoModel(f"{name} cannot be used: {error}") from None
 
 
 def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
@@ -56,6 +69,7 @@ def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.
         # A redirect could take the key elsewhere.
         follow_redirects=False,
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        event_hooks={"response": [note_response]},
     )
 
 

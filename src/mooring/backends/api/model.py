@@ -12,6 +12,7 @@ from mooring.backends.api.kinds.built import BuiltModel
 from mooring.backends.api.messages import Recipient, convert_messages, make_parameters
 from mooring.backends.api.prices import PriceTag
 from mooring.backends.api.replies import convert_event, finish_reply
+from mooring.backends.api.traffic import close_with
 
 
 class ApiModel:
@@ -49,7 +50,8 @@ class ApiModel:
         messages = convert_messages(request.messages, recipient)
         parameters = make_parameters(request, self._built.adapt_schema)
         try:
-            async with self._built.model.request_stream(messages, self._built.settings, parameters) as stream:
+            sent = self._built.model.request_stream(messages, self._built.settings, parameters)
+            async with close_with(sent) as stream:
                 async for piece in stream:
                     event = convert_event(piece)
                     if event is not None:

@@ -1,0 +1,86 @@
+"""A model of each provider, opened as the command line opens it, with a fake API behind it."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+from msgspec.structs import replace
+from tests.models import FakeModel
+
+from mooring import settings
+from mooring.agents.history import Message, PersonMessage
+from mooring.agents.model import Model, ModelRequest, ReplyEvent, ReplyFinished
+from mooring.backends.api.choose import choose_model
+from mooring.core.call import Definition, ToolName
+from mooring.core.content import Text
+from support import Home
+
+KEY = "sk-canary-4fJ8qLw2ZxV7"
+
+MODELS = {
+    "anthropic": "anthropic:claude-sonnet-5-5",
+    "openai": "openai:gpt-6.1-sol",
+    "openai-chat": "openai-chat:gpt-4o",
+    "google": "google:gemini-3.8-flash",
+    "openrouter": "openrouter:anthropic/claude-sonnet-5.5",
+    "ollama": "ollama:qwen3:4b",
+    "lmstudio": "lmstudio:qwen3",
+    "vllm": "vllm:Qwen/Qwen3-8B",
+    "company": "company:house-model",
+}
+"""A model of every provider that has a word, and of an endpoint that the settings name."""
+
+ADD = Definition(
+    ToolName("add"), "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+)
+SUBTRACT = Definition(ToolName("subtract"), "Subtracts.", {"type": "object", "properties": {}})
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def variables(fake: FakeModel) -> dict[str, str]:
+    """The environment of somebody who has a key for everything, and everything leads to the fake."""
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "COMPANY_KEY")
+    openai = ("OPENAI", "OPENROUTER", "OLLAMA", "LMSTUDIO", "VLLM")
+    return {
+        **dict.fromkeys(keys, KEY),
+        **{f"{word}_BASE_URL": fake.openai_url for word in openai},
+        "ANTHROPIC_BASE_URL": fake.anthropic_url,
+        "GEMINI_BASE_URL": fake.gemini_url,
+    }
+
+
+@asynccontextmanager
+async def opened(home: Home, spec: str | None, env: Mapping[str, str], **written: Any) -> AsyncIterator[Model]:
+    """The model that a person gets with this environment and these settings."""
+    if written:
+        home.write("home/.config/mooring/settings.json", written)
+    where = replace(home.where, env={**home.where.env, **env})
+    model = await choose_model(spec, where, settings.load(where, None))
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+@asynccontextmanager
+async def opened_beside(home: Home, word: str, fake: FakeModel) -> AsyncIterator[Model]:
+    """The model of a provider, which is the fake."""
+    company = {"kind": "openai-chat", "baseUrl": fake.openai_url, "key": "COMPANY_KEY"}
+    async with opened(home, MODELS[word], variables(fake), models={"company": company}) as model:
+        yield model
+
+
+def ask(*history: Message | str, system: str = "Be brief.", tools: tuple[Definition, ...] = ()) -> ModelRequest:
+    messages = [PersonMessage((Text(text=part),)) if isinstance(part, str) else part for part in history]
+    return ModelRequest(system, tuple(messages), tools)
+
+
+async def hear(model: Model, request: ModelRequest) -> list[ReplyEvent]:
+    async with aclosing(model.reply(request)) as events:
+        return [event async for event in events]
+
+
+async def hear_end(model: Model, request: ModelRequest) -> ReplyFinished:
+    last = (await hear(model, request))[-1]
+    assert isinstance(last, ReplyFinished)
+    return last
