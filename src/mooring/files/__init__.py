@@ -255,7 +255,7 @@ def make_private_folder(path: str) -> None:
         raise FileError(path, f"can be changed by other users: chmod 700 {path}")
 
 
-def check_private(path: str) -> None:
+def check_private(path: str, holds: str = "secrets") -> None:
     """See that others cannot read a file, if it exists. Raises: FileError."""
     with errors_of(path):
         try:
@@ -263,7 +263,30 @@ def check_private(path: str) -> None:
         except FileNotFoundError:
             return
     if hasattr(os, "geteuid") and status.st_mode & 0o077:
-        raise FileError(path, "holds secrets, but others may read it", suggest_chmod(path, "go="))
+        raise FileError(path, f"holds {holds}, but others may read it", suggest_chmod(path, "go="))
+
+
+def make_own(path: str, holds: str) -> None:
+    """Make an empty file that only the person can use, or check the one that is there.
+
+    For a file that a library opens by its name: nobody else can put another one in its place afterwards. `holds` says
+    what others must not read.
+
+    Raises:
+        FileError: it cannot be made, is not a regular file, or somebody else can read or change it.
+    """
+    with errors_of(path):
+        make_folder(os.path.dirname(path))
+    _check_folders_of(path)
+    if os.path.islink(path):
+        raise FileError(path, "is a link, not a file", "put the file itself there")
+    with errors_of(path):
+        handle = os.open(path, os.O_CREAT | _READ | _NOFOLLOW, 0o600)
+        try:
+            check_file(path, _check_regular(handle, path))
+        finally:
+            os.close(handle)
+    check_private(path, holds)
 
 
 def check_writable(folder: str) -> None:

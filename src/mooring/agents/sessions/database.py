@@ -1,0 +1,197 @@
+"""`sessions.db`: opened only if it is the person's own and of a known version, and what SQLite says as a sentence.
+
+A write is in the file once it returns, and so survives the end of this process. It isn't flushed to the disk: a power
+cut can cost the last seconds, never the file.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mooring import files
+from mooring.core.where import Where
+from mooring.display.text import suggest_new_record
+from mooring.errors import FileError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+VERSION = 1
+BUSY_SECONDS = 1.0
+"""How long a write waits for another process, which holds the file for about a millisecond."""
+
+SqlStatement: TypeAlias = tuple[str, Sequence[Any]]
+"""What to do, and the values for its placeholders."""
+
+# An entry is what was said or noted at one moment; `number` counts those of its session. Everything that a list shows
+# is in the session's own row, so that a list costs the same however much was said.
+_SCHEMA = """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY NOT NULL,
+    folder TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    agent TEXT,
+    model TEXT NOT NULL,
+    title TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    used REAL NOT NULL,
+    turns INTEGER NOT NULL DEFAULT 0,
+    input_tokens INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    cache_read_tokens INTEGER NOT NULL DEFAULT 0,
+    cache_write_tokens INTEGER NOT NULL DEFAULT 0,
+    cost REAL DEFAULT 0,
+    loaded TEXT NOT NULL DEFAULT '[]',
+    compacted INTEGER NOT NULL DEFAULT 0,
+    owner_pid INTEGER,
+    owner_start INTEGER
+) WITHOUT ROWID;
+CREATE INDEX sessions_by_folder ON sessions (folder, used);
+CREATE INDEX sessions_by_use ON sessions (used);
+CREATE TABLE entries (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at REAL NOT NULL,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL,
+    UNIQUE (session, number)
+);
+"""
+
+ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"
+DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (?, ?)"
+
+
+def find_database(where: Where) -> str:
+    """The path of the file that holds every session."""
+    return f"{where.state}/sessions.db"
+
+
+def open_database(path: str) -> "Connection":
+    """The database, made if there is none.
+
+    Raises:
+        FileError: it cannot be used; says why, and what to do.
+    """
+    files.make_own(path, "what you said")
+    connection = _connect(path)
+    try:
+        with sqlite_errors(path):
+            if _read_version(connection) == 0:
+                _create(connection, path)
+            _check_version(connection, path)
+            # Several processes read and write at once, and no write waits for the disk.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def use_database(path: str) -> Iterator["Connection | None"]:
+    """The database for a while, with what SQLite says as a `FileError`; `None` if there is none.
+
+    Raises: FileError.
+    """
+    if not os.path.lexists(path):
+        yield None
+        return
+    connection = open_database(path)
+    try:
+        with sqlite_errors(path):
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def transaction(connection: "Connection") -> Iterator[None]:
+    """Write all of it or nothing; nobody else writes meanwhile. Raises: sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk ends the transaction itself.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def execute_all(connection: "Connection", statements: Sequence[SqlStatement]) -> None:
+    """Write all of it or nothing. Raises: sqlite3.Error."""
+    if len(statements) == 1:
+        # A statement is a transaction by itself.
+        connection.execute(*statements[0])
+        return
+    with transaction(connection):
+        for sql, values in statements:
+            connection.execute(sql, values)
+
+
+@contextmanager
+def sqlite_errors(path: str) -> Iterator[None]:
+    """Turn what SQLite says into a `FileError` that names the file."""
+    import sqlite3  # a chat that keeps nothing, and a listing, don't need it
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _describe_error(path, error) from None
+
+
+# By the name of SQLite's own code, without what follows it: SQLITE_IOERR_WRITE is an SQLITE_IOERR.
+_REASONS = {
+    "SQLITE_FULL": ("cannot be written: the disk is full", "make room"),
+    "SQLITE_IOERR": ("cannot be written: the disk is full or fails", "make room"),
+    "SQLITE_BUSY": ("is in use by another process", "try again"),
+    "SQLITE_LOCKED": ("is in use by another process", "try again"),
+    "SQLITE_READONLY": ("cannot be written to", "make it writable"),
+    "SQLITE_CANTOPEN": ("cannot be opened", "make its folder writable"),
+    "SQLITE_CONSTRAINT": ("got other entries in the meantime", "start another session"),
+}
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+
+
+def _describe_error(path: str, error: Exception) -> FileError:
+    code = "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
+    if code in _REASONS:
+        return FileError(path, *_REASONS[code])
+    if code in _DAMAGED:
+        return FileError(path, "is damaged", suggest_new_record(path))
+    return FileError(path, f"cannot be used: {error}")
+
+
+def _connect(path: str) -> "Connection":
+    import sqlite3
+
+    with sqlite_errors(path):
+        # Every transaction is begun here: what Python would begin by itself begins too late.
+        return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _read_version(connection: "Connection") -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _check_version(connection: "Connection", path: str) -> None:
+    if _read_version(connection) > VERSION:
+        raise FileError(path, "was written by a newer version of mooring", "update mooring to use it")
+
+
+def _create(connection: "Connection", path: str) -> None:
+    # A lock of our own: of two processes that create the file at once, SQLite makes one fail.
+    with files.locked(path):
+        if _read_version(connection) != 0:
+            return
+        # Whoever removes sessions gets the space back. It has to be said before the first table.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        with transaction(connection):
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")

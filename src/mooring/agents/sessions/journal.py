@@ -1,0 +1,296 @@
+"""Writes a conversation into `sessions.db` while it happens, so that it survives the end of this process at any moment.
+
+What cannot be written waits in memory and is tried again: the person is told once, and the conversation goes on.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, json
+
+from mooring.agents.history import (
+    CallBlock,
+    CallResult,
+    Message,
+    ModelMessage,
+    PersonMessage,
+    ReplyBlock,
+    ResultsMessage,
+    SummaryMessage,
+)
+from mooring.agents.sessions.database import (
+    ADD_ENTRY,
+    DROP_NOTES,
+    SqlStatement,
+    execute_all,
+    open_database,
+    sqlite_errors,
+)
+from mooring.agents.sessions.entry import (
+    BlockArrived,
+    CallEnded,
+    CallStarted,
+    EntryContent,
+    EntryKind,
+    HistoryReplaced,
+    MessageAdded,
+    TextArrived,
+    encode_content,
+    get_kind,
+)
+from mooring.agents.sessions.owner import identify_this_process
+from mooring.core.content import Text
+from mooring.core.problem import Problem
+from mooring.core.secret import redact
+from mooring.core.turn import TokenUsage
+from mooring.errors import FileError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+TEXT_SECONDS = 0.5
+"""How long text that streams in waits to be written. Half of what is promised, since the loop may be busy."""
+RETRY_SECONDS = 5.0
+"""How long what could not be written waits for the next attempt."""
+LONGEST_TITLE = 120
+
+_BEGIN = """
+INSERT INTO sessions (id, folder, cwd, agent, model, created, used, owner_pid, owner_start)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_USE = """
+UPDATE sessions SET used = ?, agent = ?, model = ?, loaded = ?, turns = turns + ?,
+title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ?
+"""
+_COMPACT = "UPDATE sessions SET compacted = ? WHERE id = ?"
+_SPEND = """
+UPDATE sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+cache_read_tokens = cache_read_tokens + ?, cache_write_tokens = cache_write_tokens + ?, cost = cost + ? WHERE id = ?
+"""
+_RELEASE = "UPDATE sessions SET owner_pid = NULL, owner_start = NULL WHERE id = ?"
+
+NOTES_OF_REPLY: tuple[EntryKind, EntryKind] = ("block", "text")
+NOTES_OF_CALLS: tuple[EntryKind, EntryKind] = ("started", "ended")
+
+
+class JournalPlace(Struct, frozen=True):
+    """Where a session that goes on is continued."""
+
+    connection: "Connection"
+    number: int
+    """Of the last entry."""
+    settled: int
+    """Of the last entry that stands for everything noted before it."""
+
+
+def _list_nothing() -> tuple[str, ...]:
+    return ()
+
+
+def _ignore_problem(_: Problem) -> None:
+    return
+
+
+class SessionJournal:
+    """Keeps one conversation in `sessions.db`; a `Journal`. Nothing is written before something is said.
+
+    No method raises: what goes wrong is a problem that `on_problem` gets, once.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        id: str,
+        *,
+        folder: str,
+        cwd: str,
+        model: str,
+        agent: str | None = None,
+        secrets: Sequence[str] = (),
+        on_problem: Callable[[Problem], None] = _ignore_problem,
+        clock: Callable[[], float] = time.time,
+        place: JournalPlace | None = None,
+    ) -> None:
+        """`secrets`, made by `list_secrets`, are struck out of whatever is written."""
+        self.id = id
+        self.model = model
+        """Who answers now. Set it before a reply of another model is asked for."""
+        self.agent = agent
+        self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
+        """Lists the tools that were loaded so far, as `Registry.loaded` does."""
+        self._path = path
+        self._folder = folder
+        self._cwd = cwd
+        self._secrets = secrets
+        self._on_problem = on_problem
+        self._clock = clock
+        self._connection = place.connection if place else None
+        self._number = place.number if place else 0
+        self._settled = place.settled if place else 0
+        self._is_begun = place is not None
+        self._has_dropped_reply = False
+        self._unwritten: list[SqlStatement] = []
+        self._retry_at = 0.0
+        self._is_told = False
+        self._pieces: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    # --- what is said ---------------------------------------------------------------------------------------------
+
+    def add_message(self, message: Message) -> None:
+        """Write down a message that is complete."""
+        match message:
+            case ModelMessage():
+                self._forget_text()
+                self._write(*self._drop(NOTES_OF_REPLY), *self._add(MessageAdded(message)), self._use(message))
+            case ResultsMessage():
+                self._write(*self._drop(NOTES_OF_CALLS), *self._add(MessageAdded(message)), self._use(message))
+                self._settled = self._number
+            case PersonMessage() | SummaryMessage():
+                self._write(*self._add(MessageAdded(message)), self._use(message))
+                self._settled = self._number
+
+    def note_text(self, piece: str) -> None:
+        """Take some more of the text that is arriving; it is written soon."""
+        self._pieces.append(piece)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(TEXT_SECONDS, self._write_text)
+
+    def note_block(self, block: ReplyBlock) -> None:
+        """Write down a block of the reply that is arriving."""
+        # A call says nothing of the text before it; any other block is that text.
+        if not isinstance(block, CallBlock):
+            self._forget_text()
+        self._write(*self._add(BlockArrived(block)))
+
+    def drop_reply(self) -> None:
+        """Forget what arrived of a reply, with the next thing that is written.
+
+        Not at once: until then it is all that anybody has of what was said.
+        """
+        self._forget_text()
+        self._has_dropped_reply = True
+
+    # --- what is done ---------------------------------------------------------------------------------------------
+
+    def note_call_started(self, call: CallBlock) -> None:
+        """Write down that a call may have run from now on."""
+        self._write(*self._add(CallStarted(call.id)))
+
+    def note_call_ended(self, result: CallResult) -> None:
+        """Write down what became of a call."""
+        self._write(*self._add(CallEnded(result)))
+
+    def compact(self, messages: tuple[Message, ...]) -> None:
+        """Write down what the model is sent from now on; all that was said before stays."""
+        added = self._add(HistoryReplaced(messages))
+        self._settled = self._number
+        self._write(*added, (_COMPACT, (self._number, self.id)))
+
+    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
+        """Add what one reply took; with a price that is unknown, so is the sum."""
+        tokens = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+        self._write((_SPEND, (*tokens, cost, self.id)))
+
+    def close(self) -> None:
+        """Write what is left, and let another process have the session."""
+        self._write_text()
+        self._retry_at = 0.0
+        if self._is_begun:
+            self._write((_RELEASE, (self.id,)))
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # --- entries --------------------------------------------------------------------------------------------------
+
+    def _add(self, content: EntryContent) -> list[SqlStatement]:
+        """The statements that add an entry, after the text that came before it."""
+        statements = self._take_dropped()
+        text = self._take_text()
+        contents = (TextArrived(text), content) if text else (content,)
+        for each in contents:
+            self._number += 1
+            data = redact(encode_content(each), self._secrets)
+            statements.append((ADD_ENTRY, (self.id, self._number, self._clock(), get_kind(each), data)))
+        return statements
+
+    def _take_dropped(self) -> list[SqlStatement]:
+        was_dropped, self._has_dropped_reply = self._has_dropped_reply, False
+        return self._drop(NOTES_OF_REPLY) if was_dropped else []
+
+    def _drop(self, kinds: tuple[EntryKind, EntryKind]) -> list[SqlStatement]:
+        """The statements that remove notes which something else stands for now."""
+        return [(DROP_NOTES, (self.id, self._settled, *kinds))]
+
+    def _use(self, message: Message) -> SqlStatement:
+        """The statement that brings the row of the session up to date."""
+        is_turn = isinstance(message, PersonMessage) and not message.synthetic
+        title = redact(_make_title(message), self._secrets) if is_turn else ""
+        loaded = json.encode(self.list_loaded()).decode()
+        return _USE, (self._clock(), self.agent, self.model, loaded, is_turn, title, self.id)
+
+    def _begin(self) -> SqlStatement:
+        owner, now = identify_this_process(), self._clock()
+        names = self.id, self._folder, self._cwd, self.agent, self.model
+        return _BEGIN, (*names, now, now, owner.pid, owner.start)
+
+    # --- text that streams in -------------------------------------------------------------------------------------
+
+    def _write_text(self) -> None:
+        text = self._take_text()
+        if text:
+            self._write(*self._add(TextArrived(text)))
+
+    def _take_text(self) -> str:
+        text = "".join(self._pieces)
+        self._forget_text()
+        return text
+
+    def _forget_text(self) -> None:
+        self._pieces.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # --- the file -------------------------------------------------------------------------------------------------
+
+    def _write(self, *statements: SqlStatement) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._unwritten.append(self._begin())
+        self._unwritten.extend(statements)
+        # Trying each time would block the conversation, and take longer each time.
+        if time.monotonic() < self._retry_at:
+            return
+        try:
+            self._write_all()
+        except FileError as error:
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            self._tell(error)
+
+    def _write_all(self) -> None:
+        if self._connection is None:
+            self._connection = open_database(self._path)
+        with sqlite_errors(self._path):
+            execute_all(self._connection, self._unwritten)
+        self._unwritten.clear()
+
+    def _tell(self, error: FileError) -> None:
+        if self._is_told:
+            return
+        self._is_told = True
+        hint = error.fix or "fix this, and what was said meanwhile is stored too"
+        message = f"This conversation goes on, but is not being stored: the file {error.reason}"
+        self._on_problem(Problem(self._path, message, hint, level="warning"))
+
+
+def _make_title(message: Message) -> str:
+    """The first words that the person said, on one line."""
+    parts = message.parts if isinstance(message, PersonMessage) else ()
+    text = " ".join(part.text for part in parts if isinstance(part, Text))
+    words = " ".join(text.split())
+    # Half a character, as a terminal passes it on, would be refused by the file.
+    return words[:LONGEST_TITLE].encode(errors="replace").decode()

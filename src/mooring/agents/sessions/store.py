@@ -1,0 +1,338 @@
+"""The sessions of a person: which there are, one of them in full or to go on with, and the removal of old ones."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, json
+
+from mooring import files
+from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage
+from mooring.agents.sessions.database import (
+    ADD_ENTRY,
+    DROP_NOTES,
+    find_database,
+    open_database,
+    sqlite_errors,
+    transaction,
+    use_database,
+)
+from mooring.agents.sessions.entry import (
+    HistoryReplaced,
+    MessageAdded,
+    ReplyCut,
+    SessionEntry,
+    decode_content,
+    encode_content,
+    get_kind,
+)
+from mooring.agents.sessions.journal import NOTES_OF_REPLY, JournalPlace, SessionJournal
+from mooring.agents.sessions.owner import SessionOwner, identify_this_process
+from mooring.agents.sessions.replay import Replay
+from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
+from mooring.core.near import nearest
+from mooring.core.problem import Problem
+from mooring.core.turn import TokenUsage
+from mooring.core.where import Where
+from mooring.errors import ConfigError, FileError, ParseError
+from mooring.permissions.audit import new_session_id
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+DAY_SECONDS = 86_400.0
+MOST_COMPARED = 1_000
+"""With how many of the newest sessions an unknown id is compared."""
+MOST_NAMED = 3
+_FREED_PAGES = 256
+"""How much of the file is given back after each session that is removed: about 1 MiB, so that nobody waits for it."""
+
+
+class SessionSummary(Struct, frozen=True, rename="camel"):
+    """What a list shows of one session."""
+
+    id: str
+    folder: str
+    """The root of the project that it belongs to, or the folder that it was started in."""
+    cwd: str
+    agent: str | None
+    model: str
+    title: str
+    """The first words that the person said."""
+    created: datetime
+    used: datetime
+    turns: int
+    usage: TokenUsage
+    cost: float | None
+    """In US dollars; `None` if any part of it is unknown."""
+    open_in: int | None
+    """The id of the process that has it open now."""
+
+
+class ResumedSession(Struct, frozen=True):
+    """A session that goes on: what the model is sent, and what was open when it was interrupted."""
+
+    journal: SessionJournal
+    session: SessionSummary
+    messages: tuple[Message, ...]
+    """If the last one is a reply with calls, each of them is in `ended` or in `waiting`."""
+    ended: tuple[CallResult, ...]
+    """What became of calls of the last reply. Those that may have run are errors that say so; none is repeated."""
+    waiting: tuple[CallBlock, ...]
+    """The calls of the last reply that never ran: they have to be asked about again."""
+    loaded: tuple[str, ...]
+    """The tools that had been loaded, by name."""
+
+
+class SessionStore:
+    """The sessions in a person's state folder."""
+
+    def __init__(
+        self,
+        where: Where,
+        *,
+        secrets: Sequence[str] = (),
+        on_problem: Callable[[Problem], None] = lambda problem: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`secrets` are struck out of whatever is written. `on_problem` is told once that a session cannot be."""
+        self.path = find_database(where)
+        self._secrets = secrets
+        self._on_problem = on_problem
+        self._clock = clock
+
+    # --- one to go on with ----------------------------------------------------------------------------------------
+
+    def begin(self, cwd: str, *, model: str, agent: str | None = None) -> SessionJournal:
+        """A journal for a new session. Nothing is written, and nothing can fail, before something is said."""
+        return self._make_journal(new_session_id(), find_session_folder(cwd), cwd, model, agent)
+
+    def resume(self, id: str) -> ResumedSession:
+        """Open a session to go on with it; `id` may be the beginning of one.
+
+        Raises:
+            ConfigError: there is no such session, or several, or another process has it open.
+            FileError: the file cannot be used.
+        """
+        connection = open_database(self.path)
+        try:
+            with sqlite_errors(self.path), transaction(connection):
+                return self._resume(connection, _find_session(connection, id))
+        except BaseException:
+            connection.close()
+            raise
+
+    def find_newest(self, cwd: str) -> str:
+        """The session of a folder that was used last. Raises: ConfigError, FileError."""
+        newest = self.list(cwd, most=1)
+        if not newest:
+            hint = "`mooring sessions --all` shows those of other folders."
+            raise ConfigError(f"There is no session of {find_session_folder(cwd)} to continue.", hint)
+        return newest[0].id
+
+    def _resume(self, connection: "Connection", session: SessionSummary) -> ResumedSession:
+        _check_not_open(session)
+        wanted = "SELECT compacted, loaded FROM sessions WHERE id = ?"
+        compacted, loaded = connection.execute(wanted, (session.id,)).fetchone()
+        entries = self._read_entries(connection, session.id, compacted)
+        replay = Replay(session.model).take(entry.content for entry in entries)
+        place = self._take_place(connection, session.id, entries, replay.arriving)
+        replay.close_reply()
+        owner = identify_this_process()
+        claim = "UPDATE sessions SET owner_pid = ?, owner_start = ? WHERE id = ?"
+        connection.execute(claim, (owner.pid, owner.start, session.id))
+        return ResumedSession(
+            journal=self._make_journal(session.id, session.folder, session.cwd, session.model, session.agent, place),
+            session=session,
+            messages=tuple(replay.messages),
+            ended=replay.ended,
+            waiting=replay.waiting,
+            loaded=json.decode(loaded, type=tuple[str, ...]),
+        )
+
+    def _take_place(
+        self, connection: "Connection", id: str, entries: Sequence[SessionEntry], cut: ModelMessage | None
+    ) -> JournalPlace:
+        """Where the session is continued: after what arrived of a reply, which is written down as what it is."""
+        number = entries[-1].number if entries else 0
+        settled = max((entry.number for entry in entries if _is_settled(entry)), default=0)
+        if cut is None:
+            return JournalPlace(connection, number, settled)
+        # Otherwise whatever arrives next would be taken for more of it.
+        content = ReplyCut(cut)
+        number += 1
+        connection.execute(DROP_NOTES, (id, settled, *NOTES_OF_REPLY))
+        connection.execute(ADD_ENTRY, (id, number, self._clock(), get_kind(content), encode_content(content)))
+        return JournalPlace(connection, number, number)
+
+    def _make_journal(
+        self, id: str, folder: str, cwd: str, model: str, agent: str | None, place: JournalPlace | None = None
+    ) -> SessionJournal:
+        return SessionJournal(
+            self.path,
+            id,
+            folder=folder,
+            cwd=cwd,
+            model=model,
+            agent=agent,
+            secrets=self._secrets,
+            on_problem=self._on_problem,
+            clock=self._clock,
+            place=place,
+        )
+
+    # --- to look at -----------------------------------------------------------------------------------------------
+
+    def list(self, cwd: str | None = None, *, most: int = -1) -> tuple[SessionSummary, ...]:
+        """The sessions of a folder, or all of them, the one that was used last first. Raises: FileError."""
+        with use_database(self.path) as connection:
+            if connection is None:
+                return ()
+            wanted = "" if cwd is None else "WHERE folder = ?"
+            values = () if cwd is None else (find_session_folder(cwd),)
+            query = f"{_SELECT} {wanted} ORDER BY used DESC LIMIT ?"
+            return tuple(map(_make_summary, connection.execute(query, (*values, most))))
+
+    def read(self, id: str) -> tuple[SessionSummary, tuple[TranscriptEntry, ...]]:
+        """A session and all that was said in it; `id` may be the beginning of one. Raises: ConfigError, FileError."""
+        with use_database(self.path) as connection:
+            session = _find_session(connection, id)
+            assert connection is not None
+            entries = self._read_entries(connection, session.id, 0)
+        return session, tuple(make_transcript(entries, session.model))
+
+    def _read_entries(self, connection: "Connection", id: str, first: int) -> Sequence[SessionEntry]:
+        query = "SELECT number, at, data FROM entries WHERE session = ? AND number >= ? ORDER BY number"
+        rows = connection.execute(query, (id, first))
+        try:
+            return [SessionEntry(number, at, decode_content(data)) for number, at, data in rows]
+        except ParseError as error:
+            raise FileError(self.path, error.reason) from None
+
+    # --- to remove ------------------------------------------------------------------------------------------------
+
+    def remove(self, id: str) -> SessionSummary:
+        """Remove a session for good; `id` may be the beginning of one. Raises: ConfigError, FileError."""
+        with use_database(self.path) as connection:
+            session = _find_session(connection, id)
+            assert connection is not None
+            _check_not_open(session)
+            _remove(connection, session.id)
+            _empty_log(connection)
+        return session
+
+    def remove_all(self, before: float | None = None) -> tuple[int, int]:
+        """Remove every session, or those not used since a moment; how many, and how many are open and so stay.
+
+        Raises: FileError.
+        """
+        with use_database(self.path) as connection:
+            if connection is None:
+                return 0, 0
+            rows = connection.execute(f"{_SELECT} WHERE used < ?", (float("inf") if before is None else before,))
+            sessions = list(map(_make_summary, rows))
+            closed = [session for session in sessions if session.open_in is None]
+            # One by one: others write meanwhile.
+            removed = sum(_remove(connection, session.id) for session in closed)
+            if removed:
+                _empty_log(connection)
+        return removed, len(sessions) - removed
+
+    def remove_expired(self, days: float) -> int:
+        """Remove the sessions that nobody used for so many days; how many. Raises: FileError."""
+        return self.remove_all(self._clock() - days * DAY_SECONDS)[0]
+
+
+def find_session_folder(cwd: str) -> str:
+    """The folder that a session belongs to: the root of the project, or `cwd` if that is in none."""
+    return files.project_folders(cwd)[-1]
+
+
+_SELECT = (
+    "SELECT id, folder, cwd, agent, model, title, created, used, turns, input_tokens, output_tokens, "
+    "cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
+)
+
+
+def _make_summary(row: "Sequence[Any]") -> SessionSummary:
+    id, folder, cwd, agent, model, title, created, used, turns, *tokens, cost, pid, start = row
+    return SessionSummary(
+        id=id,
+        folder=folder,
+        cwd=cwd,
+        agent=agent,
+        model=model,
+        title=title,
+        created=datetime.fromtimestamp(created, UTC),
+        used=datetime.fromtimestamp(used, UTC),
+        turns=turns,
+        usage=TokenUsage(*tokens),
+        cost=cost,
+        open_in=pid if pid is not None and SessionOwner(pid, start).is_running else None,
+    )
+
+
+def _find_session(connection: "Connection | None", id: str) -> SessionSummary:
+    """The session with that id, or the only one whose id begins so. Raises: ConfigError."""
+    # Nothing comes after this character, so that the index finds them.
+    found = (
+        ()
+        if connection is None or not id
+        else connection.execute(
+            f"{_SELECT} WHERE id >= ? AND id < ? LIMIT ?", (id, f"{id}\U0010ffff", MOST_NAMED)
+        ).fetchall()
+    )
+    sessions = list(map(_make_summary, found))
+    exact = [session for session in sessions if session.id == id]
+    if len(exact or sessions) == 1:
+        return (exact or sessions)[0]
+    if sessions:
+        names = ", ".join(session.id for session in sessions)
+        raise ConfigError(f"The ids of several sessions begin with {id!r}.", f"Write more of it: {names}, …")
+    near = nearest(id, _list_ids(connection), 1)
+    hint = f"Did you mean {near[0]}?" if near else "`mooring sessions --all` shows those that are stored."
+    raise ConfigError(f"There is no session {id!r}.", hint)
+
+
+def _list_ids(connection: "Connection | None") -> Iterator[str]:
+    if connection is not None:
+        rows = connection.execute("SELECT id FROM sessions ORDER BY used DESC LIMIT ?", (MOST_COMPARED,))
+        yield from (row[0] for row in rows)
+
+
+def _check_not_open(session: SessionSummary) -> None:
+    if session.open_in is not None:
+        hint = "End that conversation first."
+        raise ConfigError(f"The session {session.id} is open in another process ({session.open_in}).", hint)
+
+
+def _is_settled(entry: SessionEntry) -> bool:
+    """Whether what was noted before an entry belongs to something older than whatever comes next."""
+    match entry.content:
+        case MessageAdded(message):
+            return not isinstance(message, ModelMessage)
+        case ReplyCut() | HistoryReplaced():
+            return True
+        case _:
+            return False
+
+
+def _remove(connection: "Connection", id: str) -> bool:
+    """Remove a session that nobody has open; whether it was removed."""
+    # What is removed is overwritten: who removes a conversation doesn't want it to be found in the file.
+    connection.execute("PRAGMA secure_delete = ON")
+    with transaction(connection):
+        # Somebody may have opened it meanwhile.
+        row = connection.execute(f"{_SELECT} WHERE id = ?", (id,)).fetchone()
+        if row is None or _make_summary(row).open_in is not None:
+            return False
+        connection.execute("DELETE FROM entries WHERE session = ?", (id,))
+        connection.execute("DELETE FROM sessions WHERE id = ?", (id,))
+    connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
+    return True
+
+
+def _empty_log(connection: "Connection") -> None:
+    """Move what was written lately from the log beside the file into it, which overwrites what was removed."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
