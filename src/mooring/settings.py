@@ -207,6 +207,10 @@ SETTINGS: Mapping[str, Setting] = {
         _are_endpoints, False,
         "endpoints that have models, for NAME:MODEL; key is the name of a variable or a stored secret",
     ),
+    "sessionDays": Setting(
+        90, "a number of days", _is_amount, False,
+        "how long a conversation is kept after it was last used; 0 keeps it until you remove it",
+    ),
     "backend": Setting(None, "text", _is_text, False, "the agent behind the chat"),
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,

@@ -3,12 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from mooring.agents.history import CallBlock, CallResult, ResultsMessage
+from mooring.agents.history import CallBlock, CallResult, ResultsMessage, make_interrupted
 from mooring.agents.thread import AgentThread
-from mooring.core.content import Text
-
-_MAY_HAVE_RUN = "The call was interrupted; it may have run."
-_DID_NOT_RUN = "The call was interrupted before it began. It did not run."
 
 
 async def make_calls(
@@ -39,7 +35,7 @@ async def make_calls(
         if tasks:
             await _wait_for_all(tasks)
     finally:
-        kept = [thread.results.get(call.id) or _make_interrupted(thread, call) for call in calls]
+        kept = [_find_result(thread, call) for call in calls]
         thread.calls = {}
         thread.add(ResultsMessage(tuple(kept)))
 
@@ -71,6 +67,5 @@ def _changes_something(thread: AgentThread, call: CallBlock) -> bool:
     return tool.hints is None or not tool.hints.read_only_hint
 
 
-def _make_interrupted(thread: AgentThread, call: CallBlock) -> CallResult:
-    words = _MAY_HAVE_RUN if call.id in thread.started else _DID_NOT_RUN
-    return CallResult(call.id, call.name, (Text(words),), is_error=True)
+def _find_result(thread: AgentThread, call: CallBlock) -> CallResult:
+    return thread.results.get(call.id) or make_interrupted(call, may_have_run=call.id in thread.started)

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.content import Text
 from mooring.core.outcome import Part
 
 
@@ -67,6 +68,16 @@ class CallResult(Struct, frozen=True):
     name: str
     parts: tuple[Part, ...]
     is_error: bool = False
+
+
+def make_interrupted(call: CallBlock, *, may_have_run: bool) -> CallResult:
+    """What a model gets for a call that never ended."""
+    words = _MAY_HAVE_RUN if may_have_run else _DID_NOT_RUN
+    return CallResult(call.id, call.name, (Text(words),), is_error=True)
+
+
+_MAY_HAVE_RUN = "The call was interrupted; it may have run."
+_DID_NOT_RUN = "The call was interrupted before it began. It did not run."
 
 
 class ResultsMessage(Struct, frozen=True, tag="results"):

@@ -15,6 +15,7 @@ from mooring.agents.history import (
     ResultsMessage,
     SummaryMessage,
     TextBlock,
+    make_interrupted,
 )
 from mooring.agents.sessions.entry import (
     BlockArrived,
@@ -26,10 +27,6 @@ from mooring.agents.sessions.entry import (
     ReplyCut,
     TextArrived,
 )
-from mooring.core.content import Text
-
-MAY_HAVE_RUN = "The call was interrupted; it may have run."
-DID_NOT_RUN = "The call was interrupted before it began. It did not run."
 
 
 class Replay:
@@ -137,8 +134,10 @@ class Replay:
         calls = self._open_calls
         if not calls:
             return
-        kept = [results.get(call.id) or self._find_result(call) or _fail_call(call, DID_NOT_RUN) for call in calls]
-        self.messages.append(ResultsMessage(tuple(kept)))
+        kept = [results.get(call.id) or self._find_result(call) for call in calls]
+        known = zip(calls, kept, strict=True)
+        final = tuple(result or make_interrupted(call, may_have_run=False) for call, result in known)
+        self.messages.append(ResultsMessage(final))
         self._drop_calls()
 
     def _drop_calls(self) -> None:
@@ -148,13 +147,9 @@ class Replay:
     def _find_result(self, call: CallBlock) -> CallResult | None:
         if call.id in self._ended:
             return self._ended[call.id]
-        return _fail_call(call, MAY_HAVE_RUN) if call.id in self._started else None
+        return make_interrupted(call, may_have_run=True) if call.id in self._started else None
 
 
 def _join_pieces(pieces: Iterable[str]) -> tuple[TextBlock, ...]:
     text = "".join(pieces)
     return (TextBlock(text),) if text else ()
-
-
-def _fail_call(call: CallBlock, words: str) -> CallResult:
-    return CallResult(call.id, call.name, (Text(words),), is_error=True)

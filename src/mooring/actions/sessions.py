@@ -1,0 +1,115 @@
+"""The verbs for conversations on disk: open one to go on with, list them, show one, remove them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from msgspec import Struct
+
+from mooring.agents.sessions.journal import SessionJournal
+from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary
+from mooring.agents.sessions.transcript import TranscriptEntry
+from mooring.core.problem import Problem
+from mooring.core.where import Where
+from mooring.errors import FileError
+
+UPKEEP_DELAY = 2.0
+"""Seconds after which old sessions are removed, so that this doesn't slow down the start."""
+
+
+class SessionStart(Struct, frozen=True):
+    """Which session a conversation is kept in: a new one, the last of its folder, or one that is named."""
+
+    resume: str | None = None
+    """The id of a session, or the beginning of one."""
+    newest: bool = False
+    """Continue the session of this folder that was used last."""
+
+
+class OpenedSession(Struct, frozen=True):
+    """The session of a conversation, and what was said in it before, if it goes on."""
+
+    journal: SessionJournal
+    resumed: ResumedSession | None = None
+
+
+class SessionTranscript(Struct, frozen=True):
+    """A session and all that was said in it."""
+
+    session: SessionSummary
+    messages: tuple[TranscriptEntry, ...]
+
+
+class RemovedSessions(Struct, frozen=True, rename="camel"):
+    """How many sessions were removed, and how many stay because they are open."""
+
+    removed: int
+    still_open: int
+
+
+@asynccontextmanager
+async def open_session(
+    where: Where,
+    cwd: str,
+    start: SessionStart,
+    *,
+    model: str,
+    agent: str | None = None,
+    days: float,
+    secrets: Sequence[str] = (),
+    on_problem: Callable[[Problem], None],
+) -> AsyncIterator[OpenedSession]:
+    """Open a session to write to. Sessions that nobody used for so many `days` are removed a little later.
+
+    A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, once.
+
+    Raises:
+        ConfigError: there is no such session to go on with, or another process has it open.
+        FileError: what was said before cannot be read.
+    """
+    store = SessionStore(where, secrets=secrets, on_problem=on_problem)
+    id = store.find_newest(cwd) if start.newest else start.resume
+    resumed = None if id is None else store.resume(id)
+    journal = store.begin(cwd, model=model, agent=agent) if resumed is None else resumed.journal
+    journal.model = model
+    journal.agent = agent
+    upkeep = asyncio.get_running_loop().call_later(UPKEEP_DELAY, _start_upkeep, store, days)
+    try:
+        yield OpenedSession(journal, resumed)
+    finally:
+        upkeep.cancel()
+        journal.close()
+
+
+def _start_upkeep(store: SessionStore, days: float) -> None:
+    if days:
+        # A thread that nobody waits for: it removes a session as a whole or not at all, whenever it ends.
+        with suppress(RuntimeError):  # the system has no more threads
+            threading.Thread(target=_remove_expired, args=(store, days), name="mooring-sessions", daemon=True).start()
+
+
+def _remove_expired(store: SessionStore, days: float) -> None:
+    # The conversation itself says what is wrong with the file.
+    with suppress(FileError):
+        store.remove_expired(days)
+
+
+def list_sessions(where: Where, cwd: str | None, most: int) -> tuple[SessionSummary, ...]:
+    """The sessions of a folder, or of all of them, the one that was used last first. Raises: FileError."""
+    return SessionStore(where).list(cwd, most=most)
+
+
+def show_session(where: Where, id: str) -> SessionTranscript:
+    """A session with all that was said; `id` may be the beginning of one. Raises: ConfigError, FileError."""
+    return SessionTranscript(*SessionStore(where).read(id))
+
+
+def remove_session(where: Where, id: str) -> SessionSummary:
+    """Remove a session for good; `id` may be the beginning of one. Raises: ConfigError, FileError."""
+    return SessionStore(where).remove(id)
+
+
+def remove_all_sessions(where: Where) -> RemovedSessions:
+    """Remove every session of every folder that is not open. Raises: FileError."""
+    return RemovedSessions(*SessionStore(where).remove_all())

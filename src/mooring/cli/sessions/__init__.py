@@ -1,0 +1,1 @@
+"""The verbs of `mooring sessions`, one file each."""

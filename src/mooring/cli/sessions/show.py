@@ -1,0 +1,61 @@
+"""`mooring sessions`: prints the conversations of a folder, or one of them in full."""
+
+import click
+import msgspec
+
+from mooring.actions.sessions import list_sessions, show_session
+from mooring.agents.sessions.store import SessionSummary
+from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.cli.sessions.ids import complete_session
+from mooring.cli.sessions.transcript import describe_cost, format_local, print_transcript
+from mooring.core.where import Where
+from mooring.display.text import safe, short_path
+
+
+@click.command("show", cls=Command)
+@click.argument("id", required=False, shell_complete=complete_session)
+@click.option("--all", "is_all", is_flag=True, help="List the conversations of all folders.")
+@click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="List at most so many.")
+@click.pass_context
+def command(ctx: click.Context, /, id: str | None, is_all: bool, lines: int) -> None:
+    """The conversations of this folder, the last one first, or with an ID all that was said in one.
+
+    The first characters of an ID are enough. `show` can be left out. Long results are cut; -v prints all of them, and
+    what the model thought.
+
+    \b
+    mooring sessions --all
+    mooring sessions 3fa81c
+    """
+    options = get_globals(ctx)
+    request = options.request()
+    if id is not None:
+        transcript = show_session(request.where, id)
+        if options.json:
+            # As JSON first: parts of a message may hold JSON that is kept as it came.
+            print_json(msgspec.json.decode(msgspec.json.encode(transcript)))
+        else:
+            print_transcript(transcript, is_full=options.verbose)
+        return
+    sessions = list_sessions(request.where, None if is_all else request.cwd, lines)
+    if options.json:
+        print_json({"sessions": sessions})
+    elif sessions:
+        print_columns([_make_head(is_all), *(_make_cells(each, request.where, is_all) for each in sessions)])
+    elif not options.quiet:
+        say("No conversations are stored." if is_all else _NONE_HERE, err=True)
+
+
+_NONE_HERE = "No conversations of this folder are stored. To list those of all folders: mooring sessions --all"
+
+
+def _make_head(is_all: bool) -> tuple[str, ...]:
+    folder = ("FOLDER",) if is_all else ()
+    return "ID", "LAST USED", "TURNS", "COST", "MODEL", *folder, "FIRST WORDS"
+
+
+def _make_cells(session: SessionSummary, where: Where, is_all: bool) -> tuple[str, ...]:
+    used = f"{format_local(session.used)}, open" if session.open_in is not None else format_local(session.used)
+    folder = (short_path(session.folder, where.home),) if is_all else ()
+    cost = describe_cost(session.cost)
+    return session.id, used, str(session.turns), cost, safe(session.model), *folder, safe(session.title)
