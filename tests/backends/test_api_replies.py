@@ -4,9 +4,9 @@ import asyncio
 
 import msgspec
 import pytest
-from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear, hear_end, opened, opened_beside, variables
 from tests.models import Call, FakeModel, Hold, Malformed, Picture, Say, Stop, Think, Usage
 
+from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear, hear_end, opened, opened_beside, variables
 from mooring.agents.history import (
     CallBlock,
     CallResult,
