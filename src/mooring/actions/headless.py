@@ -7,8 +7,10 @@ from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import connect_servers
-from mooring.actions.turn import AgentOptions, choose_model_for, open_agent
+from mooring.actions.session_start import SessionStart
+from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
 from mooring.core.config import ServerConfig
+from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
 from mooring.core.turn import DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.errors import MooringError, NeedsLogin, NotApproved
@@ -23,6 +25,7 @@ class HeadlessRequest(Struct, frozen=True, kw_only=True):
     said: TurnInput
     model: str | None = None
     max_turns: int | None = None
+    session: SessionStart = SessionStart()
 
 
 class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -44,7 +47,11 @@ class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def run_headless(
-    host: Host, deadline: Deadline, request: HeadlessRequest, on_event: Callable[[TurnEvent], None]
+    host: Host,
+    deadline: Deadline,
+    request: HeadlessRequest,
+    on_event: Callable[[TurnEvent], None],
+    on_problem: Callable[[Problem], None],
 ) -> HeadlessAnswer:
     """Have one turn taken, and tell everything that happens. What would be asked is denied.
 
@@ -63,7 +70,10 @@ async def run_headless(
             ends.append(event)
         on_event(event)
 
-    async with open_agent(host, model, AgentOptions(max_turns=request.max_turns)) as agent:
+    kept = open_kept_agent(
+        host, model, AgentOptions(max_turns=request.max_turns), request.session, on_problem=on_problem
+    )
+    async with kept as agent:
         await agent.run_turn(request.said, take)
     return _make_answer(ends[-1], errors)
 

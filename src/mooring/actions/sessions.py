@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
 
+from mooring.actions.session_start import SessionStart
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary
 from mooring.agents.sessions.transcript import TranscriptEntry
@@ -16,15 +17,6 @@ from mooring.errors import FileError
 
 UPKEEP_DELAY = 2.0
 """Seconds after which old sessions are removed, so that this doesn't slow down the start."""
-
-
-class SessionStart(Struct, frozen=True):
-    """Which session a conversation is kept in: a new one, the last of its folder, or one that is named."""
-
-    resume: str | None = None
-    """The id of a session, or the beginning of one."""
-    newest: bool = False
-    """Continue the session of this folder that was used last."""
 
 
 class OpenedSession(Struct, frozen=True):

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mooring.actions.session_start import SessionStart
+from mooring.actions.sessions import OpenedSession, open_session
 from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
 from mooring.agents.model import Model
@@ -17,6 +20,7 @@ from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
 from mooring.core.call import ConversationEvent
+from mooring.core.problem import Problem
 from mooring.core.question import Answer, Ask, No, Question
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.core.verdict import Rule
@@ -129,15 +133,28 @@ class Agent:
             raise ModelError(self.model, errors[-1].removeprefix(f"{self.model}: "))
         return done[-1]
 
-    async def run_turn(self, said: str | TurnInput, emit: EmitTurnEvent) -> None:
-        """The same with a function that receives the events; it must not block. Raises: as `turn`."""
+    async def run_turn(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
+        """The same with a function that receives the events; it must not block.
+
+        Without anything said, a turn that was interrupted goes on where it was: see `is_interrupted`.
+
+        Raises: as `turn`.
+        """
         if self._busy:
             raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
         self._busy = True
         try:
-            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+            if said is None:
+                await self.backend.resume(emit)
+            else:
+                await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
         finally:
             self._busy = False
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the last turn was cut off while calls of the model waited: a session that goes on may begin so."""
+        return self.backend.thread.is_interrupted
 
 
 @asynccontextmanager
@@ -186,6 +203,44 @@ async def open_agent(
             yield Agent(backend, registry)
     finally:
         await backend.close()
+
+
+@asynccontextmanager
+async def open_kept_agent(
+    host: Host,
+    model: Model,
+    options: AgentOptions,
+    start: SessionStart,
+    *,
+    on_problem: Callable[[Problem], None],
+    tell: Callable[[ConversationEvent], None] | None = None,
+) -> AsyncIterator[Agent]:
+    """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept.
+
+    Raises: as `open_agent` and `open_session`.
+    """
+    viewpoint = host.viewpoint
+    session = open_session(
+        viewpoint.where,
+        viewpoint.cwd,
+        start,
+        model=model.name,
+        agent=options.agent,
+        days=host.settings["sessionDays"],
+        on_problem=on_problem,
+    )
+    async with session as opened:
+        kept = replace(options, journal=opened.journal, past=_make_past(opened))
+        async with open_agent(host, model, kept, tell=tell) as agent:
+            opened.journal.list_loaded = lambda: agent.registry.loaded
+            yield agent
+
+
+def _make_past(opened: OpenedSession) -> AgentPast:
+    resumed = opened.resumed
+    if resumed is None:
+        return AgentPast(opened.journal.id)
+    return AgentPast(opened.journal.id, resumed.session.turns, resumed.messages, resumed.ended, resumed.loaded)
 
 
 async def _refuse_unasked(_: Question) -> Answer:

@@ -67,7 +67,7 @@ async def _take_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
 async def _finish_interrupted(thread: AgentThread) -> None:
     """Make the calls of the last reply that have no result: they were never made."""
     last = thread.messages[-1] if thread.messages else None
-    if isinstance(last, ModelMessage) and last.calls:
+    if thread.is_interrupted and isinstance(last, ModelMessage):
         await make_calls(thread, last.calls, thread.ended)
         thread.ended = {}
 

@@ -76,6 +76,12 @@ class AgentThread:
                 break
         return ""
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the last reply has calls without results: they were never made."""
+        last = self.messages[-1] if self.messages else None
+        return isinstance(last, ModelMessage) and bool(last.calls)
+
     def change_plan(self, steps: tuple[Todo, ...]) -> None:
         """Take the steps that the agent means to take."""
         self.plan = steps

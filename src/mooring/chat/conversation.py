@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.opening import open_host
+from mooring.actions.session_start import SessionStart
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.manual import ManualBackend
 from mooring.chat.news import ServerNews
@@ -37,6 +38,7 @@ from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
     from mooring.actions.switch import Switched
+    from mooring.actions.turn import Agent
     from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
 
@@ -73,6 +75,7 @@ class ChatOptions(Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The provider and the model; `None` for what the environment or the settings name."""
     max_turns: int | None = None
+    session: SessionStart = SessionStart()
 
 
 class Conversation:
@@ -84,6 +87,7 @@ class Conversation:
     backend: Backend
     model: str | None = None
     """The provider and the model that answers; `None` if it is the person."""
+    agent: "Agent | None" = None
 
     def __init__(
         self,
@@ -137,12 +141,20 @@ class Conversation:
                 yield
             return
         # Loaded here: without a model, nothing of an agent is needed.
-        from mooring.actions.turn import AgentOptions, choose_model_for, open_agent
+        from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
 
         model = await choose_model_for(self.host, self._options.model)
         options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns)
-        async with open_agent(self.host, model, options, tell=self._face.show_call_event) as agent:
-            self.registry, self.backend, self.model = agent.registry, agent.backend, agent.model
+        kept = open_kept_agent(
+            self.host,
+            model,
+            options,
+            self._options.session,
+            on_problem=lambda problem: self._face.notice(safe(f"{problem.message}; {problem.hint}")),
+            tell=self._face.show_call_event,
+        )
+        async with kept as self.agent:
+            self.registry, self.backend, self.model = self.agent.registry, self.agent.backend, self.agent.model
             yield
 
     def _wants_model(self) -> bool:
@@ -172,6 +184,11 @@ class Conversation:
         async with tools as self.registry:
             self.backend = ManualBackend(self._face, self.registry, reporter)
             yield
+
+    async def resume_turn(self) -> None:
+        """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
+        if self.agent is not None and self.agent.is_interrupted:
+            await self.agent.run_turn(None, self._face.show_turn_event)
 
     async def turn(self, request: str) -> None:
         """Have a request answered. Raises: MooringError; whatever the person's answers raise."""

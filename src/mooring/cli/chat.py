@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import take_guard
 from mooring.cli.base import Command, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
+from mooring.cli.sessions.ids import complete_session
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 
@@ -23,6 +25,8 @@ FORMATS = ("text", "json", "stream-json")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
 @click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most so often in a turn.")
+@click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the last conversation of this folder.")
+@click.option("-r", "--resume", metavar="ID", shell_complete=complete_session, help="Go on with this conversation.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
 @permission_options
 @click.pass_context
@@ -34,6 +38,8 @@ def command(
     prompt: str | None,
     output: str | None,
     max_turns: int | None,
+    newest: bool,
+    resume: str | None,
     plain: bool,
     **given: Any,
 ) -> None:
@@ -51,15 +57,19 @@ def command(
     permissions = take_permissions(given)
     if backend == "manual" and (model or prompt is not None):
         raise HintedUsageError("With -b manual you pick the tools;", "leave out -m and -p, or use -b api.")
+    if newest and resume:
+        raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
+    session = SessionStart(resume, newest)
     if prompt is not None:
-        ctx.exit(_run_headless(options, permissions, prompt, model, output, max_turns))
+        ctx.exit(_run_headless(options, permissions, prompt, model, output, max_turns, session))
     if output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.chat.conversation import ChatOptions  # without a terminal, the error comes without it
 
-    _open(options, permissions, ChatOptions(backend=_as_backend(backend), model=model, max_turns=max_turns))
+    chosen = ChatOptions(backend=_as_backend(backend), model=model, max_turns=max_turns, session=session)
+    _open(options, permissions, chosen)
 
 
 def _as_backend(word: str | None) -> Any:
@@ -73,13 +83,14 @@ def _run_headless(
     model: str | None,
     output: str | None,
     max_turns: int | None,
+    session: SessionStart,
 ) -> int:
     # Loaded here: a chat with a person needs none of it.
     from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
     from mooring.core.turn import TurnInput
 
-    request = HeadlessRequest(said=TurnInput(prompt), model=model, max_turns=max_turns)
+    request = HeadlessRequest(said=TurnInput(prompt), model=model, max_turns=max_turns, session=session)
     chosen: Any = output or ("json" if options.json else "text")
     return run(options, permissions, request, chosen)
 

@@ -43,7 +43,7 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
 
 async def _take_turn(setup: Setup, request: HeadlessRequest, listener: Callable[[TurnEvent], None]) -> HeadlessAnswer:
     async with open_for_clients(setup, ()) as host:
-        return await run_headless(host, Deadline(setup.timeout), request, listener)
+        return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell)
 
 
 def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEvent], None]:

@@ -98,6 +98,7 @@ class Chat:
                 await self._run_until_interrupted(self.conversation.wait_for_servers())
                 self.conversation.start()
                 await self._greet()
+            await self._resume()
             await self._converse()
 
     # --- the conversation -----------------------------------------------------------------------------------------
@@ -133,6 +134,18 @@ class Chat:
         for problem in host.problems:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.conversation.viewpoint.where.home))
+
+    async def _resume(self) -> None:
+        """Go on with the turn that the session was cut off in: a call that waited for an answer is asked about."""
+        self._in_turn = True
+        try:
+            await self._run_until_interrupted(self.conversation.resume_turn())
+        except (Interrupted, Ended):
+            self.notice("Canceled.")
+        except MooringError as error:
+            self.warn(_describe_error(error))
+        finally:
+            self._in_turn = False
 
     async def _converse(self) -> None:
         was_interrupted = False
