@@ -420,7 +420,7 @@ def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert (
         refused.stderr
-        == "mooring: A chat needs a terminal. Without one: mooring tools --search WORDS, and mooring call.\n"
+        == "mooring: A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.\n"
     )
 
 
