@@ -1,11 +1,14 @@
 """A model of each provider, opened as the command line opens it, with a fake API behind it."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+from aiohttp import web
 from msgspec.structs import replace
 from tests.models import FakeModel
+from tests.models.listening import listen
 
 from mooring import settings
 from mooring.agents.history import Message, PersonMessage
@@ -39,10 +42,10 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 
 def variables(fake: FakeModel) -> dict[str, str]:
     """The environment of somebody who has a key for everything, and everything leads to the fake."""
-    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "COMPANY_KEY")
     openai = ("OPENAI", "OPENROUTER", "OLLAMA", "LMSTUDIO", "VLLM")
     return {
-        **dict.fromkeys(keys, KEY),
+        **{f"{word}_API_KEY": KEY for word in (*openai, "ANTHROPIC", "GEMINI")},
+        "COMPANY_KEY": KEY,
         **{f"{word}_BASE_URL": fake.openai_url for word in openai},
         "ANTHROPIC_BASE_URL": fake.anthropic_url,
         "GEMINI_BASE_URL": fake.gemini_url,
@@ -73,6 +76,28 @@ async def opened_beside(home: Home, word: str, fake: FakeModel) -> AsyncIterator
 def ask(*history: Message | str, system: str = "Be brief.", tools: tuple[Definition, ...] = ()) -> ModelRequest:
     messages = [PersonMessage((Text(text=part),)) if isinstance(part, str) else part for part in history]
     return ModelRequest(system, tuple(messages), tools)
+
+
+@asynccontextmanager
+async def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """The address of a server that answers every request like this."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    assert runner.server is not None
+    listener = await listen(runner.server, 0)
+    try:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    finally:
+        listener.close()
+        await runner.cleanup()
+
+
+async def until(happened: Callable[[], object]) -> None:
+    """Wait for what another task, or the other side, is about to do."""
+    while not happened():  # noqa: ASYNC110  # what the other side sees has no event here
+        await asyncio.sleep(0)
 
 
 async def hear(model: Model, request: ModelRequest) -> list[ReplyEvent]:

@@ -6,7 +6,20 @@ import msgspec
 import pytest
 from tests.models import Call, FakeModel, Hold, Malformed, Picture, Say, Stop, Think, Usage
 
-from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear, hear_end, opened, opened_beside, variables
+from backends.asking import (
+    ADD,
+    KEY,
+    MODELS,
+    PIXEL,
+    SUBTRACT,
+    ask,
+    hear,
+    hear_end,
+    opened,
+    opened_beside,
+    until,
+    variables,
+)
 from mooring.agents.history import (
     CallBlock,
     CallResult,
@@ -69,20 +82,14 @@ async def test_the_blocks_that_are_complete_are_told_before_the_reply_ends(word:
     script = [[Say("First."), Call("add", {"a": 1}), Hold("end"), Call("subtract")]]
     async with FakeModel(script) as fake, opened_beside(home, word, fake) as model:
         events = model.reply(ask("Go", tools=(ADD, SUBTRACT)))
-        async for event in events:
-            if isinstance(event, BlockFinished):
-                break
-        assert (
-            event
-            == BlockFinished(
-                TextBlock("First."),
-            )
-            or event.block.text == "First."
-        )
+        while not isinstance(event := await anext(events), BlockFinished):
+            pass
+        told = [event.block]
         fake.release("end")
-        rest = [event async for event in events]
-    finished = [event.block for event in rest if isinstance(event, BlockFinished)]
-    assert [block.name for block in finished if isinstance(block, CallBlock)] == ["add", "subtract"]
+        told += [event.block async for event in events if isinstance(event, BlockFinished)]
+    assert isinstance(told[0], TextBlock)
+    assert told[0].text == "First."
+    assert [block.name for block in told if isinstance(block, CallBlock)] == ["add", "subtract"]
 
 
 @pytest.mark.parametrize("word", ["anthropic", "openai", "google"])
@@ -291,8 +298,7 @@ async def test_a_reply_that_is_canceled_closes_the_connection_at_once(word: str,
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        while not fake.abandoned:
-            await asyncio.sleep(0.001)
+        await until(lambda: fake.abandoned)
 
 
 @every_provider
@@ -301,8 +307,7 @@ async def test_a_reply_that_is_closed_closes_the_connection_at_once(word: str, h
         events = model.reply(ask("Hi"))
         await anext(events)
         await events.aclose()
-        while not fake.abandoned:
-            await asyncio.sleep(0.001)
+        await until(lambda: fake.abandoned)
 
 
 async def test_two_conversations_with_one_model_at_once_are_not_mixed(home: Home) -> None:
@@ -310,8 +315,7 @@ async def test_two_conversations_with_one_model_at_once_are_not_mixed(home: Home
     async with FakeModel(script) as fake, opened_beside(home, "anthropic", fake) as model:
         first = asyncio.create_task(hear_end(model, ask("apples")))
         second = asyncio.create_task(hear_end(model, ask("pears")))
-        while len(fake.requests) < 2:
-            await asyncio.sleep(0.001)
+        await until(lambda: len(fake.requests) == 2)
         fake.release("both")
         assert ((await first).message.text, (await second).message.text) == ("reddish", "greenish")
 

@@ -71,13 +71,13 @@ def _keep_opaque(
 
 
 def _check_whole(response: library.ModelResponse, name: str) -> None:
-    # A connection that is closed in an orderly way in the middle of a reply raises nothing. All say why they stop.
-    reason = response.finish_reason
-    details = response.provider_details or {}
-    if reason is None and not details.get("finish_reason"):
+    # A connection that is closed in an orderly way in the middle of a reply raises nothing. The provider's own word for
+    # the end is what counts: the library assumes one where there is none, and has none for what it calls filtered.
+    word = (response.provider_details or {}).get("finish_reason")
+    if not word and response.finish_reason != "content_filter":
         raise ModelOverloaded(name, "the reply broke off before its end.")
-    if reason == "error":
-        raise ModelOverloaded(name, f"the provider broke off the reply ({details.get('finish_reason', 'error')}).")
+    if response.finish_reason == "error":
+        raise ModelOverloaded(name, f"the provider broke off the reply ({word}).")
 
 
 def _find_stop(

@@ -1,0 +1,196 @@
+"""What becomes of a request that fails: worth another try, too long, or to be fixed by the person. No key is repeated."""
+
+import logging
+import traceback
+
+import pytest
+from aiohttp import web
+from tests.models import Drop, Fail, FakeModel, Overflow, Say
+
+from backends.asking import KEY, MODELS, ask, hear, opened, opened_beside, serving, variables
+from mooring.agents.model import Model, ReplyFinished
+from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
+from support import Home
+
+every_provider = pytest.mark.parametrize("word", MODELS)
+
+
+async def fail(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await hear(model, ask("Hi"))
+    return caught.value
+
+
+@every_provider
+async def test_a_provider_that_is_asked_too_often_says_when_to_try_again_and_nothing_is_retried(
+    word: str, home: Home
+) -> None:
+    async with FakeModel([Fail(429, retry_after=7)]) as fake, opened_beside(home, word, fake) as model:
+        error = await fail(model)
+    assert isinstance(error, ModelOverloaded)
+    assert error.retry_after == 7
+    assert str(error).startswith(f"{MODELS[word]}: ")
+    assert len(fake.requests) == 1
+
+
+@every_provider
+@pytest.mark.parametrize("status", [500, 503])
+async def test_a_provider_that_cannot_answer_now_is_worth_another_try(word: str, status: int, home: Home) -> None:
+    async with FakeModel([Fail(status)]) as fake, opened_beside(home, word, fake) as model:
+        assert isinstance(await fail(model), ModelOverloaded)
+    assert len(fake.requests) == 1
+
+
+async def test_an_overload_of_anthropic_is_worth_another_try_also_within_a_reply(home: Home) -> None:
+    script = [Fail(529), [Say("So"), Fail(529)]]
+    async with FakeModel(script) as fake, opened_beside(home, "anthropic", fake) as model:
+        assert isinstance(await fail(model), ModelOverloaded)
+        assert isinstance(await fail(model), ModelOverloaded)
+
+
+@every_provider
+async def test_a_request_that_is_too_long_is_told_apart(word: str, home: Home) -> None:
+    async with FakeModel([Overflow()]) as fake, opened_beside(home, word, fake) as model:
+        assert isinstance(await fail(model), ContextOverflow)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the request exceeds the available context size, try increasing it",
+        "The number of tokens to keep from the initial prompt is greater than the context length.",
+        "input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000",
+    ],
+)
+async def test_a_program_on_this_machine_says_in_its_own_words_that_a_request_is_too_long(
+    message: str, home: Home
+) -> None:
+    async with FakeModel([Fail(400, message=message)]) as fake, opened_beside(home, "lmstudio", fake) as model:
+        assert isinstance(await fail(model), ContextOverflow)
+
+
+@pytest.mark.parametrize("word", ["anthropic", "openai-chat"])
+async def test_a_body_that_is_too_large_is_too_long(word: str, home: Home) -> None:
+    async with FakeModel([Fail(413)]) as fake, opened_beside(home, word, fake) as model:
+        assert isinstance(await fail(model), ContextOverflow)
+
+
+@every_provider
+async def test_a_reply_that_is_cut_is_worth_another_try(word: str, home: Home) -> None:
+    async with FakeModel([[Say("So far"), Drop()]]) as fake, opened_beside(home, word, fake) as model:
+        assert isinstance(await fail(model), ModelOverloaded)
+
+
+ENDINGS = {
+    "anthropic": b'event: message_start\ndata: {"type": "message_start", "message": {"id": "m", "type": "message", '
+    b'"role": "assistant", "content": [], "model": "m", "stop_reason": null, "usage": {"input_tokens": 1, '
+    b'"output_tokens": 1}}}\n\nevent: content_block_start\ndata: {"type": "content_block_start", "index": 0, '
+    b'"content_block": {"type": "text", "text": "So"}}\n\n',
+    "openai-chat": b'data: {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": '
+    b'[{"index": 0, "delta": {"content": "So"}}]}\n\n',
+    "openai": b'event: response.created\ndata: {"type": "response.created", "sequence_number": 0, "response": {"id": "r", '
+    b'"object": "response", "created_at": 1, "model": "m", "output": [], "parallel_tool_calls": true, "tool_choice": '
+    b'"auto", "tools": [], "status": "in_progress"}}\n\n',
+    "google": b'data: {"candidates": [{"content": {"role": "model", "parts": [{"text": "So"}]}}]}\n\n',
+}
+"""The beginnings of replies."""
+
+
+@pytest.mark.parametrize("word", ENDINGS)
+async def test_a_reply_that_ends_in_order_but_too_early_is_worth_another_try(word: str, home: Home) -> None:
+    async def begin(request: web.Request) -> web.Response:
+        return web.Response(body=ENDINGS[word], content_type="text/event-stream")
+
+    async with serving(begin) as url, opened(home, MODELS[word], leading_to(url)) as model:
+        assert isinstance(await fail(model), ModelOverloaded)
+
+
+@every_provider
+async def test_a_refused_key_is_named_with_the_command_that_stores_another(word: str, home: Home) -> None:
+    async with FakeModel([], key="another") as fake, opened_beside(home, word, fake) as model:
+        error = await fail(model)
+    assert not isinstance(error, ModelOverloaded | ContextOverflow)
+    assert "mooring secret set " in str(error)
+    names = {"google": "GEMINI_API_KEY", "company": "COMPANY_KEY", "openai-chat": "OPENAI_API_KEY"}
+    assert names.get(word, f"{word.upper()}_API_KEY") in str(error)
+
+
+@every_provider
+async def test_a_model_that_is_not_there_is_answered_with_those_that_are_near(word: str, home: Home) -> None:
+    near = MODELS[word].partition(":")[2] + "-2"
+    script = [Fail(404, message="model not found")]
+    async with FakeModel(script, models=[near, "something-else"]) as fake, opened_beside(home, word, fake) as model:
+        error = await fail(model)
+    assert not isinstance(error, ModelOverloaded)
+    assert error.hint == f"Did you mean -m {word}:{near}?"
+
+
+async def test_used_up_credit_is_not_worth_another_try(home: Home) -> None:
+    script = [Fail(429, kind="insufficient_quota", message="You exceeded your current quota.")]
+    async with FakeModel(script) as fake, opened_beside(home, "openai-chat", fake) as model:
+        error = await fail(model)
+    assert not isinstance(error, ModelOverloaded)
+    assert "credit" in str(error)
+
+
+async def test_a_program_on_this_machine_that_does_not_run_is_not_worth_another_try(home: Home) -> None:
+    async with opened(home, "ollama:qwen3", {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}) as model:
+        error = await fail(model)
+    assert not isinstance(error, ModelOverloaded)
+    assert str(error) == "ollama:qwen3: nothing answers at http://127.0.0.1:9/v1. Is ollama running?"
+
+
+async def test_a_name_that_leads_nowhere_may_be_back_later(home: Home) -> None:
+    env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "https://nowhere.invalid"}
+    async with opened(home, MODELS["anthropic"], env) as model:
+        assert isinstance(await fail(model), ModelOverloaded)
+
+
+async def test_no_redirect_takes_the_key_elsewhere(home: Home) -> None:
+    async with FakeModel([]) as elsewhere:
+
+        async def redirect(request: web.Request) -> web.Response:
+            raise web.HTTPTemporaryRedirect(f"{elsewhere.url}{request.path}")
+
+        async with serving(redirect) as url:
+            for word in ("anthropic", "openai", "openai-chat", "google"):
+                async with opened(home, MODELS[word], leading_to(url)) as model:
+                    await fail(model)
+        assert (elsewhere.requests, elsewhere.strays) == ([], [])
+
+
+@every_provider
+async def test_no_error_no_log_and_no_representation_repeats_a_key(
+    word: str, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    script = [Fail(401, message=f"The key {KEY} is not valid."), Fail(400, message=f"Bad: {KEY}"), Say("Fine.")]
+    async with FakeModel(script) as fake, opened_beside(home, word, fake) as model:
+        shown = [repr(model)]
+        for _ in range(2):
+            error = await fail(model)
+            shown += [str(error), repr(error), error.reason, *traceback.format_exception(error)]
+        shown.append(repr(await hear(model, ask("Hi"))))
+    assert fake.requests[0].key == KEY
+    assert KEY not in "".join([*shown, caplog.text])
+
+
+async def test_what_a_provider_says_is_cut_to_one_short_line(home: Home) -> None:
+    script = [Fail(400, message="No.\n" * 5000)]
+    async with FakeModel(script) as fake, opened_beside(home, "anthropic", fake) as model:
+        error = await fail(model)
+    assert "\n" not in str(error)
+    assert len(str(error)) < 600
+
+
+async def test_a_conversation_goes_on_after_a_failure(home: Home) -> None:
+    async with FakeModel([[Say("So"), Drop()], Say("Back.")]) as fake, opened_beside(home, "anthropic", fake) as model:
+        await fail(model)
+        last = (await hear(model, ask("Hi")))[-1]
+    assert isinstance(last, ReplyFinished)
+    assert last.message.text == "Back."
+
+
+def leading_to(url: str) -> dict[str, str]:
+    env = variables(FakeModel([]))
+    return {name: url if name.endswith("_URL") else value for name, value in env.items()}
