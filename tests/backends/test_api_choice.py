@@ -1,5 +1,8 @@
 """Which model is chosen, with which key and at which address, and what a person is told who has none."""
 
+import subprocess
+import sys
+
 import pytest
 from msgspec.structs import replace
 from tests.models import FakeModel, Say
@@ -181,3 +184,53 @@ def test_an_endpoint_that_is_none_is_a_problem_of_the_file_and_its_key_is_not_re
     assert settings["models"] == {}
     assert settings.problems[0].message.startswith("`models` should be an object")
     assert "sk-ant" not in str(settings.problems)
+
+
+LOADING = """
+import asyncio, sys, threading
+from mooring import settings
+from mooring.backends.api.choose import choose_model
+from mooring.core.where import Where
+from mooring.errors import NoModel
+
+class Seen:
+    threads = []
+    def find_spec(self, name, path=None, target=None):
+        if name == "pydantic_ai":
+            self.threads.append(threading.current_thread() is threading.main_thread())
+
+sys.meta_path.insert(0, Seen())
+if "without" in sys.argv:
+    sys.modules[sys.argv[2]] = None
+
+async def main():
+    where = Where(sys.argv[1], {"ANTHROPIC_API_KEY": "x"})
+    try:
+        model = await choose_model("anthropic:claude-sonnet-5-5", where, settings.load(where, None))
+        print(model, Seen.threads)
+        await model.close()
+    except NoModel as error:
+        print(error)
+
+asyncio.run(main())
+"""
+
+
+def load_model(home: Home, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, str(home.home), *words],
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=50,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_libraries_are_loaded_beside_the_event_loop(home: Home) -> None:
+    assert load_model(home) == "<ApiModel anthropic:claude-sonnet-5-5> [False]\n"
+
+
+@pytest.mark.parametrize("package", ["pydantic_ai", "genai_prices", "anthropic"])
+def test_without_the_extra_one_sentence_says_what_to_install(package: str, home: Home) -> None:
+    assert load_model(home, package, "without") == (
+        "Models behind an API need packages that are not installed. Install them with: pip install 'mooring[api]'\n"
+    )

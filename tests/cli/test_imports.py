@@ -9,7 +9,7 @@ from support import Home
 
 HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
          "importlib.metadata", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
-         "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml", "locale"]  # fmt: skip
+         "pydantic_ai", "anthropic", "openai", "google.genai", "genai_prices", "httpx2", "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml", "locale"]  # fmt: skip
 
 OURS = [
     "mooring", "mooring.actions", "mooring.actions.get", "mooring.actions.known", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
@@ -61,6 +61,20 @@ def test_a_listing_loads_nothing_heavy(home: Home) -> None:
 def test_a_listing_loads_exactly_these_modules_of_ours(home: Home) -> None:
     ours = [name for name in loaded(home, "mcp", "list") if name.split(".")[0] == "mooring"]
     assert [name for name in ours if not name.startswith("mooring.discovery.formats.")] == OURS
+
+
+def test_mooring_itself_and_the_choice_of_a_model_load_no_library_of_a_provider(home: Home) -> None:
+    code = """
+import sys
+import mooring, mooring.backends.api.choice, mooring.backends.api.choose
+for name in mooring.__all__:
+    getattr(mooring, name)
+print([name for name in ("pydantic_ai", "pydantic", "httpx2", "anthropic", "openai", "genai_prices") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_configurations(home: Home) -> None:

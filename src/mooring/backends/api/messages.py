@@ -73,16 +73,16 @@ def _make_tool(definition: Definition, adapt_schema: Callable[[Mapping[str, Any]
 def convert_messages(messages: Sequence[Message], recipient: Recipient) -> list[library.ModelMessage]:
     """The messages for a provider, without what only another one understands."""
     converted: list[library.ModelMessage] = []
+    # Providers want the two sides to take turns, so that what stands side by side becomes one.
+    unanswered: list[RequestPart] = []
     for message in messages:
         if isinstance(message, ModelMessage):
             converted.append(_convert_reply(message, recipient))
+            unanswered = []
             continue
-        parts = _convert_request(message, recipient)
-        if converted and isinstance(converted[-1], library.ModelRequest):
-            # Providers want the two sides to take turns.
-            converted[-1] = library.ModelRequest(parts=[*converted[-1].parts, *parts])
-        else:
-            converted.append(library.ModelRequest(parts=parts))
+        if not unanswered:
+            converted.append(library.ModelRequest(parts=unanswered))
+        unanswered.extend(_convert_request(message, recipient))
     return converted
 
 
