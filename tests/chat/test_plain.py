@@ -418,10 +418,7 @@ def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:
     assert "demo" in run("--demo").stdout
     refused = run("chat", "--demo")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert (
-        refused.stderr
-        == "mooring: A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.\n"
-    )
+    assert refused.stderr == "mooring: A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.\n"
 
 
 def test_a_deny_rule_that_matches_no_known_server_is_pointed_out_once(home: Home) -> None:

@@ -285,8 +285,9 @@ class Chat:
         pairs = self.conversation.registry.pairs
         match event:
             case CallChanged(state=CallProcessing(background=False)):
-                (line,) = describe_conversation_event(event, pairs)
-                self._terminal.show_progress(f"{line} · Ctrl+C ends it")
+                if not self._terminal.is_reading:  # a question about another call is open
+                    (line,) = describe_conversation_event(event, pairs)
+                    self._terminal.show_progress(f"{line} · Ctrl+C ends it")
             case CallChanged(invocation, CallProcessing(background=True)):
                 self._in_background.add(invocation.id)
                 self.notice(f"{name_tool(invocation.name, pairs)} goes on in the background; its result will be shown.")

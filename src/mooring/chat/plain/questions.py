@@ -62,10 +62,19 @@ class Questions:
         self._terminal = terminal
         self._project = project
         self._session = session
+        self._asking = 0
 
     async def __call__(self, question: Question) -> Answer:
-        if self._terminal.is_reading:
-            # The question waits until the line is done: nobody's half-typed words should answer it.
+        self._asking += 1
+        try:
+            return await self._ask_in_turn(question)
+        finally:
+            self._asking -= 1
+
+    async def _ask_in_turn(self, question: Question) -> Answer:
+        if self._terminal.is_reading and self._asking == 1:
+            # The question waits until the line is done: nobody's half-typed words should answer it. Behind another
+            # question it needs no announcement, since it follows by itself.
             asker = safe(question.server or "Mooring")
             self._say(self._terminal.style(f"{asker} asks something: press Enter to see it.", "yellow"))
         async with self._terminal.dialog:

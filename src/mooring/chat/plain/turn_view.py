@@ -47,8 +47,11 @@ class TurnView:
             case ThinkingPiece():
                 self._show_progress("thinking …")
                 return
-            case TurnStarted() | TokensUsed() | ToolStarted() | QuestionAsked() | QuestionAnswered():
+            case TurnStarted() | QuestionAnswered():
                 pass
+            case TokensUsed() | ToolStarted() | QuestionAsked():
+                # What was said so far is said, whether or not it ended with a line.
+                self._end_line()
             case ToolFinished():
                 self._end_line()
                 self._show_call(event)
