@@ -22,13 +22,18 @@ class WebServer:
     """One running server."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, url: str, said: list[str], http: aiohttp.ClientSession
+        self,
+        url: str,
+        said: list[str],
+        http: aiohttp.ClientSession,
+        process: asyncio.subprocess.Process | None = None,
     ) -> None:
         self.process, self.url, self.said, self.http = process, url, said, http
         self.token = next((line.rpartition(" ")[2] for line in said if "Bearer" in line), None)
 
     @property
     def pid(self) -> int:
+        assert self.process is not None, "it runs in a process of its own"
         return self.process.pid
 
     async def post(
@@ -143,7 +148,7 @@ async def serving(home: Home, *words: str, env: Mapping[str, str] | None = None)
     url = next(line.rpartition(" ")[2] for line in said if line.startswith("Serving"))
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
-            server = WebServer(process, url, said, http)
+            server = WebServer(url, said, http, process)
             if server.token is None and "--no-token" not in words:
                 server.token = (home.home / ".local/state/mooring/serve-token").read_text().strip()
             yield server

@@ -1,6 +1,7 @@
 """`serve`: all servers as one MCP server, for other programs to connect to."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mooring.auth.browser import is_remote
 from mooring.core.hello import Implementation
 from mooring.core.limits import Limits
 from mooring.core.verdict import CommandPermissions
@@ -17,7 +19,7 @@ from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.served import open_client
 from mooring.host.shown import NameStyle
-from mooring.serve.caller import ServeOptions
+from mooring.serve.caller import VISIT_PATIENCE, ServeOptions
 from mooring.serve.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class ServeTerms(Struct, frozen=True):
     names: NameStyle = "full"
     search: bool = False
     permissions: CommandPermissions = CommandPermissions()
+    visit_patience: float = VISIT_PATIENCE
+    """How many seconds a request may wait for somebody who logs in."""
 
 
 async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
@@ -68,7 +72,8 @@ async def serve_on_http(
     if not token and not address.is_loopback:
         raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")
     access = load_token(f"{host.where.state}/serve-token") if token else None
-    server = HttpServer(address, access, make_serve_options(host, terms))
+    options = make_serve_options(host, terms, browser=address.is_loopback)
+    server = HttpServer(address, access, options)
     try:
         await server.__aenter__()
     except OSError as error:
@@ -98,8 +103,19 @@ def parse_address(text: str) -> "ListenAddress":
     return ListenAddress(host.strip("[]") or "127.0.0.1", int(port))
 
 
-def make_serve_options(host: Host, terms: ServeTerms) -> ServeOptions:
-    """What to serve every client with: one host for all, and permissions of its own for each."""
-    open_upstream = partial(open_client, host, policy=terms.permissions.mode, names=terms.names, search=terms.search)
+def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True) -> ServeOptions:
+    """What to serve every client with: one host for all, and permissions of its own for each.
+
+    `browser` says whether those of the clients are on this machine, where a login has to come back to.
+    """
+    open_upstream = partial(
+        open_client,
+        host,
+        policy=terms.permissions.mode,
+        names=terms.names,
+        search=terms.search,
+        browser=browser and not is_remote(os.environ),
+    )
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
-    return ServeOptions(open_upstream, Implementation("mooring", version("mooring")), limits)
+    program = Implementation("mooring", version("mooring"))
+    return ServeOptions(open_upstream, program, limits, terms.visit_patience)

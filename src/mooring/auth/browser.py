@@ -19,11 +19,16 @@ def has_browser(env: Mapping[str, str], platform: str = sys.platform) -> bool:
     if env.get("BROWSER"):
         return True
     # Over SSH the browser would open where nobody sits.
-    if any(env.get(name) for name in _SSH):
+    if is_remote(env):
         return False
     if platform in ("darwin", "win32"):
         return True
     return any(env.get(name) for name in _DISPLAYS) and _find_opener() is not None
+
+
+def is_remote(env: Mapping[str, str]) -> bool:
+    """Whether the person sits at another machine, where no browser can come back to this one."""
+    return any(env.get(name) for name in _SSH)
 
 
 def open_page(url: str, env: Mapping[str, str]) -> bool:

@@ -1,7 +1,7 @@
 """The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -58,6 +58,8 @@ class Assembly:
         self.feed = Feed()
         self.registries: WeakKeyDictionary[Registry, ref[ConversationPermissions]] = WeakKeyDictionary()
         """The conversations, each with its permissions: weakly, since what asks may hold on to its conversation."""
+        self.login_listeners: set[Callable[[Server], None]] = set()
+        """Called with a server that somebody logged in to through a client."""
         self._conversations: WeakSet[ConversationHost] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted

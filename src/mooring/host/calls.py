@@ -300,6 +300,15 @@ class Calls:
         verdict = await self.authorize(calls, approved=approved)
         return await self._permissions.audit.record_work(calls[0], verdict, work())
 
+    async def do_for_server(self, server: Server, tool: str, work: MakeCall) -> Result:
+        """Do something about a server, put on record as a call of a tool of it. Nobody is asked, but a deny holds.
+
+        Raises: Denied; what the work raises.
+        """
+        call = ProposedCall(server.name, tool, {}, None, server.origin)
+        verdict = await self.authorize(self.list_names(call), approved=True)
+        return await self._permissions.audit.record_work(call, verdict, work())
+
     async def authorize_polling(
         self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, approved: bool = False
     ) -> MakeCall:

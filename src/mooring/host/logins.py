@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mooring.auth.login import LoginResult, log_in_at, log_out_at
 from mooring.auth.renewal import LogoutResult
-from mooring.core.question import Answer, No, Question
+from mooring.core.question import Answer, Ask, No, Question
 from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
@@ -12,15 +12,25 @@ from mooring.wire.http.challenge import Challenge
 
 
 async def log_in(
-    server: Server, shared: Shared, *, scopes: Sequence[str], client_metadata_url: str, browser: bool, seconds: float
+    server: Server,
+    shared: Shared,
+    *,
+    scopes: Sequence[str],
+    client_metadata_url: str,
+    browser: bool,
+    seconds: float,
+    ask: Ask | None = None,
 ) -> LoginResult:
-    """Log in at a server, which uses the new token from then on. Raises: as `Host.login`."""
+    """Log in at a server, which uses the new token from then on; `ask` sends the person to the page.
+
+    Raises: as `Host.login`.
+    """
     target = await server.find_login()
     before = await shared.logins.find_record(target.url, target.options.client_id)
     result = await log_in_at(
         target,
         shared.logins,
-        shared.ask or _refuse,
+        ask or shared.ask or _refuse,
         shared.network,
         challenge=await _find_challenge(server),
         scopes=scopes,

@@ -6,7 +6,7 @@ The servers are everybody's. The questions, answers, rules, subscriptions and lo
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
@@ -16,14 +16,16 @@ from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, Tool
 from mooring.core.extras import CallExtras, make_passed_extras
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
-from mooring.core.status import Connected
+from mooring.core.status import Connected, NeedsAuth
 from mooring.core.tool import Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.core.verdict import Mode, Rule
 from mooring.display.text import safe
-from mooring.errors import MooringError, RpcError, UnknownTool
+from mooring.errors import MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
+from mooring.host.client_logins import ClientLogins
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
+from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
 from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
 from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
@@ -32,9 +34,12 @@ from mooring.servers.items import Item
 from mooring.servers.questions import Answerer
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.catalog.names import name_tools
 from mooring.tools.manage import ResourceLinks
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.session.client import ListName
+
+T = TypeVar("T")
 
 PATIENCE: Final = 10.0
 """How many seconds a list waits for servers that were never connected; those that come later are announced."""
@@ -54,14 +59,17 @@ def open_client(
     rules: Iterable[Rule] = (),
     names: NameStyle = "full",
     search: bool = False,
+    browser: bool = True,
 ) -> "ServedClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
 
-    With `search`, it is shown a tool to find tools and one to call them, instead of all.
+    With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
+    come back to this machine, a login prefers a code for another device.
     """
     # Not a method of the host: programs that only use servers need not know of clients.
     parts = host._parts
-    return ServedClient(parts, client, mode=find_mode(policy), rules=check_rules(rules), names=names, search=search)
+    mode, checked = find_mode(policy), check_rules(rules)
+    return ServedClient(parts, client, mode=mode, rules=checked, names=names, search=search, browser=browser)
 
 
 class ServedClient:
@@ -76,6 +84,7 @@ class ServedClient:
         rules: Iterable[Rule],
         names: NameStyle,
         search: bool,
+        browser: bool,
     ) -> None:
         """With `search`, the client is shown two tools instead of all: see `search_tools`."""
         self._parts = parts
@@ -84,6 +93,9 @@ class ServedClient:
         self._is_searching = search
         permissions = parts.permissions.begin(client.ask, mode, rules)
         self._conversation = parts.converse(permissions, client.ask, find_answerer=self._find_answerer)
+        self._logins = ClientLogins(parts, client, browser=browser)
+        self._shown_logins: frozenset[str] = frozenset()
+        """The tools that log in, as they were last listed."""
         self._links = ResourceLinks()
         self._tools: dict[str, CatalogEntry] = {}
         self._tools_version: object = None
@@ -99,6 +111,7 @@ class ServedClient:
             release()
         self._subscribed.clear()
         self._conversation.close()
+        await self._logins.close()
         await asyncio.wait({self._follower})
 
     async def find_instructions(self) -> str:
@@ -122,8 +135,12 @@ class ServedClient:
         if self._is_searching:
             return make_search_tools(", ".join(map(safe, self._parts.lookup.own_names)))
         await self._wait_for_tools()
-        shown = self._find_tools()
-        return [replace(entry.definition, name=name) for name, entry in shown.items()]
+        shown, logins = self._find_tools(), self._find_logins()
+        self._shown_logins = frozenset(logins)
+        return [
+            *(replace(entry.definition, name=name) for name, entry in shown.items()),
+            *(make_login_tool(name, server) for name, server in logins.items()),
+        ]
 
     async def call_tool(
         self,
@@ -137,9 +154,14 @@ class ServedClient:
             return await self._search(arguments)
         if self._is_searching and name == CALL:
             name, arguments = read_call(arguments)
+        if name not in self._find_tools() and (server := self._find_logins().get(name)) is not None:
+            return await self._log_in(server)
         entry = await self._find_tool(name)
         extras = _make_extras(terms)
-        result = await self._conversation.calls.call(entry, arguments, None, on_progress, None, False, extras)
+        calls = self._conversation.calls
+        result = await self._with_login(
+            entry.server, lambda approved: calls.call(entry, arguments, None, on_progress, None, approved, extras)
+        )
         self._links.note(entry.server, result)
         return _read_raw(result)
 
@@ -193,8 +215,11 @@ class ServedClient:
 
     async def read_resource(self, uri: str, terms: RequestTerms) -> Raw:
         server, address = await self._find_address(uri)
-        linked = self._links.has(server, address)
-        reading = await self._conversation.read(server, address, linked=linked, extras=_make_extras(terms))
+        linked, extras = self._links.has(server, address), _make_extras(terms)
+        read = self._conversation.read
+        reading = await self._with_login(
+            server, lambda approved: read(server, address, linked=linked, approved=approved, extras=extras)
+        )
         return _require_raw(reading.raw)
 
     async def subscribe(self, uri: str) -> None:
@@ -254,7 +279,8 @@ class ServedClient:
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str], terms: RequestTerms) -> Raw:
         server, prompt = await self._find_prompt(name)
-        filled = await self._conversation.prompt(server, prompt, arguments, _make_extras(terms))
+        extras = _make_extras(terms)
+        filled = await self._with_login(server, lambda _: self._conversation.prompt(server, prompt, arguments, extras))
         return _require_raw(filled.raw)
 
     async def _find_prompt(self, name: str) -> Pair:
@@ -287,6 +313,39 @@ class ServedClient:
             await self.list_templates()
         return self._templates.get(uri) or await self._find_address(uri)
 
+    # --- logins ---------------------------------------------------------------------------------------------------
+
+    async def _with_login(self, server: str, work: Callable[[bool], Awaitable[T]]) -> T:
+        """Do something, and again once the person has logged in, if the server demands that.
+
+        `work` is told whether it was approved before: nobody is asked twice about one request.
+
+        Raises: what it raises, and what `ClientLogins.log_in` raises.
+        """
+        try:
+            return await work(False)
+        except NeedsLogin as error:
+            # Nothing was done: a server demands a login before it looks at a request.
+            await self._logins.log_in(self._parts.lookup.server(server), error)
+        return await work(True)
+
+    def _find_logins(self) -> dict[str, Server]:
+        """The servers that show nothing before a login, by the name of the tool that stands for each."""
+        waiting = {(server.name, LOG_IN): server for server in self._servers if find_login_error(server)}
+        names = name_tools(waiting)
+        return {names[pair]: server for pair, server in waiting.items()}
+
+    async def _log_in(self, server: Server) -> Raw:
+        """Log in because the client called the tool for it."""
+
+        async def work() -> Result:
+            if (error := find_login_error(server)) is not None:
+                await self._logins.log_in(server, error)
+            await self._parts.fleet.ready([server], PATIENCE)
+            return make_login_result(server)
+
+        return _read_raw(await self._conversation.calls.do_for_server(server, LOG_IN, work))
+
     # --- what happens unasked -------------------------------------------------------------------------------------
 
     async def follow_logs(self, asker: Ask, level: str, listener: LogListener) -> None:
@@ -308,9 +367,16 @@ class ServedClient:
         async for event in self._parts.feed.listen():
             for kind in _find_changed_lists(event):
                 self._client.on_list_changed(kind)
+            if isinstance(event, StatusChanged) and isinstance(event.status, NeedsAuth | Connected):
+                self._announce_logins()
             if isinstance(event, StatusChanged) and isinstance(event.status, Connected):
                 with suppress(MooringError):
                     await _set_level(self._parts.lookup.server(event.server))
+
+    def _announce_logins(self) -> None:
+        # Only what is news: each list tries to connect such servers again, which must not lead to another list.
+        if not self._is_searching and self._shown_logins != frozenset(self._find_logins()):
+            self._client.on_list_changed("tools")
 
     async def _list_everywhere(self, kind: str, fetch: Callable[[str], Awaitable[list[Item]]]) -> list[Any]:
         """What all servers list; one that fails, or takes too long, costs only its own."""

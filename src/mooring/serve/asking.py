@@ -62,8 +62,8 @@ def make_client_request(question: Question, capabilities: ClientCapabilities) ->
     match question:
         case Form(_, message, schema, key):
             return _make_form(message, schema, capabilities, key)
-        case Visit(_, message, url, id, key):
-            params = {"mode": "url", "message": message, "url": url, "elicitationId": id}
+        case Visit(key=key):
+            params = describe_visit(question)
             return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits, key)
         case Sampling(_, request, key):
             return _make_sampling(request, capabilities, key)
@@ -71,6 +71,12 @@ def make_client_request(question: Question, capabilities: ClientCapabilities) ->
             return _make_form(_describe_call(question), _make_choice(question), capabilities)
         case _:
             return None
+
+
+def describe_visit(visit: Visit) -> dict[str, Any]:
+    """What sends a person to a page. Only the handshake era has ids for it."""
+    params = {"mode": "url", "message": visit.message, "url": visit.url}
+    return {**params, "elicitationId": visit.id} if visit.id else params
 
 
 def read_answer(question: Question, raw: Raw) -> Answer:

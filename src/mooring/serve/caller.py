@@ -13,8 +13,11 @@ from mooring.core.result import LogMessage, Progress
 from mooring.serve.asking import NOBODY
 from mooring.serve.methods import Report
 from mooring.serve.params import Params
-from mooring.serve.upstream import ListRoots, OpenUpstream, Upstream
+from mooring.serve.upstream import ListRoots, OpenUpstream, Upstream, VisitTerms
 from mooring.wire.rpc.notes import LOG
+
+VISIT_PATIENCE: Final = 45.0
+"""Clients on the official SDK for TypeScript give up a request after 60 seconds; a login may take longer."""
 
 
 class ServeOptions(Struct, frozen=True):
@@ -23,6 +26,8 @@ class ServeOptions(Struct, frozen=True):
     open_upstream: OpenUpstream
     program: Implementation
     limits: Limits
+    visit_patience: float = VISIT_PATIENCE
+    """How many seconds a request of the handshake era waits for somebody who was sent to a page."""
 
 
 class Notify(Protocol):
@@ -40,6 +45,10 @@ class Caller(Protocol):
 
     @property
     def list_roots(self) -> ListRoots | None: ...
+
+    @property
+    def visit_terms(self) -> VisitTerms | None:
+        """See `ClientSide.find_visit_terms`."""
 
     async def put(self, question: Question) -> Answer: ...
 
@@ -66,6 +75,10 @@ class CallerQuestions:
     def find_roots(self) -> ListRoots | None:
         caller = current_caller.get()
         return None if caller is None else caller.list_roots
+
+    def find_visit_terms(self) -> VisitTerms | None:
+        caller = current_caller.get()
+        return None if caller is None else caller.visit_terms
 
 
 def make_report(params: Params, notify: Notify) -> Report:

@@ -13,7 +13,7 @@ from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request
 from mooring.serve.caller import CallerQuestions, ServeOptions, current_caller, make_log_listener, make_report
 from mooring.serve.methods import CAPABILITIES, METHODS, Method, Report, answer_method
 from mooring.serve.params import CLIENT, Params
-from mooring.serve.upstream import ListRoots, RequestTerms, Upstream
+from mooring.serve.upstream import ListRoots, RequestTerms, Upstream, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.answers import keep_raw
@@ -102,6 +102,11 @@ class HandshakeClient(CallerQuestions):
         can_list = self._capabilities is not None and self._capabilities.roots
         return self._list_roots if can_list else None
 
+    @property
+    def visit_terms(self) -> VisitTerms | None:
+        can_visit = self._capabilities is not None and self._capabilities.visits
+        return VisitTerms(self._options.visit_patience) if can_visit else None
+
     async def put(self, question: Question) -> Answer:
         if self._capabilities is None:
             return NOBODY
@@ -121,6 +126,9 @@ class HandshakeClient(CallerQuestions):
         return roots if isinstance(roots, list) else []
 
     # --- what no request asked for (ClientSide) -------------------------------------------------------------------
+
+    def on_visited(self, id: str) -> None:
+        self._peer.notify("notifications/elicitation/complete", {"elicitationId": id})
 
     def on_list_changed(self, kind: ListName) -> None:
         # Before that, the client has not listed anything yet.

@@ -9,14 +9,14 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
-from mooring.core.question import Answer, Ask, Permission, Question
+from mooring.core.question import Answer, Ask, Permission, Question, Visit
 from mooring.core.raw import read
 from mooring.core.result import Progress
 from mooring.errors import RpcError
 from mooring.serve.asking import NOBODY, make_client_request, read_answer, read_capabilities
 from mooring.serve.methods import Report
 from mooring.serve.params import CLIENT
-from mooring.serve.upstream import ListRoots
+from mooring.serve.upstream import ListRoots, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS, MISSING_CAPABILITY
 from mooring.wire.session.client import asked_as
 
@@ -109,11 +109,19 @@ class HeldRequest:
     def list_roots(self) -> ListRoots | None:
         return self._list_roots if self._capabilities.roots else None
 
+    @property
+    def visit_terms(self) -> VisitTerms | None:
+        # A client of this era waits in a round of its own for what it was asked.
+        return VisitTerms() if self._capabilities.visits else None
+
     async def put(self, question: Question) -> Answer:
         """Put a question. Raises: RpcError if a server asks for what the client cannot do."""
         if isinstance(question, Permission):
             # There are no sessions in this era for which an answer could hold.
             question = replace(question, scopes=tuple(scope for scope in question.scopes if scope != "session"))
+        if isinstance(question, Visit):
+            # Nor is a client told that a visit is complete.
+            question = replace(question, id="")
         request = make_client_request(question, self._capabilities)
         if request is not None and request.can_be_put:
             return read_answer(question, await self._require(request.method, request.params, request.key))

@@ -168,6 +168,9 @@ class StatelessClients(CallerQuestions):
                 del self._watched[uri]
                 await upstream.unsubscribe(uri)
 
+    def on_visited(self, id: str) -> None:
+        """Tell nobody: a client of this era comes back by itself."""
+
     def on_list_changed(self, kind: ListName) -> None:
         for listening in tuple(self._listening):
             if getattr(listening.wanted, f"{kind}_list_changed"):

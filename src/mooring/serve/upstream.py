@@ -25,6 +25,13 @@ class RequestTerms(Struct, frozen=True):
     """What the client can be asked for, if it said so with this request."""
 
 
+class VisitTerms(Struct, frozen=True):
+    """How whoever made a request can be sent to a page."""
+
+    patience: float | None = None
+    """How many seconds the request can wait for them; after that, it is answered with what they have to visit."""
+
+
 class ClientSide(Protocol):
     """What an upstream calls on the client before it: from the event loop."""
 
@@ -36,6 +43,12 @@ class ClientSide(Protocol):
 
     def find_roots(self) -> ListRoots | None:
         """Lists the folders of whoever made the current request, if they have any."""
+
+    def find_visit_terms(self) -> VisitTerms | None:
+        """How whoever made the current request can be sent to a page; `None` if their client cannot do that."""
+
+    def on_visited(self, id: str) -> None:
+        """What somebody was sent to a page for, under this id, is done."""
 
     def on_list_changed(self, kind: ListName) -> None: ...
 

@@ -65,9 +65,9 @@ class HttpServer:
         """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
         self._sessions = ServedSessions(self._options)
         self._stateless = StatelessClients(self._options)
-        self._runner = web.ServerRunner(_BoundedServer(self._handle))
+        self._runner = web.ServerRunner(_BoundedServer(self._handle), shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self.address.host, self.address.port, shutdown_timeout=SHUTDOWN_SECONDS)
+        site = web.TCPSite(self._runner, self.address.host, self.address.port)
         try:
             await site.start()
         except BaseException:
