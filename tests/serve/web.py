@@ -72,7 +72,7 @@ class WebServer:
         given = params or {}
         carried = {**given, "_meta": {**given.get("_meta", {}), **meta}}
         headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
-        if subject := given.get("name") or given.get("uri"):
+        if subject := given.get("name") or given.get("uri") or given.get("taskId"):
             headers["Mcp-Name"] = subject
         return await self.post({"id": 1, "method": method, "params": carried}, headers)
 

@@ -90,6 +90,15 @@ class Completion(Struct, frozen=True):
     raw: Raw | UnsetType = UNSET
 
 
+class TaskState(Struct, frozen=True):
+    """What a server last said about a task that it makes of a call."""
+
+    status: str
+    message: str | None = None
+    poll_interval: float | None = None
+    """In milliseconds, how often it wants to be asked."""
+
+
 class Progress(Struct, frozen=True):
     """How far a request has come."""
 

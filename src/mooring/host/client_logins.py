@@ -1,4 +1,4 @@
-"""Logins that one client is asked for: its person is sent to the issuer's page, and what they complete serves everybody.
+"""Logins that one client is asked for: its person is sent to the issuer's page, and what they complete serves all.
 
 A login is no part of the request that needs it: it goes on when that request is given up, because a person who is
 about to type a password does not see what became of it.

@@ -17,7 +17,7 @@ from mooring.core.extras import CallExtras, make_passed_extras
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.status import Connected, NeedsAuth
-from mooring.core.tool import Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.core.verdict import Mode, Rule
 from mooring.display.text import safe
 from mooring.errors import MooringError, NeedsLogin, RpcError, UnknownTool
@@ -26,6 +26,7 @@ from mooring.host.client_logins import ClientLogins
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
 from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
+from mooring.host.making_tasks import listen_to_tasks, makes_tasks
 from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
 from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
@@ -47,6 +48,7 @@ SHORT_PATIENCE: Final = 3.0
 """The same for the instructions of the only server, which the client gets with its first answer or never."""
 LATELY: Final = 600.0
 """Seconds for which a server that failed is not waited for."""
+_MAY_BE_TASK: Final = Execution("optional")
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the handshake era."""
 
@@ -138,9 +140,21 @@ class ServedClient:
         shown, logins = self._find_tools(), self._find_logins()
         self._shown_logins = frozenset(logins)
         return [
-            *(replace(entry.definition, name=name) for name, entry in shown.items()),
+            *(
+                replace(entry.definition, name=name, execution=self._find_execution(entry))
+                for name, entry in shown.items()
+            ),
             *(make_login_tool(name, server) for name, server in logins.items()),
         ]
+
+    async def runs_tasks(self, name: str) -> bool:
+        if self._is_searching:
+            return False
+        return self._find_execution(await self._find_tool(name)) is not None
+
+    def _find_execution(self, entry: CatalogEntry) -> Execution | None:
+        """Whether a client may call a tool as a task. None has to: what must be a task is waited for otherwise."""
+        return _MAY_BE_TASK if makes_tasks(self._parts.lookup.server(entry.server), entry.definition) else None
 
     async def call_tool(
         self,
@@ -157,6 +171,8 @@ class ServedClient:
         if name not in self._find_tools() and (server := self._find_logins().get(name)) is not None:
             return await self._log_in(server)
         entry = await self._find_tool(name)
+        if terms.on_task is not None:
+            listen_to_tasks(self._parts.lookup.server(entry.server), terms.on_task)
         extras = _make_extras(terms)
         calls = self._conversation.calls
         result = await self._with_login(

@@ -9,10 +9,12 @@ from mooring.core.question import Answer, Ask, Question
 from mooring.core.raw import read
 from mooring.core.result import LOG_LEVELS
 from mooring.errors import RpcError, ServerError
+from mooring.serve import handshake_tasks
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer, read_capabilities
 from mooring.serve.caller import CallerQuestions, ServeOptions, current_caller, make_log_listener, make_report
-from mooring.serve.methods import CAPABILITIES, METHODS, Method, Report, answer_method
-from mooring.serve.params import CLIENT, Params
+from mooring.serve.handshake_tasks import HandshakeTasks, TaskCaller
+from mooring.serve.methods import CAPABILITIES, METHODS, Method, Report, answer_method, list_tools
+from mooring.serve.params import CLIENT, Params, TaskTerms
 from mooring.serve.upstream import ListRoots, RequestTerms, Upstream, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from mooring.wire.rpc.peer import Peer
@@ -21,8 +23,16 @@ from mooring.wire.session.client import ListName
 from mooring.wire.session.handshake import VERSIONS
 
 INITIALIZED: Final = "notifications/initialized"
-OWN_METHODS: Final = ("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
-"""The methods that only this era has."""
+OWN_METHODS: Final = (
+    "initialize",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    *handshake_tasks.METHODS,
+)
+"""The methods that this era has beside those of both."""
+_HAS_TASKS: Final = ("2025-11-25",)
+"""The revisions of this era that have tasks."""
 
 
 class HandshakeClient(CallerQuestions):
@@ -33,21 +43,26 @@ class HandshakeClient(CallerQuestions):
         self._capabilities: ClientCapabilities | None = None
         """What the client declared; `None` until it has."""
         self._is_initialized = False
+        self._knows_tasks = False
         self._peer: Peer
+        self._tasks: HandshakeTasks
         self._own_methods: Mapping[str, Method] = {
             "logging/setLevel": self._set_level,
             "resources/subscribe": _subscribe,
             "resources/unsubscribe": _unsubscribe,
+            "tools/list": self._list_tools,
         }
 
     def attach(self, peer: Peer) -> None:
         """Take the way to the client, before its first request."""
         self._peer = peer
+        self._tasks = HandshakeTasks(peer)
 
     def on_initialized(self, _: Raw) -> None:
         self._is_initialized = True
 
     async def close(self) -> None:
+        self._tasks.close()
         upstream, self._upstream = self._upstream, None
         if upstream is not None:
             upstream.unfollow_logs(self.asker)
@@ -61,9 +76,13 @@ class HandshakeClient(CallerQuestions):
             return await self._initialize(params)
         if self._upstream is None:
             raise RpcError(CLIENT, INVALID_REQUEST, "This connection is not initialized; send initialize first")
+        if method in handshake_tasks.METHODS:
+            return await self._tasks.answer(method, params)
         found = self._own_methods.get(method) or METHODS.get(method)
         if found is None:
             raise RpcError(CLIENT, METHOD_NOT_FOUND, f"Method not found: {method}")
+        if method == "tools/call" and params.task is not None and self._knows_tasks:
+            return await self._call_as_task(self._upstream, params, params.task)
         current_caller.set(self)
         report = make_report(params, self._peer.notify)
         return await answer_method(found, self._upstream, params, RequestTerms(params.passed_meta), report)
@@ -75,15 +94,32 @@ class HandshakeClient(CallerQuestions):
             # The level is the servers' own until the client names one.
             await self._upstream.follow_logs(self.asker, "", make_log_listener(self._peer.notify))
         is_known = params.protocol_version in VERSIONS
+        version = params.protocol_version if is_known else VERSIONS[0]
+        self._knows_tasks = version in _HAS_TASKS
         program = self._options.program
         answer: dict[str, Any] = {
-            "protocolVersion": params.protocol_version if is_known else VERSIONS[0],
-            "capabilities": CAPABILITIES,
+            "protocolVersion": version,
+            "capabilities": {**CAPABILITIES, "tasks": handshake_tasks.CAPABILITY}
+            if self._knows_tasks
+            else CAPABILITIES,
             "serverInfo": {"name": program.name, "version": program.version},
         }
         if instructions := await self._upstream.find_instructions():
             answer["instructions"] = instructions
         return answer
+
+    async def _list_tools(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+        return await list_tools(upstream, params, with_tasks=self._knows_tasks)
+
+    async def _call_as_task(self, upstream: Upstream, params: Params, task: TaskTerms) -> Any:
+        if not await upstream.runs_tasks(params.name):
+            raise RpcError(CLIENT, METHOD_NOT_FOUND, f"{params.name} cannot be called as a task")
+        assert self._capabilities is not None, "declared with initialize"
+        caller = TaskCaller(self._capabilities, self.asker, self.visit_terms)
+        terms = RequestTerms(params.passed_meta, on_task=caller.note_task)
+        report = make_report(params, self._peer.notify)
+        caller.begin(answer_method(METHODS["tools/call"], upstream, params, terms, report))
+        return await self._tasks.begin(caller, task.ttl)
 
     async def _set_level(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
         if params.level not in LOG_LEVELS:
@@ -108,6 +144,10 @@ class HandshakeClient(CallerQuestions):
         return VisitTerms(self._options.visit_patience) if can_visit else None
 
     async def put(self, question: Question) -> Answer:
+        caller = current_caller.get()
+        if isinstance(caller, TaskCaller):
+            # The request that it was called with has been answered: there has to be another one to ask with.
+            return await caller.put(question)
         if self._capabilities is None:
             return NOBODY
         request = make_client_request(question, self._capabilities)

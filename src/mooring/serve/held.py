@@ -2,18 +2,20 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import copy_context
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
 from mooring.core.question import Answer, Ask, Permission, Question, Visit
 from mooring.core.raw import read
-from mooring.core.result import Progress
+from mooring.core.result import Progress, TaskState
 from mooring.errors import RpcError
-from mooring.serve.asking import NOBODY, make_client_request, read_answer, read_capabilities
+from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer
+from mooring.serve.caller import current_caller
 from mooring.serve.methods import Report
 from mooring.serve.params import CLIENT
 from mooring.serve.upstream import ListRoots, VisitTerms
@@ -28,6 +30,10 @@ _TURNS: Final = 3
 """In how many turns of the loop questions that were asked together have all arrived."""
 
 
+HeldState: TypeAlias = Literal["ended", "asking", "task"]
+"""What became of a request: an answer, something that its client has to be asked, or a task."""
+
+
 class _Asked(Struct, frozen=True):
     """Something that the client is asked for."""
 
@@ -39,20 +45,33 @@ class _Asked(Struct, frozen=True):
 class HeldRequest:
     """A request of the stateless era, from its first round to its last: its caller, and the work on it."""
 
-    def __init__(self, subject: object, declared: Mapping[str, Any]) -> None:
+    def __init__(self, subject: object, capabilities: ClientCapabilities) -> None:
         """`subject` is what the request is about: each round has to be about the same."""
         self.subject = subject
-        self.report: Report = _ignore_progress
-        self._capabilities = read_capabilities(declared)
+        self.report: Report = ignore_progress
+        self.work: asyncio.Task[Any]
+        self.task: TaskState | None = None
+        """What the server said of the task that it made of the request, if it did."""
+        self.on_change: Callable[[], object] = _do_nothing
+        """Called when something is asked or answered, and with what the server says of its task."""
+        self._capabilities = capabilities
         self._asked: dict[str, _Asked] = {}
         self._numbers = count(1)
-        self._has_asked = asyncio.Event()
-        self._work: asyncio.Task[Any]
+        self._has_news = asyncio.Event()
 
-    def begin(self, work: "asyncio.Task[Any]") -> None:
-        self._work = work
+    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Begin to work on the request. Whatever is asked meanwhile is asked of this."""
+        context = copy_context()
+        context.run(current_caller.set, self)
+        self.work = asyncio.get_running_loop().create_task(work, context=context)
         # Asking for the exception marks it as retrieved, also where the client never comes back for it.
-        work.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self.work.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def note_task(self, state: TaskState) -> None:
+        """The server made a task of the request, or said what became of it."""
+        self.task = state
+        self._has_news.set()
+        self.on_change()
 
     def pass_progress(self, step: Progress) -> None:
         """Report progress the way of the round that is under way."""
@@ -64,37 +83,50 @@ class HeldRequest:
             asked = self._asked.pop(key, None)
             if asked is not None and not asked.answer.done():
                 asked.answer.set_result(response)
+        self.on_change()
 
-    async def wait(self) -> dict[str, Any] | None:
-        """Wait for the end of the work, or for what the client has to be asked first; `None` at the end."""
+    async def wait(self) -> HeldState:
+        """Wait for the end of the work, for what the client has to be asked first, or for a task that is made of it."""
+        while not self.work.done() and self.task is None:
+            if self._asked:
+                await self._let_others_ask()
+                break
+            await self._wait_for_news()
+        if self.work.done():
+            return "ended"
+        return "asking" if self.task is None else "task"
+
+    async def wait_for_task(self) -> HeldState:
+        """The same for a request that is a task already: wait for its end, or for what the client has to be asked."""
+        while not self.work.done() and not self._asked:
+            await self._wait_for_news()
+        return "ended" if self.work.done() else "asking"
+
+    async def _wait_for_news(self) -> None:
+        self._has_news.clear()
+        news = asyncio.ensure_future(self._has_news.wait())
         try:
-            while not self._work.done():
-                if self._asked:
-                    await self._let_others_ask()
-                    break
-                self._has_asked.clear()
-                asking = asyncio.ensure_future(self._has_asked.wait())
-                await asyncio.wait({self._work, asking}, return_when=asyncio.FIRST_COMPLETED)
-                asking.cancel()
-        except asyncio.CancelledError:
-            self.drop()
-            raise
-        if self._work.done():
-            return None
+            await asyncio.wait({self.work, news}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            news.cancel()
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the client has to be asked now, by the key of each question."""
         return {key: {"method": asked.method, "params": asked.params} for key, asked in self._asked.items()}
 
     def result(self) -> Any:
         """What came of the work. Raises: what it raised."""
-        return self._work.result()
+        return self.work.result()
 
     def drop(self) -> None:
         """Give up the work: nobody waits for it any more."""
-        self._work.cancel()
+        self.work.cancel()
 
     async def _let_others_ask(self) -> None:
         # A server asks for several things together. Each is put by a task of its own, a few turns of the loop apart.
         known = 0
-        while known != len(self._asked) and not self._work.done():
+        while known != len(self._asked) and not self.work.done():
             known = len(self._asked)
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
@@ -140,11 +172,13 @@ class HeldRequest:
 
     async def _require(self, method: str, params: Any, key: str) -> Raw:
         """Ask the client for something, under the key that the server gave it, if it did."""
-        if not key or key in self._asked:
+        # A task must not use a key twice, whatever its server does.
+        if not key or key in self._asked or self.task is not None:
             key = f"{method}-{next(self._numbers)}"
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._asked[key] = _Asked(method, params, answer)
-        self._has_asked.set()
+        self._has_news.set()
+        self.on_change()
         try:
             return await answer
         finally:
@@ -187,5 +221,9 @@ class HeldRequests:
         held.drop()
 
 
-def _ignore_progress(step: Progress) -> None:
+def ignore_progress(step: Progress) -> None:
+    return
+
+
+def _do_nothing() -> None:
     return

@@ -64,9 +64,15 @@ async def _complete(upstream: Upstream, params: Params, terms: RequestTerms, rep
     return as_one_line(await upstream.complete(params.ref, argument.name, argument.value, known, terms))
 
 
-async def _list_tools(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+async def list_tools(upstream: Upstream, params: Params, *, with_tasks: bool) -> Any:
+    """All tools; `with_tasks` says of each whether it may be called as a task. Raises: RpcError."""
     _refuse_cursor(params)
-    return {"tools": [_hide_tasks(tool) for tool in await upstream.list_tools()]}
+    tools = await upstream.list_tools()
+    return {"tools": tools if with_tasks else [_hide_tasks(tool) for tool in tools]}
+
+
+async def _list_tools(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+    return await list_tools(upstream, params, with_tasks=False)
 
 
 async def _list_resources(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
@@ -117,7 +123,7 @@ def make_failure(error: MooringError) -> dict[str, Any]:
 
 
 def _hide_tasks(tool: Tool) -> Tool:
-    # Calls that run as tasks are waited for on this side, so that no client has to know of them.
+    # Only one revision has tasks that clients ask for. In 2026-07-28, servers decide; before, there were none.
     return tool if tool.execution is None else replace(tool, execution=None)
 
 

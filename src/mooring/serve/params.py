@@ -36,6 +36,14 @@ class WantedNotices(Struct, frozen=True, rename="camel"):
     resources_list_changed: bool = False
     prompts_list_changed: bool = False
     resource_subscriptions: list[str] = []
+    task_ids: list[str] = []
+
+
+class TaskTerms(Struct, frozen=True):
+    """How a client of the handshake era wants a call to be made as a task."""
+
+    ttl: float | None = None
+    """For how many milliseconds it is to be kept."""
 
 
 # One struct for all methods, like `Frame` for all messages: what a method does not use is simply not there.
@@ -56,6 +64,8 @@ class Params(Struct, frozen=True, rename="camel"):
     request_state: str | None = None
     input_responses: dict[str, Raw] = {}
     notifications: WantedNotices = WantedNotices()
+    task: TaskTerms | None = None
+    task_id: str = ""
 
     @property
     def stateless_version(self) -> Any:

@@ -10,33 +10,35 @@ from collections.abc import Iterable, Mapping
 from contextvars import copy_context
 from typing import Any, Final
 
-from msgspec import DecodeError, Raw, Struct
-from msgspec.json import Decoder
+from msgspec import Struct
 
-from mooring.core.raw import read_as
 from mooring.core.result import LOG_LEVELS
 from mooring.errors import MooringError, RpcError
-from mooring.serve.caller import CallerQuestions, Notify, ServeOptions, current_caller, make_log_listener, make_report
+from mooring.serve.asking import read_capabilities
+from mooring.serve.caller import CallerQuestions, Notify, ServeOptions, make_log_listener, make_report
 from mooring.serve.held import HeldRequest, HeldRequests
 from mooring.serve.methods import CAPABILITIES, METHODS, Method, answer_method
 from mooring.serve.params import CLIENT, Params, WantedNotices
+from mooring.serve.results import UNCACHED, complete_result
+from mooring.serve.tasks import ServedTask, ServedTasks, describe_task, describe_task_in_detail
 from mooring.serve.upstream import RequestTerms, Upstream
 from mooring.wire.rpc.inbound import RequestId, current_request
-from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
-from mooring.wire.session.client import META, ListName
+from mooring.wire.rpc.message import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+)
+from mooring.wire.session.client import META, TASKS, ListName
 
 VERSIONS: Final = ("2026-07-28",)
-OWN_METHODS: Final = ("server/discover", "subscriptions/listen")
+OWN_METHODS: Final = ("server/discover", "subscriptions/listen", "tasks/update")
 """The methods that only this era has."""
+TASK_METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
 
 _MAY_NEED_INPUT: Final = ("tools/call", "prompts/get", "resources/read")
-_CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read")
-_COMPLETE: Final = {"resultType": "complete"}
-_UNCACHED: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""Nothing is to be kept: what the servers have may change at any time, and changes are announced to who listens."""
 _OLD_NOT_FOUND: Final = -32002
-
-_parts = Decoder(dict[str, Raw])
 
 
 class StatelessClients(CallerQuestions):
@@ -45,11 +47,13 @@ class StatelessClients(CallerQuestions):
     def __init__(self, options: ServeOptions) -> None:
         super().__init__(options)
         self._held = HeldRequests()
+        self._tasks = ServedTasks(self._on_task)
         self._listening: dict[_Listening, None] = {}
         self._watched: Counter[str] = Counter()
 
     async def close(self) -> None:
         self._held.close()
+        self._tasks.close()
         for listening in self._listening:
             listening.end()
         upstream, self._upstream = self._upstream, None
@@ -67,13 +71,17 @@ class StatelessClients(CallerQuestions):
             if error.code != _OLD_NOT_FOUND:
                 raise
             raise RpcError(CLIENT, INVALID_PARAMS, error.message, error.data) from error
-        return _complete(method, result)
+        return complete_result(method, result)
 
     async def _answer(self, method: str, params: Params, notify: Notify) -> Any:
         if method == "server/discover":
             return await self._discover()
         if method == "subscriptions/listen":
+            if params.notifications.task_ids:
+                _require_tasks(params)
             return await self._listen(params.notifications, notify)
+        if method in TASK_METHODS:
+            return await self._answer_about_task(method, params)
         found = METHODS.get(method)
         if found is None:
             raise RpcError(CLIENT, METHOD_NOT_FOUND, f"Method not found: {method}")
@@ -86,9 +94,9 @@ class StatelessClients(CallerQuestions):
         program = self._options.program
         found: dict[str, Any] = {
             "supportedVersions": list(VERSIONS),
-            "capabilities": CAPABILITIES,
+            "capabilities": {**CAPABILITIES, "extensions": {TASKS: {}}},
             "_meta": {f"{META}serverInfo": {"name": program.name, "version": program.version}},
-            **_UNCACHED,
+            **UNCACHED,
         }
         if instructions := await self._find_upstream().find_instructions():
             found["instructions"] = instructions
@@ -112,22 +120,51 @@ class StatelessClients(CallerQuestions):
         if level in LOG_LEVELS:
             await upstream.follow_logs(held.asker, level, make_log_listener(notify))
         try:
-            needed = await held.wait()
+            state = await held.wait()
+        except asyncio.CancelledError:
+            held.drop()
+            raise
         finally:
             upstream.unfollow_logs(held.asker)
-        if needed is None:
-            return held.result()
-        return {"resultType": "input_required", "inputRequests": needed, "requestState": self._held.keep(held)}
+        match state:
+            case "ended":
+                return held.result()
+            case "task":
+                return {"resultType": "task", **describe_task(self._tasks.keep(held))}
+            case "asking":
+                return {
+                    "resultType": "input_required",
+                    "inputRequests": held.asked,
+                    "requestState": self._held.keep(held),
+                }
 
     def _begin(self, subject: Any, found: Method, params: Params) -> HeldRequest:
         declared = _read_declared(params)
-        held = HeldRequest(subject, declared)
-        terms = RequestTerms(params.passed_meta, declared)
-        context = copy_context()
-        context.run(current_caller.set, held)
-        work = answer_method(found, self._find_upstream(), params, terms, held.pass_progress)
-        held.begin(asyncio.get_running_loop().create_task(work, context=context))
+        held = HeldRequest(subject, read_capabilities(declared))
+        # A server may make a task of the request only if its client says that it knows what that is.
+        on_task = held.note_task if _knows_tasks(params) else None
+        terms = RequestTerms(params.passed_meta, declared, on_task)
+        held.begin(answer_method(found, self._find_upstream(), params, terms, held.pass_progress))
         return held
+
+    # --- tasks ----------------------------------------------------------------------------------------------------
+
+    async def _answer_about_task(self, method: str, params: Params) -> Any:
+        _require_tasks(params)
+        task = self._tasks.find(params.task_id)
+        match method:
+            case "tasks/get":
+                return describe_task_in_detail(task)
+            case "tasks/update":
+                task.held.give(params.input_responses)
+            case _:
+                task.held.drop()
+        return {}
+
+    def _on_task(self, task: ServedTask) -> None:
+        for listening in tuple(self._listening):
+            if task.id in listening.task_ids:
+                listening.send("notifications/tasks", describe_task_in_detail(task))
 
     # --- what no request asked for (ClientSide) -------------------------------------------------------------------
 
@@ -138,7 +175,8 @@ class StatelessClients(CallerQuestions):
             raise RpcError(CLIENT, INTERNAL_ERROR, "A subscription needs an id")
         upstream = self._find_upstream()
         uris = await self._subscribe(upstream, wanted.resource_subscriptions)
-        listening = _Listening(key, wanted, frozenset(uris), notify)
+        task_ids = frozenset(filter(self._tasks.has, wanted.task_ids))
+        listening = _Listening(key, wanted, frozenset(uris), task_ids, notify)
         self._listening[listening] = None
         try:
             listening.acknowledge()
@@ -188,6 +226,7 @@ class _Listening(Struct, eq=False, dict=True):
     key: RequestId
     wanted: WantedNotices
     uris: frozenset[str]
+    task_ids: frozenset[str]
     notify: Notify
 
     def __post_init__(self) -> None:
@@ -202,6 +241,8 @@ class _Listening(Struct, eq=False, dict=True):
         }
         if self.uris:
             granted["resourceSubscriptions"] = sorted(self.uris)
+        if self.task_ids:
+            granted["taskIds"] = sorted(self.task_ids)
         self.send("notifications/subscriptions/acknowledged", {"notifications": granted})
 
     def send(self, method: str, params: Mapping[str, Any]) -> None:
@@ -234,13 +275,13 @@ def _read_declared(params: Params) -> Mapping[str, Any]:
     return declared
 
 
-def _complete(method: str, result: Any) -> Any:
-    """The same result with what this era demands of it; a server of this era has said it itself."""
-    demanded = {**_COMPLETE, **_UNCACHED} if method in _CACHEABLE else _COMPLETE
-    if not isinstance(result, Raw):
-        return {**demanded, **result}
-    try:
-        parts = read_as(_parts, result)
-    except DecodeError as error:
-        raise RpcError(CLIENT, INTERNAL_ERROR, "The server's answer cannot be read") from error
-    return {**demanded, **parts}
+def _knows_tasks(params: Params) -> bool:
+    extensions = _read_declared(params).get("extensions")
+    return isinstance(extensions, dict) and TASKS in extensions
+
+
+def _require_tasks(params: Params) -> None:
+    """Raises: RpcError if the client does not say that it knows tasks."""
+    if not _knows_tasks(params):
+        data: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        raise RpcError(CLIENT, MISSING_CAPABILITY, f"Tasks need the extension {TASKS}", data)

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Raw, Struct
 
 from mooring.core.question import Answer, Ask, Question
-from mooring.core.result import LogMessage, Progress
+from mooring.core.result import LogMessage, Progress, TaskState
 from mooring.core.tool import Prompt, Resource, ResourceTemplate, Tool
 from mooring.wire.session.client import ListName
 
@@ -23,6 +23,8 @@ class RequestTerms(Struct, frozen=True):
     """Keys of `_meta` to pass on, such as those of a trace."""
     capabilities: Mapping[str, Any] | None = None
     """What the client can be asked for, if it said so with this request."""
+    on_task: Callable[[TaskState], None] | None = None
+    """Hears of the task that a server makes of the request, if the client knows tasks."""
 
 
 class VisitTerms(Struct, frozen=True):
@@ -65,7 +67,11 @@ class Upstream(Protocol):
     async def find_instructions(self) -> str:
         """How the servers say that they are meant to be used."""
 
-    async def list_tools(self) -> Sequence[Tool]: ...
+    async def list_tools(self) -> Sequence[Tool]:
+        """All tools. Those that may be called as tasks say so."""
+
+    async def runs_tasks(self, name: str) -> bool:
+        """Whether a tool may be called as a task."""
 
     async def list_resources(self) -> Sequence[Resource]: ...
 

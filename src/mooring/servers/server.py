@@ -80,9 +80,7 @@ class Server:
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self._shared = shared
         self._take(approved)
-        self.offering = Offering(
-            approved.name, offer, shared.owner.emit, self._keep_offer, lambda text: redact(text, self._secrets)
-        )
+        self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
         self._supervisor = Supervisor(self, shared.defaults.chance)
         self.questions = ServerQuestions(
@@ -130,7 +128,11 @@ class Server:
     def instructions(self) -> str:
         """How it says that it is meant to be used, without the secrets that it was given; empty if it says nothing."""
         said = self.offer.hello.instructions if self.offer is not None else None
-        return redact(said, self._secrets) if said else ""
+        return self.redact(said) if said else ""
+
+    def redact(self, text: str) -> str:
+        """The same text, without the secrets that the server was given."""
+        return redact(text, self._secrets)
 
     @property
     def status(self) -> Status:

@@ -230,7 +230,7 @@ def check_meta_and_headers(request: web.BaseRequest, frame: Frame, params: Param
         raise RpcError(CLIENT, HEADER_MISMATCH, f"Header mismatch: {VERSION} is not what the body says")
     check_meta(params)
     _check_header(request, "Mcp-Method", frame.method or "")
-    if subject := params.name or params.uri:
+    if subject := params.name or params.uri or params.task_id:
         _check_header(request, "Mcp-Name", subject)
 
 

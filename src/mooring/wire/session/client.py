@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 
 from mooring.core.hello import Implementation
 from mooring.core.raw import read, read_as
-from mooring.core.result import LogMessage
+from mooring.core.result import LogMessage, TaskState
 from mooring.errors import RpcError, Stage
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import INVALID_PARAMS
@@ -26,6 +26,9 @@ TASKS: Final = f"{META}tasks"
 
 asked_as: ContextVar[str] = ContextVar("asked_as", default="")
 """What a server calls the question that the current task answers; only in the stateless era does it say."""
+
+task_listener: ContextVar[Callable[[TaskState], None] | None] = ContextVar("task_listener", default=None)
+"""Hears of the tasks that servers make of the calls of the current task: when one is created, and at each poll."""
 
 _log = Decoder(LogMessage)
 
@@ -113,6 +116,13 @@ def declare_capabilities(offered: Mapping[str, Any]) -> dict[str, Any]:
     extensions = offered.get("extensions")
     known = extensions if isinstance(extensions, Mapping) else {}
     return {f"{META}clientCapabilities": {**offered, "extensions": {**known, TASKS: {}}}}
+
+
+def report_task(state: TaskState) -> None:
+    """Tell whoever listens what became of the task that a server made of the current call."""
+    listener = task_listener.get()
+    if listener is not None:
+        listener(state)
 
 
 def _list_roots(roots: Callable[[], Sequence[Root]]) -> Responder:

@@ -194,7 +194,7 @@ class Session:
             raise ConfigError(f"{self.server} is not reached over HTTP: leave out `headers` when you call its tools.")
         self._add_extras(params, extras)
         if name in self._task_tools:
-            return self._call_as_task(params, within, on_progress, extras.headers)
+            return self._call_as_task(params, within, on_progress, find_answers, extras.headers)
         return self._request(
             "tools/call",
             params,
@@ -348,6 +348,7 @@ class Session:
         params: dict[str, Any],
         within: Timeout,
         on_progress: OnProgress | None,
+        find_answers: FindAnswers | None,
         headers: Mapping[str, str] | None,
     ) -> Result:
         until = inf
@@ -357,8 +358,10 @@ class Session:
             task["ttl"] = round((within.total + _LINGER) * 1000)
 
         async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
-            timeout = Timeout(idle, None)
-            return await self._request(method, params, answers.keep_raw, within=timeout, until=until, headers=headers)
+            return await self._request(
+                method, params, answers.keep_raw,
+                within=Timeout(idle, None), until=until, find_answers=find_answers, headers=headers,
+            )  # fmt: skip
 
         with self._peer.follow_progress(on_progress, params) as followed:
             created = await ask("tools/call", {**followed, "task": task}, within.idle)

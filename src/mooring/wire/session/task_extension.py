@@ -9,10 +9,12 @@ from msgspec.json import Decoder
 
 from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
+from mooring.core.result import TaskState
 from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import CANCELLED, read_fault
 from mooring.wire.rpc.peer import Ask, Peer
 from mooring.wire.session import answers
+from mooring.wire.session.client import report_task
 from mooring.wire.session.tasks import Polls
 
 T = TypeVar("T")
@@ -42,6 +44,10 @@ class _Task(Struct, rename="camel"):
     input_requests: dict[str, _InputRequest] | None = None
     result: Raw = ABSENT
     error: Raw = ABSENT
+
+    def report(self) -> None:
+        """Tell whoever listens."""
+        report_task(TaskState(self.status, self.status_message, self.poll_interval_ms))
 
 
 _task = Decoder(_Task)
@@ -83,11 +89,13 @@ class TaskExtension:
             return await request(method, add_meta(params), answers.keep_raw, within=within, until=until)
 
         try:
+            task.report()
             while task.status in ("working", "input_required"):
                 if task.status == "input_required":
                     await self._give_input(task, answered, ask, gather, until)
                 await self._polls.pause(task.task_id, task.poll_interval_ms, until)
                 task = _read(peer.server, await ask("tasks/get", task_id))
+                task.report()
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", add_meta(task_id))
             raise

@@ -8,8 +8,10 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder, encode
 
 from mooring.core.raw import ABSENT, read_as
+from mooring.core.result import TaskState
 from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.rpc.peer import Peer
+from mooring.wire.session.client import report_task
 
 Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
 """Requests a method with parameters; the last argument is how many seconds of silence are allowed."""
@@ -28,6 +30,10 @@ class Task(Struct, rename="camel"):
     status: str
     poll_interval: float | None = None
     status_message: str | None = None
+
+    def report(self) -> None:
+        """Tell whoever listens."""
+        report_task(TaskState(self.status, self.status_message, self.poll_interval))
 
 
 class _Created(Struct):
@@ -68,9 +74,11 @@ class Tasks:
             return created  # it answered with the result itself, though it was asked for a task
         task_id = {"taskId": task.task_id}
         try:
+            task.report()
             while task.status == "working":
                 await self._polls.pause(task.task_id, task.poll_interval, until)
                 task = _read(peer.server, _task, await ask("tasks/get", task_id, idle))
+                task.report()
             # A task that needs a person's input answers once it has it: silence is allowed up to the whole deadline.
             result = await ask("tasks/result", task_id, None)
             if task.status == "failed" and _is_empty(peer.server, result):
