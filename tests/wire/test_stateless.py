@@ -424,6 +424,13 @@ async def test_two_calls_that_are_given_the_same_task_both_get_its_result() -> N
         assert [result.text for result in results] == ["shared", "shared"]
 
 
+async def test_a_task_that_had_ended_when_it_was_created_is_asked_what_came_of_it() -> None:
+    async with Site(stateless=True) as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = lambda heard: {"resultType": "task", **task("completed")}
+        site.answers["tasks/get"] = lambda heard: task("completed", result=said("quick"))
+        assert (await session.call_tool("echo")).text == "quick"
+
+
 @pytest.mark.parametrize(
     ("end", "error"),
     [

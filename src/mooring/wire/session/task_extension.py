@@ -89,6 +89,8 @@ class TaskExtension:
             return await request(method, add_meta(params), answers.keep_raw, within=within, until=until)
 
         try:
+            if _has_ended_early(task):
+                task = _read(peer.server, await ask("tasks/get", task_id))
             task.report()
             while task.status in ("working", "input_required"):
                 if task.status == "input_required":
@@ -118,6 +120,12 @@ class TaskExtension:
         responses = await gather(new, "tools/call", until)
         await ask("tasks/update", {"taskId": task.task_id, "inputResponses": responses})
         answered.update(new)
+
+
+def _has_ended_early(task: _Task) -> bool:
+    """Whether a task had ended when it was created. What came of it is not said then, only when it is asked for."""
+    is_open = task.status in ("working", "input_required")
+    return not is_open and task.result is ABSENT and task.error is ABSENT
 
 
 def _final_result(server: str, task: _Task) -> Raw:
