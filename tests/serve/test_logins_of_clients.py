@@ -147,6 +147,25 @@ async def test_a_person_who_declines_is_not_logged_in(home: Home, era: Era) -> N
         assert issuer.count("authorization_code") == before
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_ssh_a_person_gets_a_code_for_another_device(
+    home: Home, era: Era, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(home.env, "SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22")
+    async with site_with_login(home) as issuer:
+        await know_tools(home, issuer)
+
+        def enter(method: str, params: Json) -> Json:
+            issuer.device_is_approved = True
+            return {"action": "accept"}
+
+        async with connected(home, era, answer=enter) as client:
+            assert text(await call(client, ECHO, text="hi")) == "hi"
+            [(_, asked)] = client.asked
+            assert asked["url"] == f"{issuer.url}/enter"
+            assert "Enter the code ABCD-EFGH there." in asked["message"]
+
+
 async def test_the_question_about_a_call_is_not_asked_again_after_the_login(home: Home) -> None:
     def answer(method: str, params: Json) -> Json:
         if params.get("mode") == "url":
@@ -270,6 +289,19 @@ async def test_forty_calls_of_one_client_lead_to_one_page(home: Home) -> None:
             await browse(done.pop().result()["url"])
             assert [text((await visitor.result)["result"]) for visitor in visitors] == ["hi"] * 40
             assert all(visitor.asked.empty() for visitor in visitors)
+
+
+async def test_no_more_than_sixteen_pages_are_open_for_requests_that_say_nothing_of_their_client(home: Home) -> None:
+    async with site_with_login(home) as issuer:
+        await know_tools(home, issuer)
+        async with serving(home, *BYPASS, env=NO_KEYRING) as server:
+            params = {"name": ECHO, "arguments": {"text": "hi"}}
+            calls = [server.stateless("tools/call", params) for _ in range(20)]
+            results = [answer["result"] for answer in await asyncio.gather(*calls)]
+            asking = [result for result in results if result["resultType"] == "input_required"]
+            refused = [result for result in results if result.get("isError")]
+            assert (len(asking), len(refused)) == (16, 4)
+            assert all("mooring mcp login web" in text(result) for result in refused)
 
 
 async def test_a_login_goes_on_when_the_call_is_given_up(home: Home) -> None:

@@ -238,6 +238,7 @@ async def test_nothing_is_left_after_it_was_killed(home: Home) -> None:
         await (await server.session()).call("pid")
         assert len(running(nonce)) == 1
         os.kill(server.pid, 9)
+        assert server.process is not None
         await server.process.wait()
         wait_gone(nonce)
 
@@ -263,6 +264,26 @@ def wait_gone(nonce: str) -> None:
 
 def read_command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+async def test_streams_cannot_be_resumed_and_say_so_by_having_no_ids(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        params = {"name": "slow", "arguments": {"steps": 3}, "_meta": {"progressToken": "p"}}
+        async with await session.open("tools/call", params) as answer:
+            fields = {line.partition(b":")[0] for line in (await answer.read()).splitlines() if line}
+        assert fields == {b"event", b"data"}
+        await session.request("resources/subscribe", {"uri": "test://static"})
+        async with await session.listen() as stream:
+            await session.call("update")
+            assert (await anext(events(stream)))["method"] == "notifications/resources/updated"
+        headers = {**session.headers, "Accept": "text/event-stream", "Last-Event-ID": "1"}
+        async with server.http.get(server.url, headers=headers) as again:
+            assert again.status == 200
+            await session.call("update")
+            # What it was sent before is not sent again.
+            assert len(await collect(again, 0.5)) == 1
 
 
 async def collect(stream: aiohttp.ClientResponse, seconds: float) -> list[dict[str, Any]]:
