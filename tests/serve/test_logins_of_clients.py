@@ -62,7 +62,7 @@ async def browse(url: str) -> None:
 @asynccontextmanager
 async def connected(home: Home, era: Era, *words: str, **options: Any) -> AsyncIterator[ServeClient]:
     """A client over stdio, in a thread: the issuer needs the loop."""
-    client = ServeClient(home, *BYPASS, *words, era=era, env=NO_KEYRING, **{"answer": visit, **options})
+    client = ServeClient(home, *BYPASS, *words, era=era, **{"answer": visit, "env": NO_KEYRING, **options})
     await asyncio.to_thread(client.__enter__)
     try:
         yield client
@@ -148,10 +148,8 @@ async def test_a_person_who_declines_is_not_logged_in(home: Home, era: Era) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_over_ssh_a_person_gets_a_code_for_another_device(
-    home: Home, era: Era, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(home.env, "SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22")
+async def test_over_ssh_a_person_gets_a_code_for_another_device(home: Home, era: Era) -> None:
+    remote = {**NO_KEYRING, "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"}
     async with site_with_login(home) as issuer:
         await know_tools(home, issuer)
 
@@ -159,7 +157,7 @@ async def test_over_ssh_a_person_gets_a_code_for_another_device(
             issuer.device_is_approved = True
             return {"action": "accept"}
 
-        async with connected(home, era, answer=enter) as client:
+        async with connected(home, era, answer=enter, env=remote) as client:
             assert text(await call(client, ECHO, text="hi")) == "hi"
             [(_, asked)] = client.asked
             assert asked["url"] == f"{issuer.url}/enter"

@@ -369,6 +369,8 @@ def test_a_server_without_tasks_makes_none(home: Home) -> None:
         assert all("execution" not in tool for tool in tools)
         refused = client.request("tools/call", {"name": "pid", "arguments": {}, "task": {}})
         assert refused["error"]["code"] == -32601
+        unknown = client.request("tools/call", {"name": "nothing", "arguments": {}, "task": {}})
+        assert unknown["error"] == {"code": -32602, "message": "Unknown tool: nothing"}
     with ServeClient(home, *RAW, era="stateless", capabilities=KNOWS_TASKS) as client:
         assert client.call("pid")["resultType"] == "complete"
 

@@ -148,7 +148,8 @@ class ServedClient:
         ]
 
     async def runs_tasks(self, name: str) -> bool:
-        if self._is_searching:
+        # What stands for other tools, or for a server without any, is never a task itself.
+        if self._is_searching or name in self._find_logins():
             return False
         return self._find_execution(await self._find_tool(name)) is not None
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.raw import read
 from mooring.core.result import LOG_LEVELS
-from mooring.errors import RpcError, ServerError
+from mooring.errors import RpcError, ServerError, UnknownTool
 from mooring.serve import handshake_tasks
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer, read_capabilities
 from mooring.serve.caller import CallerQuestions, ServeOptions, current_caller, make_log_listener, make_report
@@ -112,7 +112,11 @@ class HandshakeClient(CallerQuestions):
         return await list_tools(upstream, params, with_tasks=self._knows_tasks)
 
     async def _call_as_task(self, upstream: Upstream, params: Params, task: TaskTerms) -> Any:
-        if not await upstream.runs_tasks(params.name):
+        try:
+            can_be_task = await upstream.runs_tasks(params.name)
+        except UnknownTool as error:
+            raise RpcError(CLIENT, INVALID_PARAMS, f"Unknown tool: {params.name}") from error
+        if not can_be_task:
             raise RpcError(CLIENT, METHOD_NOT_FOUND, f"{params.name} cannot be called as a task")
         assert self._capabilities is not None, "declared with initialize"
         caller = TaskCaller(self._capabilities, self.asker, self.visit_terms)

@@ -71,7 +71,7 @@ class Upstream(Protocol):
         """All tools. Those that may be called as tasks say so."""
 
     async def runs_tasks(self, name: str) -> bool:
-        """Whether a tool may be called as a task."""
+        """Whether a tool may be called as a task. Raises: UnknownTool."""
 
     async def list_resources(self) -> Sequence[Resource]: ...
 
