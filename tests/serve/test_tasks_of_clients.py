@@ -362,6 +362,23 @@ async def test_what_a_task_asks_over_http_comes_on_the_stream_of_the_request_for
                     await anext(events(elsewhere))
 
 
+async def test_a_question_of_a_task_that_is_cancelled_is_taken_back(home: Home, notes: Path) -> None:
+    configure(home, "handshake", notes)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        client = WebTasks(server, session)
+        task = await client.begin(ask=True)
+        async with await session.open("tasks/result", {"taskId": task["taskId"]}) as answer:
+            stream = events(answer)
+            question = await anext(stream)
+            cancelled = await client.request("tasks/cancel", {"taskId": task["taskId"]})
+            assert cancelled["result"]["status"] == "cancelled"
+            messages = [message async for message in stream]
+        assert messages[-1]["error"]["code"] == -32800
+        [withdrawn] = [each["params"] for each in messages if each.get("method") == "notifications/cancelled"]
+        assert withdrawn["requestId"] == question["id"]
+
+
 def test_a_server_without_tasks_makes_none(home: Home) -> None:
     home.configure(box={"command": "python3", "args": [str(PLAIN_SERVER), "handshake"]})
     with ServeClient(home, *RAW) as client:

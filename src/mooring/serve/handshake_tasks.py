@@ -106,11 +106,24 @@ class HandshakeTasks:
     async def _ask(self, held: HeldRequest, related: Mapping[str, Any]) -> None:
         """Ask the client all that a call needs to know."""
         requests = held.asked
-        asking = [self._ask_one(each["method"], each["params"], related) for each in requests.values()]
-        answers = await asyncio.gather(*asking)
-        held.give(dict(zip(requests, answers, strict=True)))
+        asking = [self._ask_one(held, key, each, related) for key, each in requests.items()]
+        await asyncio.gather(*asking)
 
-    async def _ask_one(self, method: str, params: Mapping[str, Any], related: Mapping[str, Any]) -> Raw:
+    async def _ask_one(
+        self, held: HeldRequest, key: str, request: Mapping[str, Any], related: Mapping[str, Any]
+    ) -> None:
+        """Ask one thing, for as long as the call needs to know it."""
+        asking = asyncio.ensure_future(self._request(request["method"], request["params"], related))
+        needing = asyncio.ensure_future(held.wait_settled(key))
+        try:
+            await asyncio.wait({asking, needing}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                held.give({key: asking.result()})
+        finally:
+            asking.cancel()
+            needing.cancel()
+
+    async def _request(self, method: str, params: Mapping[str, Any], related: Mapping[str, Any]) -> Raw:
         if related:
             params = {**params, "_meta": {**params.get("_meta", {}), **related}}
         try:

@@ -115,6 +115,14 @@ class HeldRequest:
         """What the client has to be asked now, by the key of each question."""
         return {key: {"method": asked.method, "params": asked.params} for key, asked in self._asked.items()}
 
+    async def wait_settled(self, key: str) -> None:
+        """Wait until a question is answered, or nobody needs the answer any more."""
+        asked = self._asked.get(key)
+        if asked is not None:
+            # A server that asked does not always take its question back when the call is cancelled.
+            waited: set[asyncio.Future[Any]] = {asked.answer, self.work}
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+
     def result(self) -> Any:
         """What came of the work. Raises: what it raised."""
         return self.work.result()
