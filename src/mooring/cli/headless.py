@@ -94,7 +94,7 @@ def _add_context(said: TurnInput) -> TurnInput:
 
 
 def _read_stdin() -> str:
-    if sys.stdin is None or sys.stdin.isatty() or not _has_input(sys.stdin.fileno()):
+    if sys.stdin is None or sys.stdin.isatty() or not _has_input():
         return ""
     data = sys.stdin.buffer.read(LARGEST_CONTEXT + 1)
     if len(data) > LARGEST_CONTEXT:
@@ -108,8 +108,12 @@ def _read_stdin() -> str:
     raise ConfigError(reason)
 
 
-def _has_input(fd: int) -> bool:
+def _has_input() -> bool:
     """Whether there is anything to read; a file always has an end, a pipe may stay silent."""
+    try:
+        fd = sys.stdin.fileno()
+    except (OSError, ValueError):  # text in memory, or closed
+        return not sys.stdin.closed
     if stat.S_ISREG(os.fstat(fd).st_mode) or sys.platform == "win32":
         return True
     readable, _, _ = select.select([fd], [], [], PATIENCE)
