@@ -1,0 +1,717 @@
+"""Conversations on disk: kept while they happen, continued later, listed and removed, by one process or by several."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import aclosing, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scripted import ScriptedModel, call
+from test_loop import agent_on
+
+from mooring.actions.sessions import SessionStart, open_session
+from mooring.actions.turn import AgentPast
+from mooring.agents.history import (
+    CallBlock,
+    CallResult,
+    Message,
+    ModelMessage,
+    PersonMessage,
+    ReplyBlock,
+    ResultsMessage,
+    SummaryMessage,
+    TextBlock,
+    ThinkingBlock,
+)
+from mooring.agents.sessions.database import find_database
+from mooring.agents.sessions.entry import (
+    BlockArrived,
+    CallEnded,
+    CallStarted,
+    EntryContent,
+    HistoryReplaced,
+    MessageAdded,
+    ReplyCut,
+    TextArrived,
+    decode_content,
+    encode_content,
+)
+from mooring.agents.sessions.journal import SessionJournal
+from mooring.agents.sessions.replay import Replay
+from mooring.agents.sessions.store import DAY_SECONDS, SessionStore
+from mooring.core.content import Image, Text
+from mooring.core.problem import Problem
+from mooring.core.question import Answer, No, Question, Yes
+from mooring.core.secret import list_secrets
+from mooring.core.turn import TokenUsage, ToolStarted
+from mooring.errors import ConfigError
+from support import Cli, Home, run_beside
+
+
+def person(text: str) -> PersonMessage:
+    return PersonMessage((Text(text),))
+
+
+def reply(*blocks: ReplyBlock) -> ModelMessage:
+    return ModelMessage(blocks, "scripted:one")
+
+
+def begin(home: Home, **options: Any) -> SessionJournal:
+    return SessionStore(home.where, **options).begin(str(home.cwd), model="scripted:one")
+
+
+def keep(home: Home, *words: str, **options: Any) -> str:
+    """Keep a finished conversation; its id."""
+    with closing(begin(home, **options)) as journal:
+        for said in words:
+            journal.add_message(person(said))
+            journal.add_message(reply(TextBlock(f"You said: {said}")))
+            journal.note_usage("scripted:one", TokenUsage(10, 5), 0.25)
+        return journal.id
+
+
+@contextmanager
+def resumed(home: Home, id: str) -> Iterator[Any]:
+    found = SessionStore(home.where).resume(id)
+    with closing(found.journal):
+        yield found
+
+
+# --- through the agent ------------------------------------------------------------------------------------------------
+
+
+async def test_a_conversation_goes_on_in_another_process_with_all_that_was_said_and_the_tools_that_were_found(
+    home: Home,
+) -> None:
+    store = SessionStore(home.where)
+    model = ScriptedModel(["On it.", call("mcp__demo__echo", {"text": "hi"})], ["It says hi."])
+    with closing(begin(home)) as journal:
+        async with agent_on(home, model, journal=journal, past=AgentPast(journal.id)) as agent:
+            journal.list_loaded = lambda: ("mcp__demo__add",)
+            await agent.run("Say hi with the echo tool.")
+            said = agent.history
+    with resumed(home, store.find_newest(str(home.cwd))) as found:
+        assert (found.messages, found.ended, found.waiting) == (said, (), ())
+        assert (found.session.turns, found.session.cost, found.loaded) == (1, 1.0, ("mcp__demo__add",))
+        assert found.session.title == "Say hi with the echo tool."
+        later = ScriptedModel(["As I said: hi."])
+        past = AgentPast(found.journal.id, found.session.turns, found.messages, found.ended, found.loaded)
+        async with agent_on(home, later, journal=found.journal, past=past) as agent:
+            done = await agent.run("What did it say?")
+    assert (done.text, done.turn) == ("As I said: hi.", 2)
+    assert later.requests[0].messages == (*said, person("What did it say?"))
+
+
+async def test_a_call_that_was_waiting_for_an_answer_is_asked_about_again(home: Home) -> None:
+    asked: list[Question] = []
+    never = asyncio.Event()
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        await never.wait()
+        return No()
+
+    model = ScriptedModel([call("mcp__demo__echo", {"text": "hi"}, "one")])
+    journal = begin(home)
+    async with agent_on(home, model, None, ask=ask, journal=journal) as agent, aclosing(agent.turn("Go")) as events:
+        async for event in events:
+            if isinstance(event, ToolStarted):
+                break
+        while not asked:
+            await asyncio.sleep(0.01)
+        # What is on the disk at this moment is what is left if the process is killed now.
+        home.write("killed.db", Path(find_database(home.where)).read_bytes())
+        home.write("killed.db-wal", Path(f"{find_database(home.where)}-wal").read_bytes())
+    journal.close()
+    for suffix in ("", "-wal"):
+        (home.folder / f"killed.db{suffix}").replace(f"{find_database(home.where)}{suffix}")
+    Path(find_database(home.where)).chmod(0o600)
+    # Its owner is this process, which lives: the next one is another.
+    disown(home)
+    with resumed(home, journal.id) as found:
+        assert [each.id for each in found.waiting] == ["one"]
+        assert found.ended == ()
+
+        async def agree(question: Question) -> Answer:
+            asked.append(question)
+            return Yes()
+
+        past = AgentPast(found.journal.id, 1, found.messages, found.ended)
+        later = ScriptedModel(["Done."])
+        async with agent_on(home, later, None, ask=agree, journal=found.journal, past=past) as agent:
+            await agent.run("And now?")
+    assert len(asked) == 2
+    [results] = [each for each in later.requests[0].messages if isinstance(each, ResultsMessage)]
+    assert [(each.id, each.is_error) for each in results.results] == [("one", False)]
+
+
+def disown(home: Home) -> None:
+    import sqlite3
+
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
+        connection.execute("UPDATE sessions SET owner_start = 1")
+        connection.commit()
+
+
+@pytest.mark.swift
+async def test_text_is_on_the_disk_within_a_second_of_its_arrival_and_not_at_each_piece(home: Home) -> None:
+    journal = begin(home)
+    journal.add_message(person("Go"))
+    for number in range(100):
+        journal.note_text(f"{number} ")
+        await asyncio.sleep(0.05)
+        _, transcript = SessionStore(home.where).read(journal.id)
+        written = transcript[-1].message
+        late = number + 1 - (len(written.text.split()) if isinstance(written, ModelMessage) else 0)
+        assert late * 0.05 <= 1.0
+    await asyncio.sleep(1.0)
+    _, transcript = SessionStore(home.where).read(journal.id)
+    assert transcript[-1].message == reply(TextBlock("".join(f"{number} " for number in range(100))))
+    assert transcript[-1].is_cut
+    assert count_entries(home) <= 1 + 5 / 0.5 + 1
+    journal.close()
+
+
+def count_entries(home: Home) -> int:
+    import sqlite3
+
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
+        count: int = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
+    return count
+
+
+def test_what_became_a_message_is_not_kept_twice(home: Home) -> None:
+    one = CallBlock("1", "x", "{}")
+    with closing(begin(home)) as journal:
+        journal.add_message(person("Go"))
+        for block in (ThinkingBlock("hm"), TextBlock("I do."), one):
+            journal.note_block(block)
+        journal.add_message(reply(TextBlock("I do."), one))
+        journal.note_call_started(one)
+        journal.note_call_ended(CallResult("1", "x", (Text("ok"),)))
+        journal.add_message(ResultsMessage((CallResult("1", "x", (Text("ok"),)),)))
+        assert count_entries(home) == 3
+
+
+def test_a_history_that_was_compacted_is_sent_short_and_shown_whole(home: Home) -> None:
+    with closing(begin(home)) as journal:
+        journal.add_message(person("The first thing"))
+        journal.add_message(reply(TextBlock("The first answer")))
+        journal.compact((SummaryMessage("First things."), person("The second thing")))
+        journal.add_message(reply(TextBlock("The second answer")))
+    with resumed(home, journal.id) as found:
+        sent = (SummaryMessage("First things."), person("The second thing"), reply(TextBlock("The second answer")))
+        assert found.messages == sent
+    _, transcript = SessionStore(home.where).read(journal.id)
+    assert [entry.message for entry in transcript] == [
+        person("The first thing"), reply(TextBlock("The first answer")), SummaryMessage("First things."),
+        reply(TextBlock("The second answer")),
+    ]  # fmt: skip
+
+
+def test_images_signatures_and_half_characters_are_kept(home: Home) -> None:
+    image = Image(data="AAAA", mime_type="image/png")
+    signed = ThinkingBlock("hm", {"signature": "s", "more": [1, {"a": None}]})
+    with closing(begin(home)) as journal:
+        journal.add_message(PersonMessage((Text("half \ud83d of one"), image)))
+        journal.add_message(ModelMessage((signed, TextBlock("a", {"odd": object()})), "scripted:one"))
+    with resumed(home, journal.id) as found:
+        assert found.messages[0] == PersonMessage((Text("half ? of one"), image))
+        assert found.messages[1].blocks == (signed, TextBlock("a", {"odd": None}))
+
+
+def test_known_secrets_are_struck_out_of_what_is_stored(home: Home) -> None:
+    keep(home, 'The key is sk-"canary"-1', secrets=list_secrets(['sk-"canary"-1']))
+    stored = b"".join(path.read_bytes() for path in Path(home.where.state).iterdir() if path.is_file())
+    assert b"canary" not in stored
+    [session] = SessionStore(home.where).list(str(home.cwd))
+    assert session.title == "The key is •••"
+
+
+# --- any order of events ----------------------------------------------------------------------------------------------
+
+IDS = st.sampled_from(["1", "2", "3"])
+TEXTS = st.sampled_from(["", " ", "a", "b"])
+CALLS = st.builds(CallBlock, IDS, st.just("x"), st.just("{}"))
+BLOCKS: st.SearchStrategy[ReplyBlock] = st.one_of(CALLS, st.builds(TextBlock, TEXTS), st.builds(ThinkingBlock, TEXTS))
+RESULTS = st.builds(CallResult, IDS, st.just("x"), st.just((Text("ok"),)))
+REPLIES = st.builds(lambda blocks: reply(*blocks), st.lists(BLOCKS, max_size=4, unique_by=repr))
+MESSAGES: st.SearchStrategy[Message] = st.one_of(
+    st.builds(person, TEXTS),
+    REPLIES,
+    st.builds(lambda results: ResultsMessage(tuple(results)), st.lists(RESULTS, max_size=3)),
+)
+CONTENTS: st.SearchStrategy[EntryContent] = st.one_of(
+    st.builds(MessageAdded, MESSAGES),
+    st.builds(ReplyCut, REPLIES),
+    st.just(HistoryReplaced((SummaryMessage("before"),))),
+    st.builds(BlockArrived, BLOCKS),
+    st.builds(TextArrived, TEXTS),
+    st.builds(CallStarted, IDS),
+    st.builds(CallEnded, RESULTS),
+)
+
+
+def check_valid(messages: list[Message]) -> None:
+    """Each call has exactly one result, in the reply's order, right behind it; no result has no call."""
+    for before, message in zip([None, *messages], [*messages, None], strict=True):
+        calls = before.calls if isinstance(before, ModelMessage) else ()
+        results = message.results if isinstance(message, ResultsMessage) else ()
+        assert [each.id for each in calls] == [each.id for each in results]
+
+
+@given(st.lists(CONTENTS, max_size=25))
+@settings(max_examples=500, deadline=None)
+def test_whatever_happened_in_whatever_order_a_history_is_valid(contents: list[EntryContent]) -> None:
+    replay = Replay("scripted:one").take(decode_content(encode_content(content)) for content in contents)
+    replay.close_reply()
+    messages = list(replay.messages)
+    waiting = {each.id for each in replay.waiting}
+    ended = {each.id: each for each in replay.ended}
+    assert not waiting & ended.keys()
+    if isinstance(last := messages[-1] if messages else None, ModelMessage) and last.calls:
+        assert waiting | ended.keys() == {each.id for each in last.calls}
+        messages.append(
+            ResultsMessage(tuple(ended.get(each.id) or CallResult(each.id, "x", ()) for each in last.calls))
+        )
+    check_valid(messages)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add_message"), MESSAGES),
+        st.tuples(st.just("note_text"), TEXTS),
+        st.tuples(st.just("note_block"), BLOCKS),
+        st.tuples(st.just("drop_reply")),
+        st.tuples(st.just("note_call_started"), CALLS),
+        st.tuples(st.just("note_call_ended"), RESULTS),
+        st.tuples(st.just("compact"), st.just((SummaryMessage("before"),))),
+        st.tuples(st.just("resume")),
+    ),
+    max_size=15,
+)
+
+
+@given(STEPS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_journal_that_is_used_in_any_order_and_resumed_at_any_moment_gives_a_valid_history(
+    home: Home, steps: list[tuple[Any, ...]]
+) -> None:
+    async def run() -> None:
+        journal = begin(home)
+        journal.add_message(person("first"))
+        for name, *values in [*steps, ("resume",), ("resume",)]:
+            if name == "resume":
+                journal.close()
+                found = SessionStore(home.where).resume(journal.id)
+                check_valid([*found.messages, *fill(found)])
+                journal = found.journal
+            else:
+                getattr(journal, name)(*values)
+        journal.close()
+
+    asyncio.run(run())
+
+
+def fill(found: Any) -> list[Message]:
+    last = found.messages[-1]
+    if not isinstance(last, ModelMessage) or not last.calls:
+        return []
+    known = {each.id: each for each in found.ended}
+    return [ResultsMessage(tuple(known.get(each.id) or CallResult(each.id, "x", ()) for each in last.calls))]
+
+
+# --- which one goes on ------------------------------------------------------------------------------------------------
+
+
+def test_a_session_belongs_to_its_project_and_the_newest_is_continued(home: Home) -> None:
+    now = [1000.0]
+    store = SessionStore(home.where, clock=lambda: now[0])
+    first = keep(home, "one", clock=lambda: now[0])
+    now[0] += 1
+    second = keep(home, "two", clock=lambda: now[0])
+    below = home.write("project/deep/er/x", "").parent
+    elsewhere = home.write("elsewhere/x", "").parent
+    assert store.find_newest(str(below)) == second
+    assert [each.id for each in store.list(str(below))] == [second, first]
+    with pytest.raises(ConfigError, match="There is no session of .*elsewhere to continue"):
+        store.find_newest(str(elsewhere))
+
+
+def test_the_beginning_of_an_id_is_enough_and_an_unknown_one_is_answered_with_the_nearest(home: Home) -> None:
+    id = keep(home, "one")
+    with resumed(home, id[:4]) as found:
+        assert found.journal.id == id
+    other = f"{'0' if id[0] != '0' else '1'}{id[1:]}"
+    with pytest.raises(ConfigError, match=f"There is no session '{other}'. Did you mean {id}"):
+        SessionStore(home.where).resume(other)
+    for _ in range(17):
+        keep(home, "more")
+    with pytest.raises(ConfigError, match="The ids of several sessions begin with"):
+        first = sorted(each.id for each in SessionStore(home.where).list())
+        twice = next(one[0] for one, two in zip(first, first[1:], strict=False) if one[0] == two[0])
+        SessionStore(home.where).resume(twice)
+    with pytest.raises(ConfigError, match="There is no session ''"):
+        SessionStore(home.where).resume("")
+
+
+OPENING = """
+import sys
+from mooring.core.where import Where
+from mooring.agents.history import PersonMessage
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
+from mooring.errors import ConfigError
+
+store = SessionStore(Where(sys.argv[1], {}))
+if sys.argv[3:]:
+    try:
+        store.resume(sys.argv[3])
+        print("resumed", flush=True)
+    except ConfigError as error:
+        print(error, flush=True)
+else:
+    journal = store.begin(sys.argv[2], model="m")
+    journal.add_message(PersonMessage((Text("mine"),)))
+    print(journal.id, flush=True)
+sys.stdin.read()
+"""
+
+
+def open_beside(home: Home, *id: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", OPENING, str(home.home), str(home.cwd), *id],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.processes
+def test_a_session_that_another_process_has_open_is_refused_until_that_process_is_gone(home: Home, cli: Cli) -> None:
+    with open_beside(home) as owner:
+        assert owner.stdout is not None
+        id = owner.stdout.readline().strip()
+        with pytest.raises(ConfigError, match=rf"The session {id} is open in another process \({owner.pid}\)"):
+            SessionStore(home.where).resume(id)
+        assert (refused := cli("sessions", "rm", id)).code == 2
+        assert f"({owner.pid})" in refused.err
+        assert cli("sessions", "--json").data["sessions"][0]["openIn"] == owner.pid
+        assert cli("sessions", "rm", "--all").out.endswith("1 conversation stayed: open in another process.\n")
+        owner.kill()
+        # Its parent has not asked about it yet: such a process holds nothing any more.
+        deadline = time.monotonic() + 20
+        while SessionStore(home.where).list()[0].open_in is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        with resumed(home, id) as found, open_beside(home, id) as other:
+            assert found.messages == (person("mine"),)
+            assert other.stdout is not None
+            assert other.stdout.readline().startswith(f"The session {id} is open in another process ({os.getpid()})")
+            other.communicate()
+        with pytest.raises(ConfigError), resumed(home, id), resumed(home, id):
+            pass
+
+
+WRITING = """
+import sys
+from mooring.core.where import Where
+from mooring.agents.history import PersonMessage
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
+
+journal = SessionStore(Where(sys.argv[1], {}), on_problem=print).begin(sys.argv[2], model="m")
+sys.stdin.read()
+for number in range(200):
+    journal.add_message(PersonMessage((Text(f"{sys.argv[3]} {number}"),)))
+journal.close()
+"""
+
+
+@pytest.mark.processes
+def test_four_processes_that_begin_and_write_at_once_never_mix(home: Home) -> None:
+    command = [sys.executable, "-c", WRITING, str(home.home), str(home.cwd)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    running = [subprocess.Popen([*command, name], **pipes) for name in "abcd"]  # type: ignore[call-overload]
+    for each in running:
+        each.stdin.close()
+    for each in running:
+        assert (each.stdout.read(), each.wait(60)) == ("", 0)
+    store = SessionStore(home.where)
+    found = {}
+    for session in store.list():
+        texts = [entry.message.parts[0].text for entry in store.read(session.id)[1]]  # type: ignore[union-attr]
+        found[texts[0][0]] = texts
+    assert found == {name: [f"{name} {number}" for number in range(200)] for name in "abcd"}
+
+
+# --- what can go wrong with the file ----------------------------------------------------------------------------------
+
+
+def test_only_the_person_can_read_what_was_said(home: Home, cli: Cli) -> None:
+    with closing(begin(home)) as journal:
+        journal.add_message(person("hello"))
+        made = [path for path in Path(home.where.state).iterdir() if path.name.startswith("sessions.db")]
+        assert len(made) == 3
+        assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
+    Path(find_database(home.where)).chmod(0o644)
+    refused = cli("sessions")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "sessions.db: holds what you said, but others may read it; to fix it: chmod go= " in refused.err
+
+
+def spoil(home: Home, how: str) -> None:
+    import sqlite3
+
+    path = Path(find_database(home.where))
+    match how:
+        case "damaged":
+            path.write_bytes(b"no database at all, but long enough to be taken for one" * 100)
+        case "cut":
+            path.write_bytes(path.read_bytes()[:5000])
+        case "newer":
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("PRAGMA user_version = 2")
+        case "link":
+            path.rename(home.folder / "elsewhere.db")
+            path.symlink_to(home.folder / "elsewhere.db")
+        case "folder":
+            path.unlink()
+            path.mkdir(0o700)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("damaged", "is damaged; to start a new one: mv "),
+        ("cut", "is damaged; to start a new one: mv "),
+        ("newer", "was written by a newer version of mooring; update mooring"),
+        ("link", "is a link, not a file"),
+        ("folder", "is a folder, not a file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_sentence_and_a_conversation_goes_on_without_it(
+    how: str, words: str, home: Home, cli: Cli
+) -> None:
+    id = keep(home, "one")
+    spoil(home, how)
+    for command in (["sessions"], ["sessions", id], ["sessions", "rm", "--all"]):
+        refused = cli(*command)
+        assert (refused.code, refused.err.count("\n"), refused.out) == (2, 1, "")
+        assert words in refused.err
+    problems: list[Problem] = []
+    with closing(begin(home, on_problem=problems.append)) as journal:
+        for number in range(10):
+            journal.add_message(person(str(number)))
+    assert len(problems) == 1
+    assert problems[0].message.startswith("This conversation goes on, but is not being stored: the file ")
+
+
+FULL = """
+import resource, signal, sys
+from mooring.core.where import Where
+from mooring.agents.history import PersonMessage
+from mooring.agents.sessions import journal as journals
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
+
+journals.RETRY_SECONDS = 0.0
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = SessionStore(Where(sys.argv[1], {}), on_problem=lambda problem: print(problem.message)).begin(sys.argv[2], model="m")
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+for number in range(30):
+    if number == 10:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    if number == 20:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    journal.add_message(PersonMessage((Text(f"{number} " + "x" * 20_000),)))
+journal.close()
+"""
+
+
+@pytest.mark.processes
+def test_on_a_full_disk_the_conversation_goes_on_and_all_of_it_is_stored_once_there_is_room(home: Home) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(home.home), str(home.cwd)], capture_output=True, text=True, timeout=50
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "This conversation goes on, but is not being stored: the file cannot be written: the disk is full or fails"
+    ]
+    store = SessionStore(home.where)
+    _, transcript = store.read(store.find_newest(str(home.cwd)))
+    assert [entry.message.parts[0].text.split()[0] for entry in transcript] == [str(n) for n in range(30)]  # type: ignore[union-attr]
+
+
+# --- how long, and how many -------------------------------------------------------------------------------------------
+
+
+def test_old_sessions_are_removed_but_never_one_that_is_open(home: Home) -> None:
+    now = [1_000_000_000.0]
+
+    def clock() -> float:
+        return now[0]
+
+    old = keep(home, "old", clock=clock)
+    with closing(begin(home, clock=clock)) as open_one:
+        open_one.add_message(person("open"))
+        now[0] += 91 * DAY_SECONDS
+        new = keep(home, "new", clock=clock)
+        assert SessionStore(home.where, clock=clock).remove_expired(90) == 1
+        assert {each.id for each in SessionStore(home.where).list()} == {open_one.id, new}
+    with pytest.raises(ConfigError):
+        SessionStore(home.where).read(old)
+
+
+@pytest.mark.swift
+async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_keeps_them(home: Home) -> None:
+    keep(home, "old", clock=lambda: 1000.0)
+
+    async def open_with(days: float) -> int:
+        start = SessionStart()
+        async with open_session(
+            home.where, str(home.cwd), start, model="m", days=days, on_problem=lambda problem: None
+        ) as opened:
+            assert opened.resumed is None
+            await asyncio.sleep(3)
+            deadline = time.monotonic() + 10
+            while days and SessionStore(home.where).list() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            return len(SessionStore(home.where).list())
+
+    assert await open_with(0) == 1
+    assert await open_with(90) == 0
+
+
+async def test_a_chat_that_says_nothing_leaves_no_session(home: Home) -> None:
+    async with open_session(
+        home.where, str(home.cwd), SessionStart(), model="m", days=90, on_problem=lambda problem: None
+    ):
+        pass
+    assert not os.path.exists(find_database(home.where))
+
+
+async def test_continuing_takes_the_last_session_with_the_model_that_answers_now(home: Home) -> None:
+    id = keep(home, "one")
+    for start in (SessionStart(newest=True), SessionStart(resume=id[:6])):
+        async with open_session(
+            home.where, str(home.cwd), start, model="other:two", days=90, on_problem=lambda problem: None
+        ) as opened:
+            assert opened.resumed is not None
+            assert (opened.journal.id, len(opened.resumed.messages) % 2) == (id, 0)
+            opened.journal.add_message(person("more"))
+            opened.journal.add_message(reply(TextBlock("fine")))
+    assert SessionStore(home.where).list()[0].model == "other:two"
+
+
+def fill_store(home: Home, count: int) -> str:
+    """Store so many small sessions at once; the id of one of them."""
+    import sqlite3
+
+    keep(home, "first")
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
+        rows = [
+            (f"{number:012x}", f"/p/{number % 50}", "/p", "m", f"t{number}", number, number) for number in range(count)
+        ]
+        query = "INSERT INTO sessions (id, folder, cwd, model, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        connection.executemany(query, rows)
+        data = encode_content(MessageAdded(person("hello")))
+        entries = [(row[0], n, 0.0, "message", data) for row in rows for n in range(1, 4)]
+        connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entries)
+        connection.commit()
+    return f"{count // 2:012x}"
+
+
+def test_listing_and_resuming_cost_the_same_with_ten_thousand_sessions(tmp_path: Path) -> None:
+    def measure(count: int) -> float:
+        home = Home(tmp_path / str(count))
+        id = fill_store(home, count)
+        store = SessionStore(home.where)
+        best = float("inf")
+        for _ in range(15):
+            start = time.process_time()
+            for _ in range(10):
+                store.list(str(home.cwd), most=50)
+                store.list(most=50)
+                store.resume(id).journal.close()
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert measure(10_000) < 3 * measure(100)
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+def test_sessions_are_listed_for_this_folder_or_for_all(home: Home, cli: Cli) -> None:
+    assert cli("sessions").err == (
+        "No conversations of this folder are stored. To list those of all folders: mooring sessions --all\n"
+    )
+    id = keep(home, "Fix the\x1b[31m tests", "And the docs")
+    head, line = cli("sessions").out.splitlines()
+    assert head.split() == ["ID", "LAST", "USED", "TURNS", "COST", "MODEL", "FIRST", "WORDS"]
+    assert (line.split()[0], line.split()[3:6]) == (id, ["2", "$0.50", "scripted:one"])
+    assert line.endswith("Fix the\\x1b[31m tests")
+    elsewhere = home.write("elsewhere/x", "").parent
+    assert cli("sessions", "--cwd", str(elsewhere)).out == ""
+    assert id in cli("sessions", "--all", "--cwd", str(elsewhere)).out
+    [data] = cli("sessions", "--json").data["sessions"]
+    assert {key: data[key] for key in ("id", "turns", "cost", "openIn", "folder")} == {
+        "id": id, "turns": 2, "cost": 0.5, "openIn": None, "folder": str(home.project)
+    }  # fmt: skip
+    assert data["usage"]["inputTokens"] == 20
+
+
+def test_a_session_is_shown_as_it_was_said_with_calls_and_results(home: Home, cli: Cli) -> None:
+    one = CallBlock("1", "demo.echo", '{"text": "x"}')
+    long = "\n".join(f"line {number}" for number in range(30))
+    with closing(begin(home)) as journal:
+        journal.add_message(PersonMessage((Text("Look"), Image(data="AAAA", mime_type="image/png"))))
+        journal.add_message(reply(ThinkingBlock("hm"), TextBlock("I look."), one))
+        journal.add_message(ResultsMessage((CallResult("1", "demo.echo", (Text(long),), is_error=True),)))
+        journal.note_block(TextBlock("It is \x07 not"))
+    shown = cli("sessions", journal.id[:5]).out
+    assert '→ demo.echo {"text": "x"}' in shown
+    assert "← demo.echo failed\n  line 0\n" in shown
+    assert "  … 20 more lines; -v shows all\n" in shown
+    assert "hm" not in shown
+    assert ", cut off\nIt is \\x07 not" in shown
+    full = cli("sessions", journal.id, "-v").out
+    assert "line 29" in full
+    assert "(thought) hm" in full
+    data = cli("sessions", journal.id, "--json").data
+    assert [each["message"]["type"] for each in data["messages"]] == ["person", "model", "results", "model"]
+    assert data["messages"][-1]["isCut"]
+
+
+def test_a_session_that_is_removed_is_gone_from_the_file_too(home: Home, cli: Cli) -> None:
+    id = keep(home, "a canary-word in it")
+    other = keep(home, "another")
+    assert cli("sessions", "rm", id[:8]).out == f"Removed {id}.\n"
+    stored = b"".join(path.read_bytes() for path in Path(home.where.state).iterdir() if path.is_file())
+    assert b"canary-word" not in stored
+    assert b"another" in stored
+    assert cli("sessions", id).code == 2
+    assert cli("sessions", "rm").code == 2
+    assert cli("sessions", "rm", other, "--all").code == 2
+    assert cli("sessions", "rm", "--all", "--json").data == {"removed": 1, "stillOpen": 0}
+    assert cli("sessions", "--all").err == "No conversations are stored.\n"
+
+
+@pytest.mark.processes
+def test_a_shell_completes_the_ids_of_sessions_beside_the_verbs(home: Home) -> None:
+    id = keep(home, "one")
+
+    def complete(*words: str) -> list[str]:
+        line = " ".join(["mooring", *words])
+        env = {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+        return [each.partition(",")[2] for each in run_beside(home, **env).out.splitlines()]
+
+    assert complete("sessions", id[:2])[-1] == id
+    assert complete("sessions", "sh") == ["show"]
+    assert complete("sessions", "rm", id[:2]) == [id]
