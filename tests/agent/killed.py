@@ -170,7 +170,8 @@ async def go_on() -> None:
     resumed.journal.close()
     again = SessionStore(WHERE).resume(resumed.journal.id)
     assert again.messages == tuple(thread.messages), (again.messages, thread.messages)
-    assert not again.ended and not again.waiting
+    assert not again.ended
+    assert not again.waiting
     check_nothing_lost(again)
     again.journal.close()
 
@@ -241,16 +242,16 @@ def run_apart(work: Callable[[], Any], arm: Callable[[], None] = lambda: None) -
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
     try:
         with asyncio.Runner(loop_factory=Swift) as runner:
             arm()
             runner.run(work())
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+        code = 0
+    finally:
+        # Nothing of the process that it was forked from is its business.
+        sys.excepthook(*sys.exc_info()) if code else None  # type: ignore[arg-type]
+        os._exit(code)
 
 
 def clear() -> None:
@@ -281,7 +282,7 @@ def main(mode: str) -> None:
         assert not ran or max(ran.values()) == 1, (number, ran)
         if code == DONE:
             assert sorted(ran) == ["a", "b", "c", "d"]
-            print(json.dumps(found))
+            sys.stdout.write(json.dumps(found))
             return
     raise AssertionError("it never came to its end")
 

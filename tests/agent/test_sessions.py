@@ -4,9 +4,11 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +113,11 @@ async def test_a_conversation_goes_on_in_another_process_with_all_that_was_said_
 
 async def test_a_call_that_was_waiting_for_an_answer_is_asked_about_again(home: Home) -> None:
     asked: list[Question] = []
-    never = asyncio.Event()
+    is_asked, never = asyncio.Event(), asyncio.Event()
 
     async def ask(question: Question) -> Answer:
         asked.append(question)
+        is_asked.set()
         await never.wait()
         return No()
 
@@ -124,17 +127,10 @@ async def test_a_call_that_was_waiting_for_an_answer_is_asked_about_again(home: 
         async for event in events:
             if isinstance(event, ToolStarted):
                 break
-        while not asked:
-            await asyncio.sleep(0.01)
-        # What is on the disk at this moment is what is left if the process is killed now.
-        home.write("killed.db", Path(find_database(home.where)).read_bytes())
-        home.write("killed.db-wal", Path(f"{find_database(home.where)}-wal").read_bytes())
+        await is_asked.wait()
+        left = photograph(home)
     journal.close()
-    for suffix in ("", "-wal"):
-        (home.folder / f"killed.db{suffix}").replace(f"{find_database(home.where)}{suffix}")
-    Path(find_database(home.where)).chmod(0o600)
-    # Its owner is this process, which lives: the next one is another.
-    disown(home)
+    restore(home, left)
     with resumed(home, journal.id) as found:
         assert [each.id for each in found.waiting] == ["one"]
         assert found.ended == ()
@@ -152,9 +148,17 @@ async def test_a_call_that_was_waiting_for_an_answer_is_asked_about_again(home: 
     assert [(each.id, each.is_error) for each in results.results] == [("one", False)]
 
 
-def disown(home: Home) -> None:
+def photograph(home: Home) -> dict[str, bytes]:
+    """What would be left if the process were killed at this moment."""
+    return {suffix: Path(f"{find_database(home.where)}{suffix}").read_bytes() for suffix in ("", "-wal")}
+
+
+def restore(home: Home, left: dict[str, bytes]) -> None:
     import sqlite3
 
+    for suffix, data in left.items():
+        Path(f"{find_database(home.where)}{suffix}").write_bytes(data)
+    # Its owner was this process, which lives.
     with closing(sqlite3.connect(find_database(home.where))) as connection:
         connection.execute("UPDATE sessions SET owner_start = 1")
         connection.commit()
@@ -341,7 +345,7 @@ def test_a_session_belongs_to_its_project_and_the_newest_is_continued(home: Home
     elsewhere = home.write("elsewhere/x", "").parent
     assert store.find_newest(str(below)) == second
     assert [each.id for each in store.list(str(below))] == [second, first]
-    with pytest.raises(ConfigError, match="There is no session of .*elsewhere to continue"):
+    with pytest.raises(ConfigError, match=r"There is no session of .*elsewhere to continue"):
         store.find_newest(str(elsewhere))
 
 
@@ -354,9 +358,9 @@ def test_the_beginning_of_an_id_is_enough_and_an_unknown_one_is_answered_with_th
         SessionStore(home.where).resume(other)
     for _ in range(17):
         keep(home, "more")
+    ids = sorted(each.id for each in SessionStore(home.where).list())
+    twice = next(one[0] for one, two in pairwise(ids) if one[0] == two[0])
     with pytest.raises(ConfigError, match="The ids of several sessions begin with"):
-        first = sorted(each.id for each in SessionStore(home.where).list())
-        twice = next(one[0] for one, two in zip(first, first[1:], strict=False) if one[0] == two[0])
         SessionStore(home.where).resume(twice)
     with pytest.raises(ConfigError, match="There is no session ''"):
         SessionStore(home.where).resume("")
@@ -438,10 +442,12 @@ def test_four_processes_that_begin_and_write_at_once_never_mix(home: Home) -> No
     command = [sys.executable, "-c", WRITING, str(home.home), str(home.cwd)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     running = [subprocess.Popen([*command, name], **pipes) for name in "abcd"]  # type: ignore[call-overload]
+    # All of them wait to be told, so that they begin at the same moment.
     for each in running:
         each.stdin.close()
     for each in running:
-        assert (each.stdout.read(), each.wait(60)) == ("", 0)
+        with each:
+            assert (each.stdout.read(), each.wait(60)) == ("", 0)
     store = SessionStore(home.where)
     found = {}
     for session in store.list():
@@ -579,9 +585,9 @@ async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_k
         ) as opened:
             assert opened.resumed is None
             await asyncio.sleep(3)
-            deadline = time.monotonic() + 10
-            while days and SessionStore(home.where).list() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            for thread in threading.enumerate():
+                if thread.name == "mooring-sessions":
+                    thread.join(20)
             return len(SessionStore(home.where).list())
 
     assert await open_with(0) == 1
@@ -593,7 +599,8 @@ async def test_a_chat_that_says_nothing_leaves_no_session(home: Home) -> None:
         home.where, str(home.cwd), SessionStart(), model="m", days=90, on_problem=lambda problem: None
     ):
         pass
-    assert not os.path.exists(find_database(home.where))
+    assert SessionStore(home.where).list() == ()
+    assert not (home.home / ".local").exists()
 
 
 async def test_continuing_takes_the_last_session_with_the_model_that_answers_now(home: Home) -> None:

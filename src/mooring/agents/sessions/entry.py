@@ -103,7 +103,7 @@ def _replace_surrogates(value: Any) -> Any:
     match value:
         case str():
             return value.encode(errors="replace").decode()
-        case list():
+        case list() | tuple():
             return [_replace_surrogates(inner) for inner in value]
         case dict():
             return {_replace_surrogates(key): _replace_surrogates(inner) for key, inner in value.items()}
