@@ -4,16 +4,18 @@ import subprocess
 import sys
 
 import pytest
+from aiohttp import web
 from msgspec.structs import replace
 from tests.models import FakeModel, Say
 
-from backends.asking import KEY, MODELS, ask, hear_end, opened, variables
+from backends.asking import KEY, MODELS, ask, hear_end, opened, serving, variables
 from mooring.auth.store import SecretStore
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.choose import choose_model
+from mooring.backends.api.listing import list_models
 from mooring.errors import ConfigError, NoModel
 from mooring.settings import load
-from support import Home
+from support import Home, run_beside
 
 
 async def chosen(home: Home, spec: str | None = None, agent: str | None = None, **env: str) -> str:
@@ -234,3 +236,35 @@ def test_without_the_extra_one_sentence_says_what_to_install(package: str, home:
     assert load_model(home, package, "without") == (
         "Models behind an API need packages that are not installed. Install them with: pip install 'mooring[api]'\n"
     )
+
+
+@pytest.mark.parametrize("word", ["anthropic", "google"])
+def test_the_command_line_answers_with_the_model_that_it_is_given_and_shows_no_key(word: str, home: Home) -> None:
+    with FakeModel([Say("Hello, you.")]) as fake:
+        words = ("chat", "-p", "Hi", "-m", MODELS[word], "--output-format", "stream-json")
+        done = run_beside(home, *words, **variables(fake))
+    assert done.code == 0, done.err
+    assert fake.requests[0].key == KEY
+    assert '"Hello, you."' in done.out
+    assert KEY not in done.out + done.err
+
+
+def test_the_command_line_ends_with_the_code_for_a_configuration_where_there_is_no_model(home: Home) -> None:
+    done = run_beside(home, "chat", "-p", "Hi", OLLAMA_BASE_URL="http://127.0.0.1:9/v1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("mooring: No model is chosen. Store a key with `mooring secret set ANTHROPIC_API_KEY`")
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"data": 7}', '{"data": [{"id": 7}]}', "[" * 10_000, "x" * 5_000_000])
+async def test_what_is_no_list_of_models_names_none_and_the_advice_is_given_without_it(body: str, home: Home) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text=body)
+
+    async with serving(answer) as url:
+        assert "`mooring secret set ANTHROPIC_API_KEY`" in await refused(home, OLLAMA_BASE_URL=url)
+
+
+async def test_a_list_in_many_pieces_is_read_to_its_end(home: Home) -> None:
+    many = [f"model-{number}-{'x' * 200}" for number in range(500)]
+    async with FakeModel([], models=["first", *many]) as fake:
+        assert await list_models("openai-chat", fake.openai_url, None, 10) == ["first", *many]

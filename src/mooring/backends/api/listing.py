@@ -1,10 +1,10 @@
 """The models that an endpoint has, asked quickly and without the libraries of providers: for advice alone."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError, Struct, json
 
 from mooring.backends.api.keys import ApiKey
 from mooring.backends.api.providers import ModelKind
@@ -26,6 +26,18 @@ _PATHS: Mapping[ModelKind, str] = {
 }
 
 
+class _ListedModel(Struct, frozen=True):
+    id: str = ""
+    name: str = ""
+
+
+class _Listing(Struct, frozen=True):
+    """`{"data": [{"id"}]}`, or Google's `{"models": [{"name": "models/…"}]}`."""
+
+    data: list[_ListedModel] = []
+    models: list[_ListedModel] = []
+
+
 async def list_models(
     kind: ModelKind,
     url: str,
@@ -43,7 +55,7 @@ async def list_models(
             # A redirect could take the key elsewhere.
             request = session.get(address, proxy=proxy, ssl=tls or True, allow_redirects=False)
             async with request as answer:
-                return list(_read_names(await _read(answer)))
+                return await _read_names(answer)
     except (aiohttp.ClientError, OSError, TimeoutError, DecodeError):
         return []
 
@@ -66,17 +78,13 @@ def _make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
             return {"Authorization": f"Bearer {key.value}"}
 
 
-async def _read(answer: "aiohttp.ClientResponse") -> Any:
+async def _read_names(answer: "aiohttp.ClientResponse") -> list[str]:
     answer.raise_for_status()
-    return json.decode(await answer.content.read(MAX_BYTES))
-
-
-def _read_names(data: Any) -> Iterable[str]:
-    """The names in `{"data": [{"id"}]}`, or in Google's `{"models": [{"name": "models/…"}]}`."""
-    if not isinstance(data, dict):
-        return
-    entries = data.get("data") or data.get("models")
-    for entry in entries if isinstance(entries, list) else ():
-        name = entry.get("id") or entry.get("name") if isinstance(entry, dict) else None
-        if isinstance(name, str):
-            yield name.removeprefix("models/")
+    body = bytearray()
+    async for chunk in answer.content.iter_chunked(64 * 1024):
+        body += chunk
+        if len(body) > MAX_BYTES:
+            return []
+    listing = json.decode(body, type=_Listing)
+    names = [entry.id or entry.name.removeprefix("models/") for entry in listing.data or listing.models]
+    return list(filter(None, names))
