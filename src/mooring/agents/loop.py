@@ -127,8 +127,9 @@ async def _ask(thread: AgentThread, system: str) -> ModelMessage:
         _keep_partial(thread, partial)
         raise
     message = finished.message
-    thread.add(message)
+    # What it cost first: nothing that was paid for is forgotten if this process ends in between.
     thread.journal.note_usage(message.model, finished.usage, finished.cost)
+    thread.add(message)
     thread.reporter.use(message.model, finished.usage, finished.cost, thread.model.window)
     thread.context_tokens = finished.usage.input_tokens + finished.usage.output_tokens
     thread.counted_messages = len(thread.messages)
