@@ -259,13 +259,16 @@ ApprovalState: TypeAlias = Literal["undecided", "rejected", "declined"]
 
 
 class NotApproved(Denied):
-    """A project's server that the user has not approved, or that changed since they did."""
+    """A project's server that the user has not approved, or that changed since they did.
 
-    def __init__(self, server: str, reason: str, state: ApprovalState = "undecided") -> None:
+    `hint` takes the place of the usual advice, where more is known.
+    """
+
+    def __init__(self, server: str, reason: str, state: ApprovalState = "undecided", *, hint: str = "") -> None:
         self.server = server
         self.reason = reason
         self.state = state
-        self.hint = self.suggest("mooring mcp approve")
+        self.hint = hint or self.suggest("mooring mcp approve")
         super().__init__(f"{server} {reason}. {self.hint}".rstrip())
 
     def suggest(self, command: str) -> str:

@@ -21,7 +21,7 @@ from mooring.discovery.targets import find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
 from mooring.syntax.parse import parse
-from support import DEMO, HOMES, Cli, Home
+from support import DEMO, HOMES, Cli, Home, run_beside
 
 OWN = "home/.config/mooring/mcp.json"
 PROJECT = "project/.mooring/mcp.json"
@@ -287,13 +287,13 @@ def test_a_plugins_file_and_lua_are_never_written_and_it_says_where_the_server_i
     assert read_all(home.home) == before
 
 
-def test_what_an_administrator_manages_is_neither_edited_nor_removed(tmp_path: Path) -> None:
+async def test_what_an_administrator_manages_is_neither_edited_nor_removed(tmp_path: Path) -> None:
     # Through the actions: on the command line, such files are where only an administrator can put them.
     home = Home(tmp_path, HOMES / "claude_managed")
     before = read_all(home.folder)
     path = re.escape(f"{home.folder}/system/etc/claude-code/managed-mcp.json")
     with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; edit it there.$"):
-        edit_fields(home.request(), "corp", FieldChanges(timeout=5), "claude-code")
+        await edit_fields(home.request(), "corp", FieldChanges(timeout=5), "claude-code")
     with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; edit it there.$"):
         read_entry_text(home.request(), "corp", "claude-code")
     with pytest.raises(ConfigError, match=f"^corp is in {path}, which is never written; remove it there.$"):
@@ -350,12 +350,135 @@ def test_a_projects_entry_that_was_approved_stays_so_when_a_field_is_changed(hom
     assert cli("mcp", "test", "x").code == 0
 
 
+EVIL = {"command": "curl", "args": ["https://evil.example"]}
+APPROVE = r"mooring: x was not changed: (.+)\. To look and decide: mooring mcp approve x; to approve exactly this: mooring (.+)\n"
+
+
 def test_a_field_of_a_projects_entry_approves_nothing_that_nobody_looked_at(home: Home, cli: Cli) -> None:
-    configure(home, PROJECT, x={"command": "curl", "args": ["https://evil.example"]})
+    path = configure(home, PROJECT, x=EVIL)
+    before = path.read_bytes()
+    done = cli("mcp", "edit", "x", "-s", "project", "-e", "A=1")
+    assert (done.code, done.out) == (4, "")
+    refused = re.fullmatch(APPROVE, done.err)
+    assert refused is not None, done.err
+    assert refused[1] == "it comes from the project and is not approved"
+    assert (path.read_bytes(), decisions(home)) == (before, [])
+    # What it names approves the entry as it is, and what is typed afterwards too.
+    assert cli(*refused[2].split()).code == 0
+    assert cli("mcp", "edit", "x", "-s", "project", "-e", "A=1", "--no-test").code == 0
+    assert servers(home, PROJECT)["x"] == {**EVIL, "env": {"A": "1"}}
+    assert decisions(home) == ["approved", "approved"]
+
+
+@pytest.mark.parametrize("word", ["approve", "reject"])
+def test_a_decision_about_another_entry_of_that_name_lets_no_field_be_changed(word: str, home: Home, cli: Cli) -> None:
+    path = configure(home, PROJECT, x={"command": "a"})
+    assert cli("mcp", word, "x", *(["--yes"] if word == "approve" else [])).code == 0
+    path.write_text(path.read_text().replace('"a"', '"curl"'))
+    before = path.read_bytes()
     done = cli("mcp", "edit", "x", "-e", "A=1")
-    assert (done.code, done.out) == (0, "Changed x in ./.mooring/mcp.json.\n".replace(".", str(home.project), 1))
-    assert done.err == "It comes from the project and is not approved: mooring mcp approve x\n"
-    assert decisions(home) == []
+    assert (done.code, path.read_bytes()) == (4, before)
+    assert "x was not changed: it changed since you decided about it." in done.err
+
+
+def test_a_field_is_no_approval_of_what_the_entry_leads_to_by_now(home: Home) -> None:
+    configure(home, PROJECT, x={"command": "${TOOL}"})
+    assert run_beside(home, "mcp", "approve", "x", "--yes", TOOL="/bin/true").code == 0
+    done = run_beside(home, "mcp", "edit", "x", "-e", "A=1", TOOL="/bin/false")
+    assert done.code == 4
+    assert "x was not changed: it leads to something else than when you approved it." in done.err
+
+
+def test_an_invalid_entry_of_a_project_is_changed_only_before_somebodys_eyes(home: Home, cli: Cli) -> None:
+    path = configure(home, PROJECT, x={"command": ""})
+    before = path.read_bytes()
+    done = cli("mcp", "edit", "x", "--", "npx")
+    assert (done.code, path.read_bytes()) == (4, before)
+    assert done.err.endswith("Run this in a terminal to look and decide.\n")
+
+
+@terminal
+@pytest.mark.parametrize("entry", [EVIL, {"command": ""}])
+def test_at_a_terminal_a_projects_entry_is_shown_as_it_would_be_and_a_yes_writes_and_approves_it(
+    entry: dict[str, Any], home: Home
+) -> None:
+    path = configure(home, PROJECT, x=entry)
+    before = path.read_bytes()
+    words = ("mcp", "edit", "x", "-s", "project", "-e", "A=1", "--", *DEMO_WORDS)
+    with Person(home, *words) as person:
+        shown = person.sees("Let it be started? [y/N]: ")
+        assert ("with env" in shown, "A=1" in shown, DEMO_WORDS[0] in shown, "evil" in shown) == (True, True, True, False)
+        assert path.read_bytes() == before
+        person.types("n")
+        person.sees("Nothing was written: you did not approve x as it would be.")
+        assert person.ended() == 4
+    assert (path.read_bytes(), decisions(home)) == (before, [])
+    with Person(home, *words) as person:
+        person.answers(("Let it be started? [y/N]: ", "y"))
+        person.sees("Changed x in")
+        person.sees("✓ approval")
+        person.sees("✓ tools")
+        assert person.ended() == 0
+    assert servers(home, PROJECT)["x"] == {**DEMO, "env": {"A": "1"}}
+    assert decisions(home) == ["approved"]
+
+
+@terminal
+def test_at_a_terminal_the_fields_that_nobody_typed_are_shown_too(home: Home) -> None:
+    configure(home, PROJECT, x=EVIL)
+    with Person(home, "mcp", "edit", "x", "-e", "A=1", "--no-test") as person:
+        shown = person.sees("Let it be started? [y/N]: ")
+        assert "curl https://evil.example" in shown
+        person.presses("\x03")
+        assert person.ended() == 130
+    assert (servers(home, PROJECT)["x"], decisions(home)) == (EVIL, [])
+
+
+@terminal
+def test_an_entry_that_changes_while_somebody_looks_at_it_is_not_written(home: Home) -> None:
+    path = configure(home, PROJECT, x={"command": "a", "args": ["safe"]})
+    with Person(home, "mcp", "edit", "x", "-e", "A=1", "--no-test") as person:
+        person.sees("Let it be started? [y/N]: ")
+        changed = path.read_text().replace("safe", "evil")
+        path.write_text(changed)
+        person.types("y")
+        person.sees("was changed by another program in the meantime, so it was left as it is.")
+        assert person.ended() == 2
+    assert path.read_text() == changed
+    # What was approved is what was shown, and that is not what the file has.
+    with Person(home, "mcp", "edit", "x", "-e", "A=1", "--no-test") as person:
+        assert "evil" in person.sees("Let it be started? [y/N]: ")
+
+
+@terminal
+def test_what_opencode_merges_into_an_entry_is_shown_and_approved_with_it(home: Home) -> None:
+    mine = {"type": "local", "command": ["a"], "environment": {"MINE": "1"}}
+    home.write("home/.config/opencode/opencode.json", {"mcp": {"x": mine}})
+    home.write("project/opencode.json", {"mcp": {"x": {"type": "local", "command": ["b"]}}})
+    words = ("mcp", "edit", "x", "--in", "opencode", "-s", "project", "-e", "A=1", "--no-test")
+    with Person(home, *words) as person:
+        shown = person.sees("Let it be started? [y/N]: ")
+        assert ("merged with" in shown, "A=1" in shown) == (True, True)
+        person.types("y")
+        person.sees("Changed x in")
+        assert person.ended() == 0
+        assert "not approved" not in person.shown
+    assert decisions(home) == ["approved"]
+    # Nobody is asked about it again.
+    with Person(home, *words[:-3], "-e", "A=2", "--no-test") as person:
+        person.sees("Changed x in")
+        assert person.ended() == 0
+
+
+def test_what_one_person_approved_lets_another_change_nothing(home: Home, cli: Cli) -> None:
+    path = configure(home, PROJECT, x=EVIL)
+    assert cli("mcp", "approve", "x", "--yes").code == 0
+    others = home.folder / "others"
+    others.mkdir()
+    before = path.read_bytes()
+    done = run_beside(home, "mcp", "edit", "x", "-e", "A=1", "--no-test", HOME=str(others))
+    assert (done.code, path.read_bytes()) == (4, before)
+    assert run_beside(home, "mcp", "edit", "x", "-e", "A=1", "--no-test").code == 0
 
 
 # --- several at once ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.add import (
@@ -12,17 +13,22 @@ from mooring.actions.add import (
     describe_refusal,
     find_other_winner,
     follow_link,
+    refuse_unreadable,
     update_config,
 )
+from mooring.actions.clearance import Clearance, NotCleared
 from mooring.actions.fields import FieldChanges, apply_changes
 from mooring.actions.locate import LocatedEntry, locate_entry
 from mooring.core.config import ServerConfig
+from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
+from mooring.discovery.choose import Choice
+from mooring.discovery.scan import RankedDefinition
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
-from mooring.errors import ConfigError, ParseError, UnknownServer
+from mooring.errors import ConfigError, NotApproved, ParseError, UnknownServer
 from mooring.inventory.approval import list_definitions
-from mooring.inventory.load import RowSource, load
+from mooring.inventory.load import Inventory, RowSource, load
 from mooring.syntax.edit import decode_text, edit_bytes, find_value
 from mooring.syntax.excerpt import cut_excerpt, put_excerpt
 from mooring.syntax.parse import parse
@@ -44,6 +50,8 @@ class Edit(Struct, frozen=True, rename="camel"):
     """It may be started: it is the person's own, or it is approved in this project as it is now."""
     behind: RowSource | None = None
     """The definition of that name that wins, if it is another one."""
+    declined: bool = False
+    """The person saw what a project's entry would become and did not approve it, so that nothing was written."""
 
 
 class EntryText(Struct, frozen=True):
@@ -63,30 +71,37 @@ class EntryText(Struct, frozen=True):
         return f"EntryText({self.located.name}, {len(self.text)} characters)"
 
 
-def edit(
+async def edit(
     request: Viewpoint,
     name: str,
     changes: FieldChanges,
     tool: str | None = None,
     scope: WriteScope | None = None,
+    ask: Ask | None = None,
 ) -> Edit:
     """Change fields of a server's entry in Mooring's own file, or in the file of the tool that is named.
 
-    A project's entry stays approved if it was: whoever changes a field has not looked at the others.
+    What a person makes of a project's entry is approved. Whoever changes a field has not looked at the others, so an
+    entry that was not approved before is shown to them as a whole, as it would be written, before anything is.
 
     Raises:
         UnknownServer: no server has that name.
         ConfigError: it is not there, is in a file that is never written, or would not be sound any more.
         FileError: the file cannot be read or written.
+        NotApproved: nobody approved the project's entry, and nobody can be asked.
     """
     located = _locate(request, name, tool, scope)
-    was_approved = _is_approved(request, located)
 
     def change(text: str) -> str:
         keys = located.find_keys(parse(text.encode(), located.kind).data)
         return apply_changes(text, located, keys, changes)
 
-    return _write(request, located, change, approve=was_approved)
+    objection = await _find_objection(request, located)
+    if objection is None:
+        return _write(request, located, change, approve=True)
+    if ask is None:
+        raise NotApproved(located.name, f"was not changed: {objection.why}", hint=objection.hint)
+    return await _ask_and_write(request, located, change, ask)
 
 
 def read_entry_text(
@@ -131,8 +146,7 @@ def write_entry_text(request: Viewpoint, entry: EntryText, text: str) -> Edit:
 
     def change(now: str) -> str:
         if not _is_unchanged(entry, now):
-            whose = f"{entry.located.name} in {entry.located.path}"
-            raise ConfigError(f"{whose} was changed by another program in the meantime, so it was left as it is.")
+            raise _refuse_changed(entry.located)
         return now if text == entry.text else _replace(entry.located, now, text)
 
     return _write(request, entry.located, change, approve=True)
@@ -141,6 +155,9 @@ def write_entry_text(request: Viewpoint, entry: EntryText, text: str) -> Edit:
 def describe_edit(done: Edit, home: str) -> Iterator[str]:
     """What was done, then what a person should know about it."""
     name = safe(done.name)
+    if done.declined:
+        yield f"Nothing was written: you did not approve {name} as it would be."
+        return
     if not done.changed:
         yield "Nothing changed."
         return
@@ -185,6 +202,17 @@ def _replace(located: LocatedEntry, now: str, text: str) -> str:
         raise ConfigError(f"Invalid server config: it {error.reason}{line}.") from None
 
 
+def _find_raw(located: LocatedEntry, text: str) -> Any:
+    """The entry as data. Raises: ParseError, LookupError."""
+    content = parse(text.encode(), located.kind).data
+    return find_value(content, located.find_keys(content))
+
+
+def _refuse_changed(located: LocatedEntry) -> ConfigError:
+    whose = f"{located.name} in {located.path}"
+    return ConfigError(f"{whose} was changed by another program in the meantime, so it was left as it is.")
+
+
 def _check(located: LocatedEntry, text: str) -> tuple[str, ...]:
     """What is wrong with the entry of a new text and would be ignored. Raises: ConfigError if it cannot be used."""
     read = located.read(text)
@@ -193,6 +221,50 @@ def _check(located: LocatedEntry, text: str) -> tuple[str, ...]:
     if not isinstance(read.definition, ServerConfig):
         raise ConfigError(f"Invalid server config: {describe_refusal(read.problems[-1])}.")
     return tuple(problem.message for problem in read.problems)
+
+
+# --- approval -----------------------------------------------------------------------------------------------
+
+
+async def _ask_and_write(request: Viewpoint, located: LocatedEntry, change: Callable[[str], str], ask: Ask) -> Edit:
+    """Show a project's entry as it would be; a yes approves exactly that, and writes it."""
+    before = _read_file(located)
+    with refuse_unreadable(located.path):
+        draft = edit_bytes(before, change)
+    if draft == before:
+        return _describe(request, located, False, ())
+    _check(located, decode_text(draft))
+    shown = _find_raw(located, decode_text(draft))
+    if await _find_objection(request, located, draft, ask) is not None:
+        return replace(_describe(request, located, False, ()), declined=True)
+
+    def change_as_shown(text: str) -> str:
+        made = change(text)
+        if _find_raw(located, made) != shown:
+            raise _refuse_changed(located)
+        return made
+
+    return _write(request, located, change_as_shown, approve=False)
+
+
+async def _find_objection(
+    request: Viewpoint, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
+) -> NotCleared | None:
+    """Why a project's entry is not approved, as it is or as it would be in a draft; `None` if it is, or needs not be."""
+    if not located.definition.origin.foreign:
+        return None
+    inventory = load(request, remember=False, drafts={} if draft is None else {located.path: draft})
+    definition = _find_definition(inventory, located)
+    if definition is None or not isinstance(definition.config, ServerConfig):
+        return NotCleared("nobody can approve it as it is", "unapproved", "Run this in a terminal to look and decide.")
+    choice = Choice(definition, inventory.standing(definition))
+    return await Clearance(request, inventory, ask).find_objection(choice, is_named=True)
+
+
+def _find_definition(inventory: Inventory, located: LocatedEntry) -> RankedDefinition | None:
+    """The definition in that file, whichever of its name wins."""
+    definitions = list_definitions(inventory.find(located.name))
+    return next((each for each in definitions if each.origin.path == located.path), None)
 
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -209,8 +281,7 @@ def _write(request: Viewpoint, located: LocatedEntry, change: Callable[[str], st
         if made != data:
             text = decode_text(made)
             ignored = _check(located, text)
-            content = parse(text.encode(), located.kind).data
-            raw = find_value(content, located.find_keys(content))
+            raw = _find_raw(located, text)
         return made
 
     changed = update_config(located.path, change_bytes, request.where, located.place.limit)
@@ -239,6 +310,5 @@ def _is_approved(request: Viewpoint, located: LocatedEntry) -> bool:
     if not located.definition.origin.foreign:
         return True
     inventory = load(request, remember=False)
-    definitions = list_definitions(inventory.find(located.name))
-    own = [each for each in definitions if each.origin.path == located.path]
-    return any(inventory.standing(each) == "approved" for each in own)
+    definition = _find_definition(inventory, located)
+    return definition is not None and inventory.standing(definition) == "approved"

@@ -117,7 +117,8 @@ class Documents:
             return parse(self._inline_text(place), shapes.document_kind(path))
         if place.read_program is not None:
             return self._parse_program(place, path, place.read_program)
-        data = _read_bytes(place, path)
+        draft = self.context.drafts.get(path)
+        data = _read_bytes(place, path) if draft is None else draft
         if data is None:
             return None
         self.seen.append(path)

@@ -464,6 +464,8 @@ class ScanContext(Struct, frozen=True):
     """Nearest first; the last is the project's root. Empty if projects are left out."""
     real: tuple[str, ...] = ()
     """The same folders with symbolic links resolved."""
+    drafts: Mapping[str, bytes] = {}
+    """By path, what is read in place of a file: what it would say, before anybody writes it."""
 
     @property
     def root(self) -> str:

@@ -86,15 +86,16 @@ def discover(cwd: "str | None" = None) -> "Inventory":
     return load(Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)))
 
 
-def load(request: Viewpoint, *, remember: bool = True) -> Inventory:
+def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, bytes] | None = None) -> Inventory:
     """Read everything and decide. Starts nothing, expands nothing, opens nothing but configuration files.
 
-    With `remember`, approvals that another tool recorded are bound to the definition as it is now.
+    With `remember`, approvals that another tool recorded are bound to the definition as it is now. With `drafts`, it is
+    as if these files had these contents already.
 
     Raises:
         ConfigError: a file named on the command line does not exist.
     """
-    place = make_context(request.where, request.cwd, request.project)
+    place = replace(make_context(request.where, request.cwd, request.project), drafts=drafts or {})
     settings = load_settings(request.where, place.root if request.project else None)
     formats = list(_command_line_formats(request))
     # The demo is for trying things out: nothing else is started beside it, unless a file is named as well.

@@ -21,6 +21,7 @@ from mooring.actions.edit import (
 )
 from mooring.actions.fields import FieldChanges
 from mooring.cli.base import (
+    DENIED,
     OK,
     Globals,
     HintedUsageError,
@@ -35,7 +36,7 @@ from mooring.cli.failure import tell
 from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
-from mooring.core.question import ServerDetail, Yes
+from mooring.core.question import Ask, ServerDetail, Yes
 from mooring.core.where import Where
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
@@ -66,14 +67,16 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_t
     mooring mcp edit github --in claude-code -- npx -y @modelcontextprotocol/server-github
 
     Without anything to change, it opens the entry in your editor (VISUAL or EDITOR). -e KEY= sets an empty variable;
-    --unset env.KEY removes it.
+    --unset env.KEY removes it. What you make of a project's entry is approved; if the entry was not, you see all of it
+    first.
     """
     options = get_globals(ctx)
     changes = FieldChanges(
         timeout=typed.pop("timeout"), unset=typed.pop("unset"), description=ServerDescription(**typed)
     )
     if not changes.is_empty:
-        done = edit(options.request(), name, changes, tool, scope)
+        ask: Ask | None = find_asker(options) if is_on_terminal() else None
+        done = asyncio.run(edit(options.request(), name, changes, tool, scope, ask))
         for note in describe_swallowed_options(changes.description):
             tell(note)
     elif is_on_terminal():
@@ -88,7 +91,7 @@ def _finish(ctx: click.Context, done: Edit, no_test: bool) -> None:
     options = get_globals(ctx)
     if not options.json:
         first, *rest = describe_edit(done, options.request().where.home)
-        say(first)
+        say(first, err=done.declined)
         for line in rest:
             tell(line)
     # Another definition of that name, or nobody's approval, would be what is tried.
@@ -96,6 +99,8 @@ def _finish(ctx: click.Context, done: Edit, no_test: bool) -> None:
     trial = try_configured(options, done.name) if is_tried else None
     if options.json:
         print_json({"edited": done, "test": trial and trial.data})
+    if done.declined:
+        ctx.exit(DENIED)
     ctx.exit(trial.code if trial else OK)
 
 
