@@ -192,6 +192,19 @@ def test_what_only_the_tool_knows_stays(home: Home, cli: Cli) -> None:
     assert path.read_text() == CODEX.replace('A = "1"\n', 'A = "1"\nB = "2"\n')
 
 
+def test_a_time_is_rounded_up_for_a_tool_that_takes_whole_seconds(home: Home, cli: Cli) -> None:
+    path = home.write("home/.config/zed/settings.json", {"context_servers": {"x": {"command": "a"}}})
+    assert cli("mcp", "edit", "x", "--in", "zed", "--no-test", "--timeout", "1.5").code == 0
+    assert json.loads(path.read_text())["context_servers"]["x"]["timeout"] == 2
+
+
+def test_an_entry_that_lacks_what_its_tool_requires_can_become_an_address(home: Home, cli: Cli) -> None:
+    path = home.write("home/.config/zed/settings.json", {"context_servers": {"x": {"command": "a"}}})
+    done = cli("mcp", "edit", "x", "--in", "zed", "--no-test", "-t", "http", "--url", "https://b.example")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(path.read_text())["context_servers"]["x"] == {"url": "https://b.example"}
+
+
 def test_an_invalid_entry_of_another_tool_is_left_to_the_editor(home: Home, cli: Cli) -> None:
     path = home.write("home/.codex/config.toml", CODEX.replace('"npx"', "7"))
     before = path.read_bytes()
@@ -407,7 +420,12 @@ def test_at_a_terminal_a_projects_entry_is_shown_as_it_would_be_and_a_yes_writes
     words = ("mcp", "edit", "x", "-s", "project", "-e", "A=1", "--", *DEMO_WORDS)
     with Person(home, *words) as person:
         shown = person.sees("Let it be started? [y/N]: ")
-        assert ("with env" in shown, "A=1" in shown, DEMO_WORDS[0] in shown, "evil" in shown) == (True, True, True, False)
+        assert ("with env" in shown, "A=1" in shown, DEMO_WORDS[0] in shown, "evil" in shown) == (
+            True,
+            True,
+            True,
+            False,
+        )
         assert path.read_bytes() == before
         person.types("n")
         person.sees("Nothing was written: you did not approve x as it would be.")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.template import Template, literal
 from mooring.core.where import Where
 from mooring.discovery.dialect import CLAUDE
-from mooring.discovery.edit import put_entry, remove_entry, write_entry
+from mooring.discovery.edit import put_entry, remove_entry, round_times, write_entry
 from mooring.discovery.format import Format, Place, locate
 from mooring.discovery.formats import FORMATS, find_format
 from mooring.discovery.scan import make_context, scan
@@ -183,7 +184,8 @@ def test_what_is_written_is_read_as_it_was_meant_except_what_is_reported(
             return
         read = find(home, format)[config.name]
         assert isinstance(read, ServerConfig), path.read_text()
-        wanted, got = rounded(says(config)), rounded(says(read))
+        # Some tools take whole seconds only.
+        wanted, got = rounded(says(round_times(config, format))), rounded(says(read))
         differing = {key for key in wanted | got if wanted.get(key) != got.get(key)}
         assert differing <= set(lost), path.read_text()
 
@@ -242,7 +244,21 @@ def test_secrets_stay_references_in_the_words_of_each_tool() -> None:
     assert entry("vscode", config)[0]["env"] == {"TOKEN": "${env:TOKEN}"}
     assert entry("codex", config) == ({"command": "npx", "env_vars": ["TOKEN"]}, ())
     assert entry("goose", config)[0]["env_keys"] == ["TOKEN"]
-    assert entry("zed", config) == ({"command": "npx"}, ("env.TOKEN",))
+    assert entry("zed", config) == ({"command": "npx", "args": []}, ("env.TOKEN",))
+
+
+@pytest.mark.parametrize(("tool", "written"), [("crush", 6), ("goose", 6), ("zed", 6), ("codex", 5.5)])
+def test_a_tool_that_takes_whole_seconds_gets_them_and_never_less_time(tool: str, written: float) -> None:
+    raw, lost = entry(tool, replace(program(), call_timeout=5.5))
+    assert written in raw.values()
+    assert "callTimeout" not in lost
+
+
+@pytest.mark.parametrize("tool", ["goose", "zed"])
+def test_a_tool_that_requires_arguments_gets_them_even_if_there_are_none(tool: str) -> None:
+    assert entry(tool, program())[0]["args"] == []
+    address = ServerConfig(name="x", origin=ORIGIN, connection=Http(literal("https://a.example"), transport="http"))
+    assert "args" not in entry(tool, address)[0]
 
 
 def test_headers_stay_references_too() -> None:

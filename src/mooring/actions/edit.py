@@ -250,7 +250,7 @@ async def _ask_and_write(request: Viewpoint, located: LocatedEntry, change: Call
 async def _find_objection(
     request: Viewpoint, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
 ) -> NotCleared | None:
-    """Why a project's entry is not approved, as it is or as it would be in a draft; `None` if it is, or needs not be."""
+    """Why a project's entry is not approved, as it is or as a draft would make it; `None` if it is or needs not be."""
     if not located.definition.origin.foreign:
         return None
     inventory = load(request, remember=False, drafts={} if draft is None else {located.path: draft})

@@ -10,7 +10,7 @@ from mooring.actions.add import understand
 from mooring.actions.describe import ServerDescription, describe_entry
 from mooring.actions.locate import LocatedEntry
 from mooring.core.config import ServerConfig
-from mooring.discovery.edit import write_entry
+from mooring.discovery.edit import round_times, write_entry
 from mooring.discovery.format import Format
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.untyped import as_mapping, text_or_none
@@ -155,7 +155,8 @@ def _apply_translated(
     before = _read(text, located)
     old = write_entry(before, format)
     for time_key in _TIMES:
-        after, _ = understand(located.name, _change(write_entry(before, OWN).raw, changes, time_key))
+        described, _ = understand(located.name, _change(write_entry(before, OWN).raw, changes, time_key))
+        after = round_times(described, format)
         new = write_entry(after, format)
         lost = [key for key in new.lost if key not in old.lost]
         # Many tools have a timeout for calls alone, or for the start alone.
@@ -166,7 +167,8 @@ def _apply_translated(
     edits = [
         ((_find_spelling(raw, str(path[0]), format), *path[1:]), value) for path, value in _compare(old.raw, new.raw)
     ]
-    made = _apply(text, located, keys, edits)
+    # An entry that the tool itself would refuse may lack what it always has.
+    made = _apply(text, located, keys, [(path, value) for path, value in edits if value is not _GONE or path[0] in raw])
     # Tools have more ways to write the same than are known here.
     if write_entry(_read(made, located), OWN).raw != write_entry(after, OWN).raw:
         raise ConfigError(f"{located.name} is written in a way that options cannot change; {_advise_editor(located)}")

@@ -72,6 +72,7 @@ def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
     """
     if format.writes is None:
         raise ConfigError(f"{format.title} files are only read.")
+    config = round_times(config, format)
     raw = _EntryWriter(config, format, format.writes).write()
     read = _read_back(config, raw, format)
     lost = tuple(_compare(config, read))
@@ -284,6 +285,8 @@ class _EntryWriter:
         self._set("command", self._spell(program.command, "command"))
         args = [self._spell(arg, "args") for arg in program.args]
         self._set("args", tuple(arg for arg in args if arg is not None))
+        if self.writes.always_args:
+            self.values.setdefault("args", [])
         self._set("env_file", self._spell(program.env_file, "env_file"))
         self._set("cwd", self._spell(program.cwd, "cwd"))
         self._write_env(program)
@@ -392,6 +395,16 @@ class _EntryWriter:
             return None
         count = round(seconds / field.unit, 9)
         return int(count) if count.is_integer() else count
+
+
+def round_times(config: ServerConfig, format: Format) -> ServerConfig:
+    """A definition with its times as a tool can express them: rounded up, so that nothing ends sooner than it did."""
+    rounded: dict[str, float] = {}
+    for field in format.fields.values():
+        seconds = getattr(config, field.slot, None) if field.whole else None
+        if seconds is not None and seconds != math.inf:
+            rounded[field.slot] = math.ceil(round(seconds / field.unit, 9)) * field.unit
+    return structs.replace(config, **rounded)
 
 
 def _list_env(program: Stdio) -> Iterator[tuple[str, Template]]:

@@ -279,6 +279,8 @@ class Field(Struct, frozen=True):
     slot: Slot
     unit: float = MILLISECONDS
     bounds: tuple[float, float] | None = None
+    whole: bool = False
+    """A time has to be a whole number of units: with a fraction, the tool refuses the entry or the file."""
 
 
 Fields: TypeAlias = Mapping[str, Field]
@@ -370,6 +372,8 @@ class Writes(Struct, frozen=True, kw_only=True):
     """Scopes are one text with spaces between them."""
     always: Mapping[str, Any] = {}
     """Keys that the tool requires in every entry."""
+    always_args: bool = False
+    """The tool requires a program's arguments, even if there are none."""
     name_key: str | None = None
     """Where an entry repeats its name."""
     starter: Mapping[str, Any] = {}

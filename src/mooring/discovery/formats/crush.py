@@ -38,7 +38,8 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _FIELDS = fields(
     type="type", command="command", args="args", env="env", url="url", headers="headers", disabled="disabled",
-    enabled="enabled", timeout=Field("call_timeout", SECONDS), disabled_tools="tools_deny", enabled_tools="tools_allow",
+    enabled="enabled", timeout=Field("call_timeout", SECONDS, whole=True),
+    disabled_tools="tools_deny", enabled_tools="tools_allow",
     oauth="oauth", oauth_client_id="oauth_client_id", oauth_client_secret="oauth_client_secret",
     oauth_callback_port="oauth_port",
 )  # fmt: skip

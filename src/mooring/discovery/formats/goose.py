@@ -60,7 +60,7 @@ def _entry_variables(raw: Mapping[str, Any]) -> Mapping[str, str | SecretPart]:
 
 _FIELDS = fields(
     type="type", cmd="command", args="args", envs="env", env_keys="env_secrets", uri="url", headers="headers",
-    enabled="enabled", timeout=Field("call_timeout", SECONDS), available_tools="tools_allow",
+    enabled="enabled", timeout=Field("call_timeout", SECONDS, whole=True), available_tools="tools_allow",
 )  # fmt: skip
 
 _USER = (
@@ -94,7 +94,9 @@ FORMAT = Format(
         user=_USER,
         slots=(*BASIC, "env_secrets", "enabled", "call_timeout", "tools_allow"),
         types={"stdio": "stdio", "http": "streamable_http"},
-        always={"enabled": True},
+        always={"enabled": True, "description": ""},
+        # Without them, Goose leaves the extension out.
+        always_args=True,
         name_key="name",
     ),
 )

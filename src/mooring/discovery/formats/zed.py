@@ -21,7 +21,7 @@ def _prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _FIELDS = fields(
     command="command", args="args", env="env", url="url", headers="headers", enabled="enabled", oauth="oauth",
-    timeout=Field("call_timeout", SECONDS),
+    timeout=Field("call_timeout", SECONDS, whole=True),
 )  # fmt: skip
 
 # On macOS, too, Zed uses ~/.config, but without $XDG_CONFIG_HOME.
@@ -50,5 +50,7 @@ FORMAT = Format(
         slots=(*BASIC, "enabled", "call_timeout", "oauth"),
         types={},
         oauth={"client_id": "client_id", "client_secret": "client_secret"},
+        # Without them, Zed takes the entry for the settings of an extension.
+        always_args=True,
     ),
 )
