@@ -229,7 +229,7 @@ def test_doctor_never_advises_to_adopt_what_a_project_may_not_set(cli: Cli, key:
     [finding] = cli("mcp", "doctor", "--json").data["findings"]
     assert finding["what"] == f"`{key}` cannot be set by a project; it is ignored"
     path = f"{cli.home.project}/.mooring/settings.json"
-    assert finding["fix"] == f"nothing needs to be done; you can remove it (edit {path})"
+    assert finding["fix"] == f"${{EDITOR:-vi}} {path}  (nothing needs to be done; you can remove it)"
 
 
 def test_doctor_offers_to_reject_a_projects_server_and_says_which_of_ones_own_it_would_replace(cli: Cli) -> None:
@@ -240,7 +240,7 @@ def test_doctor_offers_to_reject_a_projects_server_and_says_which_of_ones_own_it
     plain = "It comes from the project and is not approved"
     assert findings["a"]["what"] == f"{plain}; it would replace your own server of that name, from {own}"
     assert findings["b"]["what"] == plain
-    assert findings["b"]["fix"] == "to look and decide: mooring mcp approve b; to refuse it: mooring mcp reject b"
+    assert findings["b"]["fix"] == "mooring mcp approve b  (to refuse it: mooring mcp reject b)"
 
 
 def test_doctor_is_content_with_a_sound_home(cli: Cli) -> None:
@@ -357,8 +357,8 @@ def test_hostile_names_and_paths_cannot_steer_the_terminal(cli: Cli) -> None:
 def test_a_command_to_copy_means_what_it_says(name: str, shown: str, cli: Cli) -> None:
     cli.home.write("project/.mcp.json", {"mcpServers": {name: GOOD}})
     out = cli("mcp", "doctor").out
-    assert f"mooring mcp approve {shown};" in out
-    assert f"mooring mcp reject {shown}\n" in out
+    assert f"fix: mooring mcp approve {shown}  (" in out
+    assert f"mooring mcp reject {shown})\n" in out
 
 
 def test_get_names_the_command_that_shows_what_would_start(cli: Cli) -> None:

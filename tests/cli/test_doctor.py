@@ -124,7 +124,7 @@ def test_a_name_that_two_files_define_differently_is_named_with_the_winner(cli: 
     assert finding["server"] == "a"
     assert finding["path"] == f"{cli.home.home}/.cursor/mcp.json"
     assert "in ~/.mcp.json, and this definition wins: cursor wins over .mcp.json" in finding["what"]
-    assert finding["fix"] == "mooring mcp why a shows the differences"
+    assert finding["fix"] == "mooring mcp why a  (shows the differences)"
 
 
 def test_names_that_become_one_in_the_names_of_tools_are_told(cli: Cli) -> None:

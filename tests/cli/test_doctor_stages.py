@@ -131,7 +131,7 @@ def test_a_program_that_is_missing_fails_at_its_command(home: Home) -> None:
     assert "is not on PATH" in check_fails_at(home, "gone", "command")["what"]
     assert check_fails_at(home, "tool", "command")["fix"] == "pip install uv"
     _, data = doctor(home)
-    assert stages_of(data, "packed")["command"]["fix"] == 'write "command": "uvx", "args": ["some-server"]'
+    assert stages_of(data, "packed")["command"]["fix"] == "mooring mcp edit --in claude-code packed -- uvx some-server"
 
 
 # --- programs -------------------------------------------------------------------------------------------------------

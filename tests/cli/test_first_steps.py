@@ -8,9 +8,10 @@ from support import DEMO, Cli
 def test_a_command_with_its_arguments_in_one_text_is_shown_how_to_write_it(cli: Cli) -> None:
     cli.home.configure(memory={"command": "npx -y some-server"})
     advice = 'write "command": "npx", "args": ["-y", "some-server"]'
-    for words in (("mcp", "list"), ("mcp", "doctor"), ("mcp", "test", "memory"), ("call", "memory.echo")):
+    for words in (("mcp", "list"), ("mcp", "test", "memory"), ("call", "memory.echo")):
         shown = cli(*words)
         assert advice in shown.out + shown.err, words
+    assert "fix: mooring mcp edit --in claude-code memory -- npx -y some-server\n" in cli("mcp", "doctor").out
 
 
 def test_an_absolute_path_with_a_blank_is_no_such_mistake(cli: Cli) -> None:

@@ -45,14 +45,15 @@ def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: 
 
 def _advise_time(config: ServerConfig | Broken, place: str) -> str:
     """How a timeout is raised: by a command, if the file may be changed and has a place for one."""
-    if not _can_edit_timeout(config):
+    if not can_edit_timeout(config):
         return f'raise "timeout" in {place}'
     tool = config.origin.tool
     where = "" if tool == OWN.tool else f" --in {tool}"
     return f"`mooring mcp edit {quote_argument(config.name)}{where} --timeout 120` raises its timeout"
 
 
-def _can_edit_timeout(config: ServerConfig | Broken) -> bool:
+def can_edit_timeout(config: ServerConfig | Broken) -> bool:
+    """Whether the file of a definition may be changed and has a place for a timeout."""
     format = find_format(config.origin.tool)
     if format is None or format.writes is None:
         return False

@@ -3,19 +3,27 @@
 from collections.abc import Iterator, Mapping
 
 from mooring.actions.advice import suggest_program
+from mooring.actions.doctor.fixes import (
+    can_edit,
+    lead_with_command,
+    make_fix,
+    suggest_edit,
+    suggest_editor,
+    suggest_retry,
+)
 from mooring.actions.doctor.report import Finding
 from mooring.actions.get import MissingVariable, find_missing_variables
 from mooring.actions.known import STOPS
 from mooring.actions.list import list_needed_inputs
 from mooring.core.command import suggest_args
-from mooring.core.config import Http, ServerConfig, Stdio, find_input_variables
+from mooring.core.config import Broken, Http, ServerConfig, Stdio, find_input_variables
 from mooring.core.failure import CheckStage
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.admit import Admitted
-from mooring.inventory.approval import find_replaced, list_undecided
+from mooring.inventory.approval import find_replaced, list_definitions, list_undecided
 from mooring.inventory.load import Inventory
 from mooring.permissions import rules
 from mooring.servers.launch.environment import default_search_path
@@ -25,25 +33,34 @@ from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
 def check_files(inventory: Inventory, where: Where) -> Iterator[Finding]:
     """What is wrong with files, and with the records that Mooring writes."""
-    yield from (report_problem(problem, where) for problem in inventory.problems)
+    for problem in inventory.problems:
+        yield report_problem(problem, where, _find_entry(inventory, problem))
     for problem in rules.find_problems(inventory.settings, where, inventory.root):
         yield report_problem(problem, where)
 
 
-def report_problem(problem: Problem, where: Where) -> Finding:
-    """A problem as something to fix."""
-    fix = _suggest_edit(problem, where)
+def report_problem(problem: Problem, where: Where, config: ServerConfig | Broken | None = None) -> Finding:
+    """A problem as something to fix; `config` is the definition that it is about, if it is about one."""
+    fix = _suggest_edit(problem, where, config)
     is_unhealthy = problem.level != "note"
     stage: CheckStage | None = "file" if problem.level == "error" and problem.server else None
     return Finding(problem.server, problem.message, problem.path, problem.line, fix, is_unhealthy, stage)
 
 
-def _suggest_edit(problem: Problem, where: Where) -> str:
+def _find_entry(inventory: Inventory, problem: Problem) -> ServerConfig | Broken | None:
+    for choice in inventory.choices if problem.server else ():
+        for definition in list_definitions(choice):
+            if (definition.name, definition.origin.path) == (problem.server, problem.path):
+                return definition.config
+    return None
+
+
+def _suggest_edit(problem: Problem, where: Where, config: ServerConfig | Broken | None) -> str:
     # Nobody edits the files in the state folder: Mooring writes them.
     if problem.path is None or problem.path.startswith(f"{where.state}/"):
-        return problem.hint
-    place = f"edit {problem.path}"
-    return f"{problem.hint} ({place})" if problem.hint else place
+        return lead_with_command(problem.hint, suggest_retry(problem.server))
+    edit = suggest_editor(problem.path) if config is None else suggest_edit(config)
+    return make_fix(edit, problem.hint)
 
 
 def check_approvals(inventory: Inventory) -> Iterator[Finding]:
@@ -55,7 +72,7 @@ def check_approvals(inventory: Inventory) -> Iterator[Finding]:
         if replaced is not None:
             what += f"; it would replace your own server of that name, from {replaced.path or 'the command line'}"
         name = quote_argument(definition.name)
-        fix = f"to look and decide: mooring mcp approve {name}; to refuse it: mooring mcp reject {name}"
+        fix = make_fix(f"mooring mcp approve {name}", f"to refuse it: mooring mcp reject {name}")
         # The person's own server stays in force until they decide: nothing stops it.
         stage: CheckStage | None = None if replaced else "approval"
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False, stage)
@@ -85,24 +102,30 @@ def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> 
         what = (
             "The command has its arguments in the same text" if split else f"The command {safe(command)} is not on PATH"
         )
-        fix = safe(split) or suggest_program(command)
+        is_split = bool(split) and can_edit(config)
+        fix = suggest_edit(config, words=tuple(command.split())) if is_split else _suggest_program(config, command)
         yield Finding(config.name, what, config.origin.path, None, fix, True, "command")
+
+
+def _suggest_program(config: ServerConfig, command: str) -> str:
+    return lead_with_command(safe(suggest_args(command)) or suggest_program(command), suggest_retry(config.name))
 
 
 def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding]:
     for missing in find_missing_variables(config, env):
         what = f"{_describe_missing(missing)}; it {missing.effect}"
-        fix = suggest_export(missing.variable)
+        fix = suggest_export(missing.variable, config)
         yield Finding(config.name, what, config.origin.path, None, fix, True, "variables")
 
 
 def _check_inputs(config: ServerConfig) -> Iterator[Finding]:
     """Name the values that only the person can give; a server that waits for one is not broken."""
     for input in list_needed_inputs(config):
-        fix = f"mooring tools {quote_argument(config.name)} asks for it in a terminal"
+        words = "asks for it in a terminal"
         options = " ".join(f"-e {name}=VALUE" for name in find_input_variables(config.connection, input))
         if options:
-            fix += f", and {options} gives it without one"
+            words += f", and {options} gives it without one"
+        fix = make_fix(f"mooring tools {quote_argument(config.name)}", words)
         what = f"It needs the input {safe(input)}"
         yield Finding(config.name, what, config.origin.path, None, fix, False, "variables")
 
@@ -125,12 +148,12 @@ def _describe_missing(missing: MissingVariable) -> str:
     return f"{missing.where} needs the variable {missing.variable}, which is not set"
 
 
-def suggest_export(variable: str | None) -> str:
-    """How to set a variable."""
+def suggest_export(variable: str | None, config: ServerConfig) -> str:
+    """How to set a variable that a definition names."""
     # A person may copy the command: what a shell could not export, or would read as more, is not put into one.
     if variable and variable.isidentifier():
         return f"export {variable}=…"
-    return "set the variable it names"
+    return make_fix(suggest_edit(config), "or set the variable that it names")
 
 
 def check_isolation(inventory: Inventory, admitted: Admitted, where: Where) -> Iterator[Finding]:
@@ -140,4 +163,5 @@ def check_isolation(inventory: Inventory, admitted: Admitted, where: Where) -> I
         note = explain_isolation(approved, where, path)
         if note is not None:
             stage: CheckStage | None = "command" if note.stops else None
-            yield Finding(name, note.what, approved.config.origin.path, None, note.fix, note.stops, stage)
+            fix = make_fix(suggest_edit(approved.config), note.fix)
+            yield Finding(name, note.what, approved.config.origin.path, None, fix, note.stops, stage)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mooring.actions.doctor.fixes import make_fix
 from mooring.actions.doctor.report import Finding
 from mooring.core.config import ServerConfig
 from mooring.core.where import Where
@@ -65,4 +66,4 @@ def _name_servers(definitions: list[RankedDefinition]) -> str:
 
 def _suggest_look(definitions: list[RankedDefinition]) -> str:
     name = quote_argument(definitions[0].name)
-    return f"mooring mcp approve {name} shows what would run, before you open the project there"
+    return make_fix(f"mooring mcp approve {name}", "shows what would run, before you open the project there")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from mooring.actions.doctor.fixes import make_fix, suggest_editor
 from mooring.actions.doctor.report import Finding
 from mooring.actions.list import describe_winner
 from mooring.core.config import ServerConfig
@@ -36,7 +37,7 @@ def _check_rivals(inventory: Inventory, choice: Choice, home: str) -> Iterator[F
     why = explain(choice.definition, rivals[0], inventory.standing(rivals[0]))
     places = " and ".join(_describe_place(rival, home) for rival in rivals)
     what = f"It is defined differently in {places}, and this definition wins: {why}"
-    fix = f"mooring mcp why {quote_argument(choice.name)} shows the differences"
+    fix = make_fix(f"mooring mcp why {quote_argument(choice.name)}", "shows the differences")
     yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
 
 
@@ -68,8 +69,9 @@ def _check_names(inventory: Inventory) -> Iterator[Finding]:
         # In names that are not ASCII, nothing might be left to compare.
         if first != choice.name and folded:
             what = f"Its name becomes {folded} in the names of tools, as that of {safe(first)} does"
-            fix = f"rename one of them (edit {choice.definition.origin.path or 'its definition'})"
-            yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+            path = choice.definition.origin.path
+            look = suggest_editor(path) if path else f"mooring mcp get {quote_argument(choice.name)}"
+            yield Finding(choice.name, what, path, None, make_fix(look, "rename one of them"), False)
 
 
 def _check_denies(inventory: Inventory) -> Iterator[Finding]:
@@ -79,4 +81,5 @@ def _check_denies(inventory: Inventory) -> Iterator[Finding]:
         written = [Rule(rule["tool"], rule["action"]) for rule in value.value]
         for rule in find_idle_denies(written, known):
             what = f"The deny rule {safe(rule.tool)} matches no known server"
-            yield Finding(None, what, value.path, None, "check the name of the server in it", False)
+            look = suggest_editor(value.path) if value.path else "mooring mcp list"
+            yield Finding(None, what, value.path, None, make_fix(look, "check the name of the server in it"), False)

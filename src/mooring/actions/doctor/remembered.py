@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from time import time
 
 from mooring.actions.doctor.definitions import report_problem
+from mooring.actions.doctor.fixes import lead_with_command, make_fix, suggest_retry
 from mooring.actions.doctor.report import Finding
 from mooring.actions.known import Programs
 from mooring.core.failure import CheckStage, Failure
@@ -26,7 +27,7 @@ def check_failures(
         if record.failure is None or name in tried or programs.find_missing(config, admitted.root):
             continue
         what = address_server(name, record.failure.describe(time()))
-        fix = f"mooring mcp test {quote_argument(name)} tries it step by step"
+        fix = make_fix(f"mooring mcp test {quote_argument(name)}", "tries it step by step")
         stage = find_recorded_stage(record.failure)
         yield Finding(name, what, config.origin.path, None, fix, True, stage, _list_evidence(record.failure))
 
@@ -57,4 +58,5 @@ def check_held_tools(admitted: Admitted, where: Where) -> Iterator[Finding]:
             yield report_problem(problem, where)
         elif held:
             what = f"It has {describe_held_back(len(held.names))}"
-            yield Finding(name, what, None, None, advise_on_held_back(name), False)
+            fix = lead_with_command(advise_on_held_back(name), suggest_retry(name))
+            yield Finding(name, what, None, None, fix, False)

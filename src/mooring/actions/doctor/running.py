@@ -8,10 +8,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from mooring.actions.doctor.fixes import make_fix
 from mooring.actions.doctor.report import Finding
 from mooring.core.config import ServerConfig, Stdio
 from mooring.core.secret import HIDDEN, hide_in_arguments
-from mooring.display.text import safe
+from mooring.display.text import quote_argument, safe
 from mooring.inventory.load import Inventory
 from mooring.process.table import RunningProcess
 from mooring.servers.launch.runners import PythonRun, find_runner
@@ -56,7 +57,8 @@ def check_running(inventory: Inventory, processes: Iterable[RunningProcess]) -> 
             continue
         what = f"It runs {len(instances)} times at this moment, under {_join(map(str, instances))}"
         evidence = (f"pids {_join(str(each.pid) for each in instances)}",)
-        fix = "each program starts its own; quit those that you don't need"
+        words = "each program starts its own; quit those that you don't need, then look again"
+        fix = make_fix(f"mooring mcp doctor {quote_argument(name)}", words)
         yield Finding(name, what, None, None, fix, False, evidence=evidence)
 
 

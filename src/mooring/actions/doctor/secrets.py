@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mooring.actions.doctor.fixes import lead_with_command, make_fix, suggest_edit, suggest_editor
 from mooring.actions.doctor.report import Finding
 from mooring.auth.store import read_stored
 from mooring.core.config import ServerConfig, list_templates
@@ -16,7 +17,8 @@ def check_secrets(inventory: Inventory, where: Where) -> Iterator[Finding]:
     try:
         stored = read_stored(where)
     except FileError as error:
-        yield Finding(None, f"Your secrets cannot be found: the file {error.reason}", error.path, None, error.fix, True)
+        fix = lead_with_command(error.fix, suggest_editor(error.path))
+        yield Finding(None, f"Your secrets cannot be found: the file {error.reason}", error.path, None, fix, True)
         return
     secrets = {entry.name for entry in stored if entry.kind == "secret"}
     credentials = {entry.name for entry in stored}
@@ -41,5 +43,6 @@ def _check_credential(config: ServerConfig, stored: set[str]) -> Iterator[Findin
     if credential is not None and credential not in stored:
         # Without its name: no value of a login is shown by what only reads, and the file has it.
         what = "The credential that `auth.credentialId` names is not stored, so it is connected without"
-        fix = "store a token under that name with mooring secret set, or remove `credentialId`"
+        words = "remove `credentialId`, or store a token under that name with mooring secret set"
+        fix = make_fix(suggest_edit(config), words)
         yield Finding(config.name, what, config.origin.path, None, fix, False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mooring.actions.doctor.fixes import make_fix, suggest_retry
 from mooring.actions.doctor.report import Finding
 from mooring.core.where import Where
 from mooring.display.text import count_noun
@@ -41,7 +42,8 @@ def _check_writable(where: Where) -> Iterator[Finding]:
             if error.path not in reported:
                 reported.add(error.path)
                 message = f"Nothing can be stored there, so that {what} are lost: {error.reason}"
-                yield Finding(None, message, error.path, None, "make room, or make the folder writable", True)
+                fix = make_fix(suggest_retry(None), "make room, or make the folder writable, then look again")
+                yield Finding(None, message, error.path, None, fix, True)
 
 
 def _check_rights(folder: str) -> Iterator[Finding]:

@@ -6,9 +6,11 @@ from time import perf_counter
 
 from msgspec import Struct
 
-from mooring.actions.advice import advise_on_failure, advise_to_look, suggest_program
+from mooring.actions.advice import advise_on_failure, can_edit_timeout, lacks_token, suggest_program
 from mooring.actions.deadline import Deadline
 from mooring.actions.doctor.definitions import cannot_start, lacks_type, suggest_export
+from mooring.actions.doctor.fixes import lead_with_command, make_fix, suggest_edit, suggest_retry
+from mooring.actions.doctor.reaching import suggest_reach
 from mooring.actions.doctor.remembered import describe_evidence
 from mooring.actions.doctor.report import Finding
 from mooring.actions.get import find_missing_variables
@@ -17,8 +19,17 @@ from mooring.actions.test import Found, Step, test
 from mooring.core.config import ServerConfig
 from mooring.core.failure import find_failed_stage, find_http_status
 from mooring.core.where import Where
-from mooring.display.text import address_server, quote_argument, short_path
-from mooring.errors import HttpError, MooringError, NotApproved, ServerDied, ServerError, SpawnError
+from mooring.display.text import address_server, quote_argument
+from mooring.errors import (
+    HttpError,
+    InputMissing,
+    MooringError,
+    NotApproved,
+    ServerDied,
+    ServerError,
+    SpawnError,
+    TimedOut,
+)
 from mooring.host.host import Host
 from mooring.inventory.admit import Admitted
 
@@ -116,8 +127,8 @@ def check_tried(name: str, config: ServerConfig, tried: TriedServer, where: Wher
 def _suggest_value(config: ServerConfig, env: Mapping[str, str]) -> str:
     missing = find_missing_variables(config, env)
     if missing:
-        return suggest_export(missing[0].variable)
-    return f"mooring mcp get {quote_argument(config.name)} shows where the value should come from"
+        return suggest_export(missing[0].variable, config)
+    return make_fix(f"mooring mcp get {quote_argument(config.name)}", "shows where the value should come from")
 
 
 def _report_failure(name: str, config: ServerConfig, error: MooringError, where: Where) -> Finding:
@@ -158,27 +169,33 @@ def _suggest_fix(config: ServerConfig, error: MooringError, where: Where) -> str
         case NotApproved():
             return f"mooring mcp approve {name}"
         case SpawnError(fix=fix) if fix:
-            return suggest_program(error.command)
-        case MooringError(hint=hint) if hint:
-            return hint
+            return lead_with_command(suggest_program(error.command), suggest_retry(config.name))
+        case InputMissing():
+            return make_fix(f"mooring tools {name}", "asks for it in a terminal")
         case ServerError():
-            return _suggest_at_stage(config, error, where) or advise_to_look(config.name, where)
+            return suggest_reach(config, error, where.env) or _suggest_otherwise(config, error, where)
         case _:
-            return f"mooring mcp get {name} shows its definition"
+            return lead_with_command(error.hint or "shows its definition", f"mooring mcp get {name}")
 
 
-def _suggest_at_stage(config: ServerConfig, error: ServerError, where: Where) -> str:
-    path = config.origin.path
-    place = short_path(path, where.home) if path else "its definition"
-    match find_failed_stage(error):
-        case "network":
-            return f"see that the server runs and can be reached from here, and check the address in {place}"
-        case "tls":
-            authority = '"network": {"ca": "FILE"} in your settings names an authority to trust'
-            return f"check the address in {place}; {authority}"
-        case _ if isinstance(error, HttpError) and error.status >= _SERVER_FAULT:
-            return "the server itself fails: try again later, or tell whoever runs it"
-        case _ if error.stderr:
-            return f"mooring mcp get {quote_argument(config.name)} shows how it is started"
+def _suggest_otherwise(config: ServerConfig, error: ServerError, where: Where) -> str:
+    """The fix for an error that has nothing to do with how the server is reached."""
+    look = make_fix(f"mooring mcp get {quote_argument(config.name)}", "shows how it is started")
+    match error:
+        case _ if error.hint:
+            return lead_with_command(error.hint, suggest_retry(config.name))
+        case HttpError(status=status) if status >= _SERVER_FAULT:
+            words = "the server itself fails: try again later, or tell whoever runs it"
+            return make_fix(suggest_retry(config.name), words)
+        case _ if error.unset:
+            return suggest_export(error.unset[0], config)
+        case _ if lacks_token(error):
+            words = advise_on_failure(config, error, where).rstrip(".")
+            return make_fix(suggest_edit(config, "--token '${TOKEN}'"), words)
+        case TimedOut() if can_edit_timeout(config):
+            return make_fix(suggest_edit(config, "--timeout 120"), "it may need longer")
+        case TimedOut():
+            command = f"mooring mcp doctor --timeout 120 {quote_argument(config.name)}"
+            return make_fix(command, "it may need longer")
         case _:
-            return advise_on_failure(config, error, where)
+            return look
