@@ -88,6 +88,10 @@ every tool. Where the tool's own program, or the library with which it reads its
 is asked too; for some editors, mcporter is, which imports from their files. In turn, Mooring reads and removes what the
 programs of OpenCode, Copilot CLI, Codex, Gemini CLI and Claude Code add themselves.
 
+What is written for oh-my-pi, Crush, Gemini CLI, Qwen Code, Codex and Goose was also checked by hand against the JSON
+schemas that their makers publish (August to November 2026). Times are rounded up to whole seconds for Crush, Goose and
+Zed, which accept nothing else.
+
 `mooring mcp import --from FILE` tells the format of a file by its path, such as `.cursor/mcp.json`, and otherwise by
 its content: it takes the format in which most entries can be used and the fewest placeholders are taken literally. A
 file inside the project belongs to the project, whatever it is called, so its servers need an approval.
