@@ -10,6 +10,7 @@ import pytest
 
 from chat.terminal import Person
 from chat.test_plain import READY, SETTINGS, leave
+from mooring.chat.mcp.verbs import spell_for_chat
 from support import DEMO, Actor, Home
 
 pytestmark = [
@@ -607,3 +608,9 @@ def test_with_five_hundred_servers_listing_and_completing_stay_quick(home: Home)
         assert max(listed, completed) < 5, (listed, completed)
         person.sees(READY)
         leave(person)
+
+
+def test_a_command_that_only_a_shell_understands_is_not_spelled_for_the_chat() -> None:
+    assert spell_for_chat("fix: mooring mcp doctor web") == "fix: /mcp doctor web"
+    for fix in ("fix: env -u all_proxy mooring mcp doctor web", "fix: mooring mcp edit --url … web"):
+        assert spell_for_chat(fix) == fix

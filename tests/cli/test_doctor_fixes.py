@@ -247,7 +247,7 @@ def test_a_proxy_that_is_gone_is_left_out_by_the_command(home: Home, closed_port
     configure(home, "https://no-such-host.invalid/mcp")
     proxy = f"http://127.0.0.1:{closed_port}"
     fix = find_fix(home, "network", HTTPS_PROXY=proxy, all_proxy=proxy)
-    assert fix == "env -u HTTPS_PROXY -u all_proxy mooring mcp doctor --check web"
+    assert fix == "env -u HTTPS_PROXY -u all_proxy mooring mcp doctor web"
 
 
 class Authority:
@@ -287,7 +287,7 @@ def test_a_private_authority_is_trusted_once_the_variable_names_it(
         configure(home, f"https://127.0.0.1:{port}/500")
         assert find_fix(home, "tls") == "export NODE_EXTRA_CA_CERTS=…"
         # The next stage is reached.
-        assert find_fix(home, "protocol", **{variable: str(authority.path)}) == "mooring mcp doctor --check web"
+        assert find_fix(home, "protocol", **{variable: str(authority.path)}) == "mooring mcp doctor web"
 
 
 def test_a_certificate_that_expired_is_for_others_to_renew(home: Home, authority: Authority) -> None:

@@ -563,7 +563,7 @@ def test_doctor_names_rules_that_do_nothing_and_records_that_cannot_be_read(cli:
     out = cli("mcp", "doctor").out
     assert "The rule that allows mcp_a_b does not say where the server's name ends; it is ignored" in out
     assert "The record of rules for projects is damaged, so you are asked about everything" in out
-    assert "to start a new one: mv " in out
+    assert "fix: mv " in out
 
 
 def test_doctor_finds_programs_where_they_will_be_found(cli: Cli) -> None:

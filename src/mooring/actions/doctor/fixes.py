@@ -27,8 +27,8 @@ def lead_with_command(advice: str, otherwise: str) -> str:
 
 
 def suggest_retry(server: str | None) -> str:
-    """The command that looks again, for what is fixed outside of Mooring."""
-    return f"mooring mcp doctor --check {quote_argument(server)}" if server else "mooring mcp doctor"
+    """The command that tries again, for what is fixed outside of Mooring."""
+    return f"mooring mcp doctor {quote_argument(server)}" if server else "mooring mcp doctor"
 
 
 def suggest_editor(path: str) -> str:

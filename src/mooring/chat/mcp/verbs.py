@@ -54,7 +54,9 @@ ALIASES = {"ls": "list", "rm": "remove", "reconnect": "reload", "reauth": "login
 
 def spell_for_chat(text: str) -> str:
     """The same text, with each command of `mooring mcp` that is a verb here as it is typed here."""
-    return re.sub(rf"\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-]))", "/mcp ", text)
+    # Not behind `env -u HTTPS_PROXY`: the chat keeps the environment that it was started with.
+    behind = r"(?<!_PROXY )(?<!_proxy )"
+    return re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-]))", "/mcp ", text)
 
 
 def list_completions(servers: Iterable[str]) -> Iterator[str]:
