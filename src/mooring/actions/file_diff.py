@@ -2,13 +2,12 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
+from mooring.core.diff import list_changes
 from mooring.core.secret import HIDDEN, SHORTEST, hide_in_arguments, hide_in_url, is_secret
 from mooring.core.template import is_bare_name
 from mooring.discovery.dialect import Dialect
@@ -19,7 +18,6 @@ from mooring.syntax.edit import decode_text
 from mooring.syntax.parse import parse
 from mooring.syntax.render import quote
 
-_CONTEXT = 3
 _NO_FILE = "/dev/null"
 # Maps of variables and headers, whatever a tool calls them.
 _PRIVATE = r"(?i)env|header"
@@ -39,78 +37,9 @@ def diff_file(path: str, kind: Kind, before: bytes, after: bytes, dialect: Diale
         ParseError: a content is not what its kind says.
     """
     old, new = decode_text(before).splitlines(), decode_text(after).splitlines()
-    shown = "\n".join([f"--- {path if before else _NO_FILE}", f"+++ {path}", *_list_changes(old, new)])
+    shown = "\n".join([f"--- {path if before else _NO_FILE}", f"+++ {path}", *list_changes(old, new)])
     data = parse(before, kind).data if before.strip() else {}
     return _strike_out(shown, _find_hidden(data, "", False, dialect))
-
-
-# --- what differs -------------------------------------------------------------------------------------------
-
-_Line: TypeAlias = tuple[str, str]
-"""A blank, `-` or `+`, and a line of a file."""
-
-
-def _list_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """The lines that differ and those around them, in the form of `diff -u`."""
-    lines = list(_mark_lines(old, new))
-    old_number = new_number = 1
-    for is_shown, group in groupby(zip(_find_near_changes(lines), lines, strict=True), key=lambda each: each[0]):
-        part = [line for _, line in group]
-        old_count = sum(mark != "+" for mark, _ in part)
-        new_count = sum(mark != "-" for mark, _ in part)
-        if is_shown:
-            yield f"@@ -{_describe_range(old_number, old_count)} +{_describe_range(new_number, new_count)} @@"
-            yield from (f"{mark}{text}" for mark, text in part)
-        old_number += old_count
-        new_number += new_count
-
-
-def _describe_range(first: int, count: int) -> str:
-    # An empty range is named by the line before it.
-    return f"{first if count else first - 1},{count}"
-
-
-def _find_near_changes(lines: Sequence[_Line]) -> list[bool]:
-    """For each line, whether it is a change or near one."""
-    near = [False] * len(lines)
-    for index, (mark, _) in enumerate(lines):
-        if mark != " ":
-            start, end = max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)
-            near[start:end] = [True] * (end - start)
-    return near
-
-
-def _mark_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Line]:
-    from difflib import SequenceMatcher  # only for this
-
-    for old_part, new_part in _split_alike(old, new):
-        for kind, old_start, old_end, new_start, new_end in SequenceMatcher(None, old_part, new_part).get_opcodes():
-            if kind == "equal":
-                yield from ((" ", line) for line in old_part[old_start:old_end])
-                continue
-            yield from (("-", line) for line in old_part[old_start:old_end])
-            yield from (("+", line) for line in new_part[new_start:new_end])
-
-
-def _split_alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Pairs of short parts, cut where a line that each has only once is in both.
-
-    The time of `difflib` grows with the square of the changes, and there may be five hundred.
-    """
-    places = {line: index for index, line in enumerate(new)}
-    once = _find_single(old) & _find_single(new)
-    old_start = new_start = 0
-    for index, line in enumerate(old):
-        is_cut = line in once and places[line] >= new_start
-        if is_cut:
-            yield old[old_start:index], new[new_start : places[line]]
-            old_start, new_start = index, places[line]
-    yield old[old_start:], new[new_start:]
-
-
-def _find_single(lines: Sequence[str]) -> set[str]:
-    """The lines that there is only one of."""
-    return {line for line, count in Counter(lines).items() if count == 1}
 
 
 # --- what is hidden -----------------------------------------------------------------------------------------
