@@ -7,9 +7,8 @@ are checked where a connection is made, after names were resolved.
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from mooring.auth.oauth.exchange import LoginReply, LoginRequest, hide_query
@@ -17,20 +16,16 @@ from mooring.auth.oauth.metadata import check_url, find_origin, is_loopback
 from mooring.errors import LoginFailed
 from mooring.wire.http.address import Address
 from mooring.wire.http.network import Network, Options
+from mooring.wire.http.reach import AddressKind, find_address_kind, look_up_addresses, make_resolver, parse_ip
 
 if TYPE_CHECKING:
     import aiohttp
-    from aiohttp.abc import AbstractResolver
 
 SECONDS = 30.0
 """For one request, redirects included: less than the lock of a credential is held for."""
 MAX_BODY = 1024 * 1024
 _HOPS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
-_NAT64 = "64:ff9b::/96"
-
-IpAddress: TypeAlias = IPv4Address | IPv6Address
-AddressKind: TypeAlias = Literal["global", "private", "link-local", "loopback"]
 
 
 class Fetcher:
@@ -124,7 +119,7 @@ class Fetcher:
             tls = await self._network.tls(self._options)
             connector = aiohttp.TCPConnector(
                 ssl=True if tls is None else tls,
-                resolver=_make_resolver(self._reach.resolve),
+                resolver=make_resolver(self._reach.resolve),
                 socket_factory=self._make_socket,
                 # One request after the other to servers of different people: nothing is kept.
                 force_close=True,
@@ -170,7 +165,7 @@ class _Reach:
         except OSError:
             # A proxy may know the name; without one, the request fails by itself.
             return frozenset({"global"})
-        kinds = {_find_kind(_parse(address)) for _, address in found}
+        kinds = {find_address_kind(parse_ip(address)) for _, address in found}
         # With addresses of two kinds, somebody is playing with names. And a name that leads to this machine does not
         # make its server one of this machine: whoever owns the name could choose that.
         is_plain = len(kinds) == 1 and "loopback" not in kinds
@@ -182,15 +177,13 @@ class _Reach:
         Raises: OSError.
         """
         if host not in self._addresses:
-            loop = asyncio.get_running_loop()
-            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            self._addresses[host] = [(int(family), str(address[0])) for family, _, _, _, address in found]
+            self._addresses[host] = await look_up_addresses(host)
         return self._addresses[host]
 
     def check(self, address: str) -> None:
         """Raises: OSError if the address is out of bounds; ValueError if it is none."""
-        found = _parse(address)
-        if _find_kind(found) not in (self._allowed or ()):
+        found = parse_ip(address)
+        if find_address_kind(found) not in (self._allowed or ()):
             raise _Unreachable(
                 f"the login leads to {found}, an address inside a private network or on this machine, "
                 f"where {self._host} itself is not; it was not contacted"
@@ -204,50 +197,6 @@ class _Reach:
         except ValueError:
             if is_loopback(url) and not self._is_loopback:
                 raise _Unreachable(f"the login leads to {host}, which is this machine") from None
-
-
-def _make_resolver(resolve: Callable[[str], Awaitable[list[tuple[int, str]]]]) -> "AbstractResolver":
-    """aiohttp's view of a function that knows the addresses of names."""
-    from aiohttp.abc import AbstractResolver, ResolveResult
-
-    class Resolver(AbstractResolver):
-        async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[ResolveResult]:
-            found = [entry for entry in await resolve(host) if family in (socket.AF_UNSPEC, entry[0])]
-            if not found:
-                raise OSError(f"{host} has no address")
-            return [
-                ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
-                for kind, address in found
-            ]
-
-        async def close(self) -> None:
-            return
-
-    return Resolver()
-
-
-def _parse(address: str) -> IpAddress:
-    """An address as what it really leads to. Raises: ValueError."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        # Each of these is another way to write an address of version 4.
-        return found.ipv4_mapped or found.sixtofour or _read_nat64(found) or found
-    return found
-
-
-def _read_nat64(address: IPv6Address) -> IPv4Address | None:
-    from ipaddress import ip_network
-
-    return IPv4Address(address.packed[-4:]) if address in ip_network(_NAT64) else None
-
-
-def _find_kind(address: IpAddress) -> AddressKind:
-    if address.is_loopback or address.is_unspecified:
-        return "loopback"
-    # The metadata services of clouds are here, which give out keys to whoever asks.
-    if address.is_link_local:
-        return "link-local"
-    return "global" if address.is_global and not address.is_multicast else "private"
 
 
 def _join_headers(headers: Any) -> Mapping[str, str]:
